@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who asks, and the database that answers: what one request carries through every layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from oslo_context import context as oslo_context
+
+if TYPE_CHECKING:
+    import sqlalchemy
+
+    from placement.db.api import Database
+
+
+class RequestContext(oslo_context.RequestContext):
+    """The identity of a caller together with the means its request works with.
+
+    `database` is set by the dispatcher; `connection` exists only while a transaction is open
+    (`placement.db.api.reader` and `writer`), so that no statement can run outside one.
+    """
+
+    def __init__(self, database: Database | None = None, **identity: Any) -> None:
+        super().__init__(**identity)
+        self.database = database
+        self.connection: sqlalchemy.Connection | None = None

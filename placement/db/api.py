@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines and transactions.
+
+A method of an object that reads or writes is wrapped in `reader` or `writer`; what it calls finds
+the open transaction in `context.connection`. Nothing else opens one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import sqlalchemy as sa
+from oslo_config import cfg
+from oslo_db import exception as db_errors
+from oslo_db.sqlalchemy import engines, exc_filters
+
+from placement import errors
+
+LOG = logging.getLogger(__name__)
+
+Arguments = ParamSpec('Arguments')
+Result = TypeVar('Result')
+
+# Attempts at one transaction before the client is told that it conflicts, and the longest pause
+# before the second of them, in seconds. The pause doubles, and is jittered.
+ATTEMPTS = 12
+FIRST_PAUSE = 0.004
+LONGEST_PAUSE = 0.25
+
+# What another transaction can do to ours that repeating ours cures: a deadlock, a lock that
+# timed out, a Galera certification failure, a row that someone else inserted first, a connection
+# that was cut (nothing of an unfinished transaction is kept by any engine).
+REPEATABLE = (
+    db_errors.DBDeadlock,
+    db_errors.DBLockDeadlock,
+    db_errors.DBDuplicateEntry,
+    db_errors.DBConnectionError,
+)
+
+# How long a writer on SQLite waits for the one before it, in seconds.
+SQLITE_BUSY_TIMEOUT = 60
+
+# Options of [placement_database] that oslo.db takes as they are.
+ENGINE_OPTIONS = (
+    'mysql_sql_mode',
+    'connection_recycle_time',
+    'connection_debug',
+    'max_pool_size',
+    'max_overflow',
+    'pool_timeout',
+    'sqlite_synchronous',
+    'connection_trace',
+    'max_retries',
+    'retry_interval',
+    'connection_parameters',
+)
+
+
+class Context(Protocol):
+    """What statements need: the database, and the connection while a transaction is open."""
+
+    database: Any
+    connection: Any
+
+
+class HasContext(Protocol):
+    """A versioned object, or anything else that keeps its context."""
+
+    _context: Any
+
+
+class Database:
+    """The engines of one configuration: one to write to, one to read from."""
+
+    def __init__(self, engine: sa.Engine, read_engine: sa.Engine | None = None) -> None:
+        self.engine = engine
+        self._writer = engine.execution_options(placement_writer=True)
+        self._reader = engine if read_engine is None else read_engine
+
+    @classmethod
+    def from_conf(cls, conf: cfg.ConfigOpts) -> Database:
+        """The database that `[placement_database]` names (contract: config_and_policy.md)."""
+        group = conf.placement_database
+        options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
+        engine = create_engine(group.connection, **options)
+        if group.slave_connection:
+            return cls(engine, create_engine(group.slave_connection, **options))
+        return cls(engine)
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[sa.Connection]:
+        """A connection in one transaction that only reads."""
+        with self._reader.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writer(self) -> Iterator[sa.Connection]:
+        """A connection in one transaction that may write; on SQLite it holds the lock at once."""
+        with self._writer.begin() as connection:
+            yield connection
+
+    def dispose(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+        if self._reader is not self.engine:
+            self._reader.dispose()
+
+
+def create_engine(url: str, **options: Any) -> sa.Engine:
+    """An engine whose errors are oslo.db's, prepared for the rules of its database."""
+    if sa.make_url(url).get_backend_name() == 'sqlite':
+        return _create_sqlite_engine(url, options)
+    engine = engines.create_engine(url, **options)
+    _use_read_committed(engine)
+    return engine
+
+
+def _create_sqlite_engine(url: str, options: dict[str, Any]) -> sa.Engine:
+    """An engine for a file, or for memory.
+
+    Not made by oslo.db, which opens the file anew for every transaction and begins each of them
+    without a lock: two writers that have both read would then fail instead of queueing.
+    """
+    parsed = sa.make_url(url)
+    if options.get('connection_parameters'):
+        parsed = parsed.update_query_string(options['connection_parameters'], append=True)
+    in_memory = parsed.database in (None, '', ':memory:')
+    # A database in memory is its one connection, for which threads have to queue.
+    pool = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
+    engine = sa.create_engine(
+        parsed,
+        poolclass=sa.QueuePool,
+        connect_args={'check_same_thread': False, 'timeout': SQLITE_BUSY_TIMEOUT},
+        **pool,
+    )
+    # The file is written once per commit either way: NORMAL in WAL mode may lose the last
+    # commits in a power cut, and what was acknowledged must not be lost.
+    synchronous = 'FULL' if options.get('sqlite_synchronous', True) else 'OFF'
+
+    @sa.event.listens_for(engine, 'connect')
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        connection.execute('PRAGMA journal_mode = WAL')
+        connection.execute(f'PRAGMA synchronous = {synchronous}')
+        connection.execute('PRAGMA foreign_keys = ON')
+
+    @sa.event.listens_for(engine, 'begin')
+    def begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get('placement_writer')
+        connection.exec_driver_sql('BEGIN IMMEDIATE' if writes else 'BEGIN')
+
+    exc_filters.register_engine(engine)
+    return engine
+
+
+def _use_read_committed(engine: sa.Engine) -> None:
+    """Let every statement see what is committed when it starts.
+
+    Under MySQL's REPEATABLE READ the first plain read would fix the view of a transaction before
+    its locks are taken, and looking for a row that is not there would lock the gap around it, so
+    that claims of new consumers deadlock. PostgreSQL has this level by default.
+    """
+    if engine.dialect.name != 'mysql':
+        return
+
+    @sa.event.listens_for(engine, 'connect')
+    def prepare(connection: Any, _record: Any) -> None:
+        with contextlib.closing(connection.cursor()) as cursor:
+            cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+
+
+def _context_of(subject: Any) -> Any:
+    """The context of an object, or the context itself."""
+    return getattr(subject, '_context', subject)
+
+
+def reader(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Run a function of a context, or a method of an object that has one, in one transaction."""
+
+    @functools.wraps(function)
+    def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        context = _context_of(subject)
+        if context.connection is not None:
+            return function(subject, *args, **kwargs)
+        with context.database.reader() as connection, _opened(context, connection):
+            return function(subject, *args, **kwargs)
+
+    return run
+
+
+def writer(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """As `reader`, for a transaction that writes, repeated from the start when others interfere.
+
+    Raises `errors.ConcurrentUpdate` when every attempt was interfered with. What the function
+    does to its object must therefore be harmless when it is done again.
+    """
+
+    @functools.wraps(function)
+    def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        context = _context_of(subject)
+        if context.connection is not None:
+            return function(subject, *args, **kwargs)
+        for attempt in range(ATTEMPTS):
+            try:
+                with context.database.writer() as connection, _opened(context, connection):
+                    return function(subject, *args, **kwargs)
+            except REPEATABLE as error:
+                LOG.debug('Attempt %d at %s: %s', attempt + 1, function.__qualname__, error)
+                _pause(attempt)
+        LOG.warning('%s gave up after %d attempts.', function.__qualname__, ATTEMPTS)
+        raise errors.ConcurrentUpdate(
+            'Inventory and/or allocations changed while attempting to allocate: '
+            'too many concurrent changes; please try again'
+        )
+
+    return run
+
+
+@contextlib.contextmanager
+def _opened(context: Context, connection: sa.Connection) -> Iterator[None]:
+    context.connection = connection
+    try:
+        yield
+    finally:
+        context.connection = None
+
+
+def _pause(attempt: int) -> None:
+    """Let the others finish: milliseconds, more each time, never the same for two of them."""
+    time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.5))

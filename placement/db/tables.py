@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of contract data_model.md, as SQLAlchemy Core knows them.
+
+The schema itself is made by the migrations; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import sqlalchemy as sa
+
+
+def utcnow() -> datetime.datetime:
+    """The present in UTC, without time zone and in whole seconds, as every DATETIME is kept."""
+    return datetime.datetime.now(datetime.UTC).replace(tzinfo=None, microsecond=0)
+
+
+metadata = sa.MetaData()
+
+
+def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
+    """A table with the two times that every table has, set by the statements themselves."""
+    return sa.Table(
+        name,
+        metadata,
+        sa.Column('created_at', sa.DateTime, default=utcnow),
+        sa.Column('updated_at', sa.DateTime, onupdate=utcnow),
+        *columns,
+    )
+
+
+resource_providers = _table(
+    'resource_providers',
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('uuid', sa.String(36), nullable=False),
+    sa.Column('name', sa.Unicode(200), nullable=True),
+    sa.Column('generation', sa.Integer, default=0),
+    sa.Column('root_provider_id', sa.Integer, sa.ForeignKey('resource_providers.id')),
+    sa.Column('parent_provider_id', sa.Integer, sa.ForeignKey('resource_providers.id')),
+    sa.UniqueConstraint('uuid', name='uniq_resource_providers0uuid'),
+    sa.UniqueConstraint('name', name='uniq_resource_providers0name'),
+    sa.Index('resource_providers_root_provider_id_idx', 'root_provider_id'),
+    sa.Index('resource_providers_parent_provider_id_idx', 'parent_provider_id'),
+)
+
+inventories = _table(
+    'inventories',
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('resource_provider_id', sa.Integer, nullable=False),
+    sa.Column('resource_class_id', sa.Integer, nullable=False),
+    sa.Column('total', sa.Integer, nullable=False),
+    sa.Column('reserved', sa.Integer, nullable=False),
+    sa.Column('min_unit', sa.Integer, nullable=False),
+    sa.Column('max_unit', sa.Integer, nullable=False),
+    sa.Column('step_size', sa.Integer, nullable=False),
+    sa.Column('allocation_ratio', sa.Float, nullable=False),
+    sa.Index('inventories_resource_class_id_idx', 'resource_class_id'),
+    sa.UniqueConstraint(
+        'resource_provider_id',
+        'resource_class_id',
+        name='uniq_inventories0resource_provider_resource_class',
+    ),
+)
+
+allocations = _table(
+    'allocations',
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('resource_provider_id', sa.Integer, nullable=False),
+    sa.Column('consumer_id', sa.String(36), nullable=False),
+    sa.Column('resource_class_id', sa.Integer, nullable=False),
+    sa.Column('used', sa.Integer, nullable=False),
+    sa.Index(
+        'allocations_resource_provider_class_used_idx',
+        'resource_provider_id',
+        'resource_class_id',
+        'used',
+    ),
+    sa.Index('allocations_resource_class_id_idx', 'resource_class_id'),
+    sa.Index('allocations_consumer_id_idx', 'consumer_id'),
+)
+
+consumers = _table(
+    'consumers',
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
+    sa.Column('uuid', sa.String(36), nullable=False),
+    sa.Column('project_id', sa.Integer, nullable=False),
+    sa.Column('user_id', sa.Integer, nullable=False),
+    sa.Column('generation', sa.Integer, nullable=False, server_default=sa.text('0'), default=0),
+    sa.Column(
+        'consumer_type_id',
+        sa.Integer,
+        sa.ForeignKey('consumer_types.id', name='consumers_consumer_type_id_fkey'),
+        nullable=True,
+    ),
+    sa.Index('consumers_project_id_uuid_idx', 'project_id', 'uuid'),
+    sa.Index('consumers_project_id_user_id_uuid_idx', 'project_id', 'user_id', 'uuid'),
+    sa.Index('consumers_consumer_type_id_idx', 'consumer_type_id'),
+    sa.UniqueConstraint('uuid', name='uniq_consumers0uuid'),
+)
+
+
+def _external(name: str) -> sa.Table:
+    """A table of opaque identifiers that Keystone owns."""
+    return _table(
+        name,
+        sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
+        sa.Column('external_id', sa.String(255), nullable=False),
+        sa.UniqueConstraint('external_id', name=f'uniq_{name}0external_id'),
+    )
+
+
+projects = _external('projects')
+users = _external('users')
+
+consumer_types = _table(
+    'consumer_types',
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
+    sa.Column('name', sa.Unicode(255), nullable=False),
+    sa.UniqueConstraint('name', name='uniq_consumer_types0name'),
+)
+
+resource_classes = _table(
+    'resource_classes',
+    # Ids are assigned by us, the first of them being 0. The column is an ordinary
+    # auto-incrementing one all the same: so it stands in databases that exist.
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('name', sa.String(255), nullable=False),
+    sa.UniqueConstraint('name', name='uniq_resource_classes0name'),
+)
+
+traits = _table(
+    'traits',
+    sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
+    sa.Column('name', sa.Unicode(255), nullable=False),
+    sa.UniqueConstraint('name', name='uniq_traits0name'),
+)
+
+resource_provider_traits = _table(
+    'resource_provider_traits',
+    sa.Column(
+        'trait_id', sa.Integer, sa.ForeignKey('traits.id'), primary_key=True, nullable=False
+    ),
+    sa.Column(
+        'resource_provider_id',
+        sa.Integer,
+        sa.ForeignKey('resource_providers.id'),
+        primary_key=True,
+        nullable=False,
+    ),
+    sa.Index(
+        'resource_provider_traits_resource_provider_trait_idx',
+        'resource_provider_id',
+        'trait_id',
+    ),
+)
+
+placement_aggregates = _table(
+    'placement_aggregates',
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column('uuid', sa.String(36), nullable=True),
+    sa.UniqueConstraint('uuid', name='uniq_placement_aggregates0uuid'),
+)
+
+resource_provider_aggregates = _table(
+    'resource_provider_aggregates',
+    sa.Column('resource_provider_id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('aggregate_id', sa.Integer, primary_key=True, nullable=False),
+    sa.Index('resource_provider_aggregates_aggregate_id_idx', 'aggregate_id'),
+)

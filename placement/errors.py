@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error a client can see: its status, its code and its words, each declared once.
+
+Objects and handlers raise these; `dispatch` renders them (contract: http.md 6 and 12). The
+message of an error is the specific part of `detail`; the generic sentence in front of it belongs
+to the status.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import ClassVar
+
+UNDEFINED_CODE = 'placement.undefined_code'
+CONCURRENT_UPDATE = 'placement.concurrent_update'
+INVENTORY_INUSE = 'placement.inventory.inuse'
+DUPLICATE_NAME = 'placement.duplicate_name'
+PROVIDER_INUSE = 'placement.resource_provider.inuse'
+PROVIDER_CANNOT_DELETE_PARENT = 'placement.resource_provider.cannot_delete_parent'
+PROVIDER_NOT_FOUND = 'placement.resource_provider.not_found'
+QUERY_DUPLICATE_KEY = 'placement.query.duplicate_key'
+QUERY_BAD_VALUE = 'placement.query.bad_value'
+QUERY_MISSING_VALUE = 'placement.query.missing_value'
+
+
+class PlacementError(Exception):
+    """An answer other than success; `str()` of it is what the client is told."""
+
+    status: ClassVar[int] = 500
+    code: str = UNDEFINED_CODE
+    message: ClassVar[str] = '{reason}'
+
+    def __init__(self, message: str | None = None, *, code: str | None = None, **values: object):
+        super().__init__(self.message.format(**values) if message is None else message)
+        if code is not None:
+            self.code = code
+
+
+class BadRequest(PlacementError):
+    status = 400
+
+
+class Unauthorized(PlacementError):
+    status = 401
+
+
+class Forbidden(PlacementError):
+    status = 403
+
+
+class NotFound(PlacementError):
+    status = 404
+    message = ''
+
+
+class MethodNotAllowed(PlacementError):
+    status = 405
+    message = 'The method specified is not allowed for this resource.'
+
+    def __init__(self, allowed: str | None = None) -> None:
+        super().__init__()
+        self.allowed = allowed
+
+
+class NotAcceptable(PlacementError):
+    status = 406
+    message = 'Only application/json is provided'
+
+
+class Conflict(PlacementError):
+    status = 409
+
+
+class UnsupportedMediaType(PlacementError):
+    status = 415
+    message = 'The media type {media_type} is not supported, use application/json'
+
+
+# Microversions (contract: http.md 4). Both are answered before a version is established.
+
+
+class InvalidVersion(BadRequest):
+    message = 'invalid version string: {version}'
+
+
+class UnacceptableVersion(NotAcceptable):
+    message = 'Unacceptable version header: {version}'
+
+    def __init__(self, version: str, min_version: str, max_version: str) -> None:
+        super().__init__(version=version)
+        self.min_version = min_version
+        self.max_version = max_version
+
+
+# What is wrong with a request as such (contract: http.md 5).
+
+
+class MalformedJSON(BadRequest):
+    message = 'Malformed JSON: {reason}'
+
+
+class InvalidBody(BadRequest):
+    message = 'JSON does not validate: {reason}'
+
+
+class InvalidQuery(BadRequest):
+    message = 'Invalid query string parameters: {reason}'
+
+
+class PolicyNotAuthorised(Forbidden):
+    message = 'Policy does not allow {rule} to be performed.'
+
+
+# Resource providers.
+
+
+class ResourceProviderNotFound(NotFound):
+    message = 'No resource provider with uuid {uuid} found'
+
+
+class ResourceProviderActionFailed(BadRequest):
+    """A parent that cannot be, or a name that is missing."""
+
+    message = 'Object action {action} failed because: {reason}'
+
+
+class DuplicateResourceProvider(Conflict):
+    code = DUPLICATE_NAME
+
+
+class ResourceProviderHasChildren(Conflict):
+    code = PROVIDER_CANNOT_DELETE_PARENT
+    message = (
+        'Unable to delete parent resource provider {uuid}: It has child resource providers.'
+    )
+
+
+class ResourceProviderInUse(Conflict):
+    code = PROVIDER_INUSE
+    message = 'Unable to delete resource provider {uuid}: Resource provider has allocations.'
+
+
+class ConcurrentUpdate(Conflict):
+    """Somebody else changed what the client, or the server for it, had read."""
+
+    code = CONCURRENT_UPDATE
+
+
+class ResourceProviderGenerationConflict(ConcurrentUpdate):
+    message = 'resource provider generation conflict'
+
+
+class ResourceProviderChanged(ConcurrentUpdate):
+    message = (
+        "Resource provider's generation already changed. "
+        'Please update the generation and try again.'
+    )
+
+
+# Inventories.
+
+
+class InvalidInventoryCapacity(BadRequest):
+    message = (
+        "Invalid inventory for '{resource_class}' on resource provider '{uuid}'. "
+        'The reserved value is greater than or equal to total.'
+    )
+
+
+class InvalidInventoryReserved(InvalidInventoryCapacity):
+    message = (
+        "Invalid inventory for '{resource_class}' on resource provider '{uuid}'. "
+        'The reserved value is greater than total.'
+    )
+
+
+class InventoryNotFound(NotFound):
+    message = 'No inventory of class {resource_class} found'
+
+
+class InventoryExists(ConcurrentUpdate):
+    message = (
+        'Inventory of class {resource_class} on resource provider {uuid} already exists'
+    )
+
+
+class InventoryInUse(Conflict):
+    code = INVENTORY_INUSE
+    message = "Inventory for '{classes}' on resource provider '{uuid}' in use."
+
+
+# Resource classes and traits.
+
+
+class ResourceClassNotFound(NotFound):
+    message = 'No such resource class {name}.'
+
+
+class ResourceClassExists(Conflict):
+    message = 'Resource class already exists: {name}'
+
+
+class ResourceClassInUse(Conflict):
+    message = 'Cannot delete resource class {name}. Class is in use in inventory.'
+
+
+class StandardResourceClass(BadRequest):
+    message = 'Cannot {action} standard resource class {name}.'
+
+
+class TooManyResourceClassIds(Conflict):
+    message = 'Failed to create an id for resource class {name}; please try again.'
+
+
+class TraitNotFound(NotFound):
+    message = 'No such trait(s): {names}.'
+
+
+class TraitInUse(Conflict):
+    message = 'The trait {name} is in use by a resource provider.'
+
+
+class StandardTrait(BadRequest):
+    message = 'Cannot delete standard trait {name}.'
+
+
+# Allocations.
+
+
+class ConsumerGenerationConflict(ConcurrentUpdate):
+    message = 'consumer generation conflict - expected {expected} but got {given}'
+
+
+class AllocationsNotFound(NotFound):
+    message = "No allocations for consumer '{uuid}'"
+
+
+class UnknownAllocationProvider(BadRequest):
+    message = "Allocation for resource provider '{uuid}' that does not exist."
+
+
+class UnableToAllocate(Conflict):
+    """A claim that the inventories cannot carry; the reason names class and provider."""
+
+    message = 'Unable to allocate inventory: {reason}'
+
+
+class ReshapeProviderNotFound(BadRequest):
+    code = PROVIDER_NOT_FOUND
+    message = 'Resource provider {uuid} in inventories not found: {reason}'
+
+
+@contextlib.contextmanager
+def reported_as(
+    kind: type[PlacementError],
+    *found: type[PlacementError],
+    words: str = '{}',
+) -> Iterator[None]:
+    """Raise `kind` in place of the errors `found`, with `words` around what they said.
+
+    For situations that change the meaning of an error: a provider that is missing in the path
+    is not found, one missing in a claim is the client's mistake.
+    """
+    try:
+        yield
+    except found as error:
+        raise kind(words.format(error)) from error
