@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration: every option, and where its value comes from.
+
+Contract: config_and_policy.md, 'Where configuration comes from' and 'Options'.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from oslo_config.cfg import ConfigFilesNotFoundError, ConfigOpts, RequiredOptError
+
+from placement.conf import libraries, opts
+
+__all__ = [
+    'PROJECT', 'ConfigFilesNotFoundError', 'ConfigOpts', 'RequiredOptError', 'load',
+    'register_opts',
+]
+
+PROJECT = 'placement'
+
+
+def register_opts(conf: ConfigOpts) -> None:
+    """Register every option of the service, and of the libraries it uses, with ``conf``."""
+    for module in opts.MODULES:
+        if module.GROUP is None:
+            conf.register_opts(module.OPTIONS)
+        else:
+            conf.register_group(module.GROUP)
+            conf.register_opts(module.OPTIONS, group=module.GROUP)
+    libraries.register(conf)
+
+
+def load(
+    arguments: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> ConfigOpts:
+    """The service's own configuration object, filled from files and the environment.
+
+    When ``OS_PLACEMENT_CONFIG_DIR`` is set, ``placement.conf`` in that directory is the only
+    file read; otherwise oslo.config looks in its usual places. Variables of the form
+    ``OS_<GROUP>__<OPTION>`` win over files (oslo.config reads those by itself).
+
+    :raises RequiredOptError: there is no ``[placement_database] connection``
+    :raises ConfigFilesNotFoundError: the directory holds no ``placement.conf``
+    """
+    conf = ConfigOpts()
+    register_opts(conf)
+    files = _only_files(os.environ if environ is None else environ)
+    conf(
+        list(arguments),
+        project=PROJECT,
+        default_config_files=files,
+        default_config_dirs=None if files is None else [],
+    )
+    return conf
+
+
+def _only_files(environ: Mapping[str, str]) -> list[str] | None:
+    """The one file that the environment names, or None to search the usual places."""
+    directory = environ.get('OS_PLACEMENT_CONFIG_DIR', '').strip()
+    return [os.path.join(directory, 'placement.conf')] if directory else None

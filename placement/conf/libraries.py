@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of libraries, with the defaults this service wants for them."""
+
+from oslo_config import cfg
+from oslo_log import log
+from oslo_middleware import cors, http_proxy_to_wsgi
+from oslo_policy import opts as policy_opts
+
+CORS_DEFAULTS: dict[str, list[str]] = {
+    'allow_headers': [
+        'X-Auth-Token',
+        'X-Openstack-Request-Id',
+        'X-Identity-Status',
+        'X-Roles',
+        'X-Service-Catalog',
+        'X-User-Id',
+        'X-Tenant-Id',
+        'OpenStack-API-Version',
+    ],
+    'expose_headers': [
+        'X-Auth-Token',
+        'X-Openstack-Request-Id',
+        'X-Subject-Token',
+        'X-Service-Token',
+        'OpenStack-API-Version',
+    ],
+    'allow_methods': ['GET', 'PUT', 'POST', 'DELETE', 'PATCH'],
+}
+
+POLICY_FILE = 'policy.yaml'
+
+
+def _log_levels() -> list[str]:
+    """The levels of oslo.log, and Routes held back: it logs every path that it tries."""
+    levels: list[str] = list(log.get_default_log_levels())
+    return levels if 'routes=INFO' in levels else [*levels, 'routes=INFO']
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Register the options of the libraries; set their defaults in this object alone.
+
+    The libraries offer functions that alter the defaults for the whole process. Those would
+    reach into any other service that lives in the same one, as they do in functional tests.
+    """
+    log.register_options(conf)
+    conf.set_default('default_log_levels', _log_levels())
+    policy_opts.set_defaults(conf)
+    conf.set_default('policy_file', POLICY_FILE, group='oslo_policy')
+    conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
+    conf.register_opts(cors.OPTS, group='cors')
+    for name, value in CORS_DEFAULTS.items():
+        conf.set_default(name, value, group='cors')
+
+
+def set_defaults() -> None:
+    """Alter the defaults process-wide, for the generator of sample configuration."""
+    log.set_defaults(default_log_levels=_log_levels())
+    cors.set_defaults(**CORS_DEFAULTS)

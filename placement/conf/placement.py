@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of candidate search and of claims."""
+
+from oslo_config import cfg
+
+DEFAULT_CONSUMER_ID = '00000000-0000-0000-0000-000000000000'
+
+GROUP = cfg.OptGroup(
+    'placement', title='Placement', help='Candidate search and the writing of allocations.'
+)
+
+_DEPTH_FIRST = """
+All candidates of one root provider come before the first of the next one. With a bound they may
+all be of the same few hosts.
+"""
+
+_BREADTH_FIRST = """
+Candidates of all root providers take turns, so that a bounded answer names as many hosts as it
+can.
+"""
+
+OPTIONS = [
+    cfg.BoolOpt(
+        'randomize_allocation_candidates',
+        default=False,
+        help="""
+Return allocation candidates in random order.
+
+When a request has a ``limit``, its candidates are then a random sample of all that there are.
+Schedulers that run side by side collide less often so. When off, equal requests get equal
+answers for as long as nothing changes.
+""",
+    ),
+    cfg.StrOpt(
+        'incomplete_consumer_project_id',
+        default=DEFAULT_CONSUMER_ID,
+        help="""
+Project of consumers whose allocations are written by requests that name none.
+
+The first microversions of the API (below 1.8) did not ask for the project and the user of a
+consumer. ``placement-manage db online_data_migrations`` gives the same project to allocations
+that have no consumer record at all.
+""",
+    ),
+    cfg.StrOpt(
+        'incomplete_consumer_user_id',
+        default=DEFAULT_CONSUMER_ID,
+        help="""
+User of consumers whose allocations are written by requests that name none.
+
+See ``incomplete_consumer_project_id``.
+""",
+    ),
+    cfg.IntOpt(
+        'allocation_conflict_retry_count',
+        default=10,
+        help="""
+How often a write of allocations is attempted before the client is told of a conflict.
+
+A write is repeated, as a whole, when the database gave it up because of another one that ran
+at the same time. Clients see status 409 when every attempt failed.
+""",
+    ),
+    cfg.IntOpt(
+        'max_allocation_candidates',
+        default=-1,
+        help="""
+Most allocation candidates that one search may generate; ``-1`` means no bound.
+
+The bound counts before the ``limit`` of the request is applied. Set it where trees of
+providers are so wide that a request can be satisfied in very many ways.
+""",
+    ),
+    cfg.StrOpt(
+        'allocation_candidates_generation_strategy',
+        default='breadth-first',
+        choices=[('depth-first', _DEPTH_FIRST), ('breadth-first', _BREADTH_FIRST)],
+        help="""
+Order in which root providers are visited while candidates are generated.
+
+It matters when ``max_allocation_candidates`` or the ``limit`` of a request cuts the search
+short.
+""",
+    ),
+]
