@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a caller may do what it asks for: the rules of oslo.policy, kept up to date.
+
+Contract: config_and_policy.md, 'Policy'; http.md 3.
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oslo_policy import policy
+
+from placement import errors, policies
+from placement.conf import ConfigOpts
+from placement.context import RequestContext
+
+LOG = logging.getLogger(__name__)
+
+#: The policy files as last seen: path, time of change in nanoseconds, size, inode.
+Files = frozenset[tuple[str, int, int, int]]
+
+
+class Enforcer:
+    """The rules in force; one of these serves every thread of the application.
+
+    oslo.policy would look for changed files and go through all rules at each question. Here the
+    files are looked at, and a new set of rules is made only when they differ. It replaces the
+    old one in one assignment, so no thread ever sees half of it.
+    """
+
+    def __init__(self, conf: ConfigOpts) -> None:
+        self._conf = conf
+        self._files = find_files(conf)
+        self._rules = load_rules(conf)
+
+    def authorise(
+        self,
+        context: RequestContext,
+        rule: str,
+        target: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """Return when ``rule`` lets the caller act on ``target``, by default its own project.
+
+        :raises errors.PolicyNotAuthorised: it does not, or the token has the wrong scope
+        """
+        if target is None:
+            target = {'project_id': context.project_id, 'user_id': context.user_id}
+        # oslo.policy compares text: a project that is absent would equal one named 'None'.
+        known = {name: value for name, value in target.items() if value is not None}
+        try:
+            self._current_rules().authorize(rule, known, _credentials(context), do_raise=True)
+        except policy.InvalidScope as refusal:
+            raise errors.PolicyNotAuthorised(rule) from refusal
+        except policy.PolicyNotAuthorized as refusal:
+            raise errors.PolicyNotAuthorised(rule=rule) from refusal
+
+    def _current_rules(self) -> policy.Enforcer:
+        """The rules that the policy files say now."""
+        files = find_files(self._conf)
+        if files != self._files:
+            # Noted first: a file that cannot be read is tried again only when it has changed.
+            self._files = files
+            try:
+                self._rules = load_rules(self._conf)
+            except Exception:
+                # A mistake in a file must not turn every request into an error.
+                LOG.exception('The policy files cannot be read; the former rules stay in force.')
+        return self._rules
+
+
+def load_rules(conf: ConfigOpts) -> policy.Enforcer:
+    """The rules by default and by the policy files, read once and never looked for again."""
+    rules = policy.Enforcer(conf)
+    # The defaults that have changed are old news: warning of each at start tells nobody anything.
+    rules.suppress_default_change_warnings = True
+    rules.register_defaults(policies.list_rules())
+    rules.load_rules()
+    rules.use_conf = False
+    return rules
+
+
+def find_files(conf: ConfigOpts) -> Files:
+    """The policy file and the files of the policy directories, those that exist."""
+    return frozenset(
+        (path, found.st_mtime_ns, found.st_size, found.st_ino)
+        for path, found in _policy_files(conf)
+    )
+
+
+def _policy_files(conf: ConfigOpts) -> Iterator[tuple[str, os.stat_result]]:
+    for name in (conf.oslo_policy.policy_file, *conf.oslo_policy.policy_dirs):
+        path = conf.find_file(name)
+        if path is None:
+            continue
+        try:
+            yield path, os.stat(path)
+            if os.path.isdir(path):
+                with os.scandir(path) as entries:
+                    yield from [(entry.path, entry.stat()) for entry in entries]
+        except OSError:
+            # Removed since it was found.
+            continue
+
+
+def _credentials(context: RequestContext) -> dict[str, Any]:
+    """What rules may ask about the caller, as a plain dictionary."""
+    return dict(context.to_policy_values())
