@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a microversion is: changes in, one frozen `Api` per version out.
+
+The changes themselves are declared in `placement.history`; this module knows how to fold them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import jsonschema
+import microversion_parse
+from jsonschema.exceptions import best_match
+from oslo_utils import uuidutils
+
+from placement import errors
+from placement.http.reply import Reply
+
+SERVICE_TYPE = 'placement'
+LATEST = 'latest'
+
+Upgrade = Callable[[Any], Any]
+Downgrade = Callable[[Reply], Reply]
+Handler = Callable[[Any], Reply]
+Schema = Mapping[str, Any]
+
+
+class Rule(enum.Enum):
+    """What changed with a version and is neither a route nor the shape of a body."""
+
+    CACHE_HEADERS = 'answers say when what they show was last modified'
+    FORBIDDEN_TRAITS = 'a trait may be forbidden with !'
+    ERROR_CODES = 'errors carry a code'
+    REPEATED_MEMBER_OF = 'member_of may be given more than once'
+    FULLY_RESERVED_INVENTORY = 'an inventory may be reserved in full'
+    FORBIDDEN_AGGREGATES = 'an aggregate may be forbidden with !'
+    REPARENTING = 'a parent may be changed and removed'
+    ANY_TRAITS = 'required may ask for any of several traits, and be given more than once'
+
+
+class _Unchecked(enum.Enum):
+    UNCHECKED = 'unchecked'
+
+
+# What an old client could not send. Not None, which newer clients send and mean.
+UNCHECKED = _Unchecked.UNCHECKED
+Unchecked = _Unchecked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """One microversion: what it brought, and how older clients are still served.
+
+    `serves` maps actions to their handlers from this version on, `accepts` and `queries` to the
+    schemas of bodies and query strings. `upgrades` turn a body of the version before into one of
+    this version, `downgrades` a reply of this version into one of the version before. `enables`
+    names rules.
+    """
+
+    version: str
+    summary: str
+    serves: Mapping[str, Handler] = dataclasses.field(default_factory=dict)
+    accepts: Mapping[str, Schema | None] = dataclasses.field(default_factory=dict)
+    queries: Mapping[str, Schema] = dataclasses.field(default_factory=dict)
+    upgrades: Mapping[str, Upgrade] = dataclasses.field(default_factory=dict)
+    downgrades: Mapping[str, Downgrade] = dataclasses.field(default_factory=dict)
+    enables: Collection[Rule] = ()
+
+
+class Validator:
+    """A compiled JSON schema, made once."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._validator = jsonschema.Draft202012Validator(schema, format_checker=FORMATS)
+
+    def complaint(self, value: Any) -> str | None:
+        """What is wrong with `value`, in the words of the jsonschema library, or None."""
+        # Finding out that there is no error is much cheaper than the best of none.
+        if self._validator.is_valid(value):
+            return None
+        return str(best_match(self._validator.iter_errors(value)))
+
+
+FORMATS = jsonschema.FormatChecker(formats=())
+
+
+@FORMATS.checks('uuid')
+def _is_uuid_like(value: object) -> bool:
+    """Whether a value is a uuid in any spelling (contract: README.md, uuid-like)."""
+    return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
+
+
+_STRICT_UUID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
+
+
+@FORMATS.checks('dashed-uuid')
+def _is_dashed_uuid(value: object) -> bool:
+    """Whether a value is a uuid with its dashes."""
+    return not isinstance(value, str) or _STRICT_UUID.fullmatch(value) is not None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Api:
+    """The whole API as one microversion shows it.
+
+    `introduced` tells for every rule, also those of later versions, the version that brought it.
+    """
+
+    version: microversion_parse.Version
+    handlers: Mapping[str, Handler]
+    bodies: Mapping[str, Validator]
+    queries: Mapping[str, Validator]
+    upgrades: Mapping[str, tuple[Upgrade, ...]]
+    downgrades: Mapping[str, tuple[Downgrade, ...]]
+    rules: frozenset[Rule]
+    introduced: Mapping[Rule, str]
+
+    def allows(self, rule: Rule) -> bool:
+        """Whether this version has what the rule brought."""
+        return rule in self.rules
+
+    def upgraded(self, action: str, body: Any) -> Any:
+        """A body of this version in the newest shape."""
+        for upgrade in self.upgrades.get(action, ()):
+            body = upgrade(body)
+        return body
+
+    def downgraded(self, action: str, reply: Reply) -> Reply:
+        """A reply of the newest shape in the shape of this version."""
+        for downgrade in self.downgrades.get(action, ()):
+            reply = downgrade(reply)
+        return reply
+
+
+def fold(history: Iterable[Change]) -> dict[tuple[int, int], Api]:
+    """One `Api` for every version of a history, oldest first."""
+    changes = tuple(history)
+    validators: dict[int, Validator] = {}
+    handlers: dict[str, Handler] = {}
+    bodies: dict[str, Validator] = {}
+    queries: dict[str, Validator] = {}
+    rules: frozenset[Rule] = frozenset()
+    introduced = {rule: change.version for change in changes for rule in change.enables}
+    apis: dict[tuple[int, int], Api] = {}
+
+    def compiled(schema: Schema) -> Validator:
+        if id(schema) not in validators:
+            validators[id(schema)] = Validator(schema)
+        return validators[id(schema)]
+
+    for position, change in enumerate(changes):
+        handlers = handlers | dict(change.serves)
+        bodies = bodies | {
+            action: compiled(schema) for action, schema in change.accepts.items() if schema
+        }
+        for action in (action for action, schema in change.accepts.items() if schema is None):
+            del bodies[action]
+        queries = queries | {
+            action: compiled(schema) for action, schema in change.queries.items()
+        }
+        rules = rules | frozenset(change.enables)
+        later = changes[position + 1 :]
+        version = microversion_parse.parse_version_string(change.version)
+        apis[version] = Api(
+            version=version,
+            handlers=MappingProxyType(handlers),
+            bodies=MappingProxyType(bodies),
+            queries=MappingProxyType(queries),
+            upgrades=_gathered(c.upgrades for c in later),
+            downgrades=_gathered(c.downgrades for c in reversed(later)),
+            rules=rules,
+            introduced=introduced,
+        )
+    return apis
+
+
+def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...]]:
+    """The steps of each action, in the order given."""
+    gathered: dict[str, tuple[Any, ...]] = {}
+    for step in steps:
+        for action, function in step.items():
+            gathered[action] = (*gathered.get(action, ()), function)
+    return MappingProxyType(gathered)
+
+
+def negotiated(
+    apis: Mapping[tuple[int, int], Api], header: str | None
+) -> Api:
+    """The version that `OpenStack-API-Version` asks for; the oldest when it asks for none.
+
+    Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (contract: http.md 4).
+    """
+    wanted = microversion_parse.get_version(
+        {microversion_parse.STANDARD_HEADER: header or ''}, service_type=SERVICE_TYPE
+    )
+    oldest, newest = next(iter(apis)), next(reversed(apis))
+    if wanted is None:
+        return apis[oldest]
+    if wanted == LATEST:
+        return apis[newest]
+    try:
+        version = microversion_parse.parse_version_string(wanted)
+    except (TypeError, ValueError):
+        raise errors.InvalidVersion(version=wanted) from None
+    if version not in apis:
+        raise errors.UnacceptableVersion(
+            wanted, min_version=str(oldest), max_version=str(newest)
+        )
+    return apis[version]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The little languages of query values: resources, member_of, required.
+
+Contract: resource_providers.md and allocation_candidates.md 1. Everything raised is a
+`errors.BadRequest` in the words of those pages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from oslo_utils import uuidutils
+
+from placement import errors
+from placement.http.microversion import Api, Rule
+
+FORBIDDEN = '!'
+ANY_OF = 'in:'
+NONE_OF = '!in:'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one kind of membership, of traits or of aggregates, is asked for.
+
+    Each set of `required` has to be met by at least one of its names; none of `forbidden` may
+    be there.
+    """
+
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+
+    def __or__(self, other: Wanted) -> Wanted:
+        return Wanted(self.required + other.required, self.forbidden | other.forbidden)
+
+    def names(self) -> frozenset[str]:
+        """Every name that is mentioned."""
+        return self.forbidden.union(*self.required)
+
+
+NOTHING_WANTED = Wanted()
+
+
+def parse_resources(value: str) -> dict[str, int]:
+    """Amounts by resource class, from `VCPU:2,MEMORY_MB:1024`."""
+    form = (
+        'Badly formed resources parameter. Expected resources query string parameter in form: '
+        '?resources=VCPU:2,MEMORY_MB:1024. Got: {}.'
+    )
+    if not value.strip():
+        raise errors.BadRequest(form.format('empty string'))
+    amounts = {}
+    for item in value.split(','):
+        if item.count(':') != 1:
+            raise errors.BadRequest(form.format(item))
+        name, text = item.split(':')
+        amounts[name] = _parse_amount(name, text)
+    return amounts
+
+
+def _parse_amount(name: str, text: str) -> int:
+    try:
+        amount = int(text)
+    except ValueError:
+        raise errors.BadRequest(
+            f'Requested resource {name} expected positive integer amount. Got: {text}.'
+        ) from None
+    if amount < 1:
+        raise errors.BadRequest(
+            f'Requested resource {name} requires amount >= 1. Got: {amount}.'
+        )
+    return amount
+
+
+def parse_member_of(api: Api, key: str, values: Sequence[str]) -> Wanted:
+    """Aggregates wanted and unwanted, from every value of one parameter."""
+    if len(values) > 1 and not api.allows(Rule.REPEATED_MEMBER_OF):
+        raise errors.BadRequest(f'Multiple {key} parameters are not supported')
+    wanted = NOTHING_WANTED
+    for value in values:
+        wanted |= _parse_aggregates(api, key, value)
+    return wanted
+
+
+def _parse_aggregates(api: Api, key: str, value: str) -> Wanted:
+    forbidden = value.startswith(FORBIDDEN)
+    if forbidden and not api.allows(Rule.FORBIDDEN_AGGREGATES):
+        raise errors.BadRequest(
+            f'Forbidden {key} parameters are not supported in the specified microversion'
+        )
+    text = value.removeprefix(FORBIDDEN)
+    if text.startswith(ANY_OF):
+        uuids = text.removeprefix(ANY_OF).split(',')
+    elif ',' in text:
+        raise errors.BadRequest(
+            f"Multiple values for '{key}' must be prefixed with the 'in:' or '!in:' keyword "
+            f'using the valid microversion. Got: {value}'
+        )
+    else:
+        uuids = [text]
+    for uuid in uuids:
+        if not uuidutils.is_uuid_like(uuid):
+            raise errors.InvalidQuery(
+                reason=f"Expected '{key}' parameter to contain valid UUID(s). Got: {uuid}"
+            )
+    names = frozenset(uuids)
+    return Wanted(forbidden=names) if forbidden else Wanted(required=(names,))
+
+
+def parse_required(api: Api, values: Iterable[str]) -> Wanted:
+    """Traits wanted and unwanted, from every value of one parameter.
+
+    Where the version knows no repetition, only the last value is looked at.
+    """
+    values = list(values)
+    if not api.allows(Rule.ANY_TRAITS):
+        values = values[-1:]
+    wanted = NOTHING_WANTED
+    for value in values:
+        if value.startswith(ANY_OF):
+            wanted |= _parse_any_trait(api, value)
+        else:
+            wanted |= parse_traits(value, may_forbid=api.allows(Rule.FORBIDDEN_TRAITS))
+    return wanted
+
+
+def unsupported_any_trait(api: Api, value: str) -> errors.InvalidQuery:
+    """The refusal of `in:` where traits cannot be asked for that way."""
+    return errors.InvalidQuery(
+        reason="The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' only supported since microversion "
+        f'{api.introduced[Rule.ANY_TRAITS]}. Got: {value}'
+    )
+
+
+def _parse_any_trait(api: Api, value: str) -> Wanted:
+    if not api.allows(Rule.ANY_TRAITS):
+        raise unsupported_any_trait(api, value)
+    names = [name.strip() for name in value.removeprefix(ANY_OF).split(',')]
+    if not all(names):
+        raise errors.InvalidQuery(
+            reason="Expected 'required' parameter value of the form: "
+            f'in:HW_CPU_X86_VMX,CUSTOM_MAGIC. Got an empty trait in: {value}'
+        )
+    if any(name.startswith(FORBIDDEN) for name in names):
+        raise errors.InvalidQuery(
+            reason="The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' does not support forbidden "
+            f'traits. Got: {value}'
+        )
+    return Wanted(required=(frozenset(names),))
+
+
+def parse_traits(value: str, may_forbid: bool) -> Wanted:
+    """Traits that have to be there and, behind `!`, traits that must not be."""
+    example = 'HW_CPU_X86_VMX,!CUSTOM_MAGIC' if may_forbid else 'HW_CPU_X86_VMX,CUSTOM_MAGIC'
+    expected = f"Expected 'required' parameter value of the form: {example}."
+    names = [name.strip() for name in value.split(',')]
+    if not all(name.strip(FORBIDDEN) for name in names):
+        raise errors.InvalidQuery(reason=f'{expected} Got an empty trait in: {value}')
+    if not may_forbid and any(name.startswith(FORBIDDEN) for name in names):
+        raise errors.InvalidQuery(reason=f'{expected} Got: {value}')
+    forbidden = frozenset(n.lstrip(FORBIDDEN) for n in names if n.startswith(FORBIDDEN))
+    required = tuple(frozenset([n]) for n in names if not n.startswith(FORBIDDEN))
+    return Wanted(required, forbidden)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request as handlers see it: who asks, for what, checked against its own version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import webob
+from oslo_config import cfg
+
+from placement import errors, policy
+from placement.context import RequestContext
+from placement.http.microversion import Api
+
+JSON = 'application/json'
+
+# Floats beyond this are not exact, so that they are no integers that anyone could have meant.
+LARGEST_EXACT_FLOAT = 2**53
+
+
+class Query:
+    """The parameters of a query string: decoded, checked, in the order in which they came."""
+
+    def __init__(self, parameters: webob.multidict.MultiDict | Mapping[str, str]) -> None:
+        self._parameters = parameters
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._parameters
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._parameters.items())
+
+    def last(self, name: str) -> str | None:
+        """The last value of a parameter, None without any."""
+        return self._parameters.get(name)
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a parameter."""
+        return self._parameters.getall(name)  # type: ignore[union-attr]
+
+
+class Request:
+    """One request: its identity, its path variables, and what it brings."""
+
+    def __init__(
+        self,
+        http: webob.Request,
+        api: Api,
+        context: RequestContext,
+        enforcer: policy.Enforcer,
+        conf: cfg.ConfigOpts,
+    ) -> None:
+        self.http = http
+        self.api = api
+        self.context = context
+        self.conf = conf
+        self.urlvars: Mapping[str, str] = {}
+        self._enforcer = enforcer
+
+    @property
+    def mount_point(self) -> str:
+        """The path under which the application is mounted, to which links are relative."""
+        return self.http.script_name
+
+    def authorise(self, rule: str, project_id: str | None = None, own: bool = True) -> None:
+        """Check that the caller may do what `rule` guards.
+
+        The target is what belongs to the caller, unless `own` is false: then it is `project_id`.
+        Raises `errors.PolicyNotAuthorised` (contract: config_and_policy.md).
+        """
+        target = {
+            'project_id': self.context.project_id if own else project_id,
+            'user_id': self.context.user_id,
+        }
+        self._enforcer.authorise(self.context, rule, target)
+
+    def check_accepts_json(self) -> None:
+        """Raise `errors.NotAcceptable` when the caller does not want JSON."""
+        if not self.http.accept.acceptable_offers([JSON]):
+            raise errors.NotAcceptable()
+
+    def check_brings_json(self) -> None:
+        """Raise `errors.UnsupportedMediaType` when the body is anything but JSON."""
+        media_type = self.http.headers.get('content-type', '').partition(';')[0].strip() or None
+        if media_type != JSON:
+            raise errors.UnsupportedMediaType(media_type=media_type)
+
+    def validated_body(self, action: str) -> Any:
+        """The body, checked by the schema of its version and brought to the newest shape.
+
+        Raises `errors.MalformedJSON` and `errors.InvalidBody` (contract: http.md 5).
+        """
+        body = parse_json(self.http.body)
+        complaint = self.api.bodies[action].complaint(body)
+        if complaint is not None:
+            raise errors.InvalidBody(reason=complaint)
+        return self.api.upgraded(action, body)
+
+    def validated_query(self, action: str) -> Query:
+        """The query string, the last value of each parameter checked by the schema.
+
+        Raises `errors.InvalidQuery` (contract: http.md 5).
+        """
+        try:
+            parameters = self.http.GET
+            last_values = dict(parameters.items())
+        except UnicodeDecodeError as error:
+            raise errors.InvalidQuery(reason=error) from error
+        complaint = self.api.queries[action].complaint(last_values)
+        if complaint is not None:
+            raise errors.InvalidQuery(reason=complaint)
+        if any('\0' in value for value in parameters.values()):
+            raise errors.InvalidQuery(reason='a null character is not allowed')
+        return Query(parameters)
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a JSON text. Integers written as 10.0 become 10.
+
+    Raises `errors.MalformedJSON`, also for what JSON allows but no database can hold: characters
+    that are half of a pair, and the null character.
+    """
+    try:
+        value = json.loads(
+            body.decode('utf-8'), parse_float=_parse_float, parse_constant=_refuse_constant
+        )
+        # Only an escape can bring in what UTF-8 has no bytes for.
+        if b'\\u' in body:
+            _check_characters(value)
+    except (ValueError, RecursionError) as error:
+        raise errors.MalformedJSON(reason=error) from error
+    return value
+
+
+def _parse_float(text: str) -> float | int:
+    number = float(text)
+    if number.is_integer() and abs(number) < LARGEST_EXACT_FLOAT:
+        return int(number)
+    return number
+
+
+def _refuse_constant(text: str) -> None:
+    raise ValueError(f'{text} is not a JSON value')
+
+
+def _check_characters(value: Any) -> None:
+    """Raise ValueError for a string that cannot be stored, however deep it is."""
+    remaining = [value]
+    while remaining:
+        part = remaining.pop()
+        if isinstance(part, str):
+            part.encode('utf-8')
+            if '\0' in part:
+                raise ValueError('a null character is not allowed')
+        elif isinstance(part, dict):
+            remaining.extend(part)
+            remaining.extend(part.values())
+        elif isinstance(part, list):
+            remaining.extend(part)

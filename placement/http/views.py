@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects and rows as JSON, in the newest shape.
+
+A view reads attributes only, so that it serves versioned objects and plain rows alike.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+INVENTORY_MEMBERS = (
+    'total',
+    'reserved',
+    'min_unit',
+    'max_unit',
+    'step_size',
+    'allocation_ratio',
+)
+PROVIDER_LINKS = ('inventories', 'usages', 'aggregates', 'traits', 'allocations')
+UNKNOWN_TYPE = 'unknown'
+
+
+def modified_at(record: Any) -> datetime.datetime | None:
+    """When a record was last changed, or made when it never was."""
+    return record.updated_at or record.created_at
+
+
+def latest(times: Iterable[datetime.datetime | None]) -> datetime.datetime | None:
+    """The latest of some times, None when there are none."""
+    return max((time for time in times if time is not None), default=None)
+
+
+def provider_path(uuid: str) -> str:
+    """The path of a provider below the mount point."""
+    return f'/resource_providers/{uuid}'
+
+
+def inventory_path(uuid: str, resource_class: str) -> str:
+    """The path of one inventory below the mount point."""
+    return f'{provider_path(uuid)}/inventories/{resource_class}'
+
+
+def resource_class_path(name: str) -> str:
+    """The path of a resource class below the mount point."""
+    return f'/resource_classes/{name}'
+
+
+def trait_path(name: str) -> str:
+    """The path of a trait below the mount point."""
+    return f'/traits/{name}'
+
+
+def provider(provider: Any, mount_point: str) -> dict[str, Any]:
+    """A resource provider (contract: resource_providers.md)."""
+    path = mount_point + provider_path(provider.uuid)
+    links = [{'rel': 'self', 'href': path}]
+    links.extend({'rel': rel, 'href': f'{path}/{rel}'} for rel in PROVIDER_LINKS)
+    return {
+        'uuid': provider.uuid,
+        'name': provider.name,
+        'generation': provider.generation,
+        'links': links,
+        'parent_provider_uuid': provider.parent_provider_uuid,
+        'root_provider_uuid': provider.root_provider_uuid,
+    }
+
+
+def inventory(inventory: Any) -> dict[str, Any]:
+    """The six members of an inventory (contract: inventories.md)."""
+    return {name: getattr(inventory, name) for name in INVENTORY_MEMBERS}
+
+
+def inventories(generation: int, inventories: Iterable[Any]) -> dict[str, Any]:
+    """Every inventory of a provider, by resource class."""
+    return {
+        'resource_provider_generation': generation,
+        'inventories': {record.resource_class: inventory(record) for record in inventories},
+    }
+
+
+def one_inventory(generation: int, record: Any) -> dict[str, Any]:
+    """A single inventory with the generation of its provider."""
+    return inventory(record) | {'resource_provider_generation': generation}
+
+
+def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:
+    """What is used of a provider, by resource class (contract: usages.md)."""
+    return {
+        'resource_provider_generation': generation,
+        'usages': {record.resource_class: record.used for record in usages},
+    }
+
+
+def usages_by_type(usages: Iterable[Any]) -> dict[str, Any]:
+    """What a project uses, by type of consumer, with the number of consumers."""
+    types: dict[str, dict[str, int]] = {}
+    for record in usages:
+        of_type = types.setdefault(
+            record.consumer_type or UNKNOWN_TYPE, {'consumer_count': record.consumer_count}
+        )
+        of_type[record.resource_class] = record.used
+    return {'usages': types}
+
+
+def aggregates(generation: int, uuids: Iterable[str]) -> dict[str, Any]:
+    """The aggregates of a provider (contract: aggregates.md)."""
+    return {'aggregates': list(uuids), 'resource_provider_generation': generation}
+
+
+def provider_traits(generation: int, traits: Iterable[Any]) -> dict[str, Any]:
+    """The traits of a provider (contract: traits.md)."""
+    return {
+        'traits': [trait.name for trait in traits],
+        'resource_provider_generation': generation,
+    }
+
+
+def resource_class(name: str, mount_point: str) -> dict[str, Any]:
+    """A resource class (contract: resource_classes.md)."""
+    return {
+        'name': name,
+        'links': [{'rel': 'self', 'href': mount_point + resource_class_path(name)}],
+    }
+
+
+def consumer_allocations(allocations: Iterable[Any], consumer: Any) -> dict[str, Any]:
+    """What one consumer has, by provider; `consumer` is None when it has nothing."""
+    by_provider: dict[str, dict[str, Any]] = {}
+    for record in allocations:
+        entry = by_provider.setdefault(
+            record.provider_uuid, {'resources': {}, 'generation': record.provider_generation}
+        )
+        entry['resources'][record.resource_class] = record.used
+    body: dict[str, Any] = {'allocations': by_provider}
+    if consumer is not None:
+        body |= {
+            'project_id': consumer.project_id,
+            'user_id': consumer.user_id,
+            'consumer_generation': consumer.generation,
+            'consumer_type': consumer.consumer_type or UNKNOWN_TYPE,
+        }
+    return body
+
+
+def provider_allocations(generation: int, allocations: Iterable[Any]) -> dict[str, Any]:
+    """What consumers have of one provider (contract: allocations.md)."""
+    by_consumer: dict[str, dict[str, Any]] = {}
+    for record in allocations:
+        entry = by_consumer.setdefault(
+            record.consumer_uuid,
+            {'resources': {}, 'consumer_generation': record.consumer_generation},
+        )
+        entry['resources'][record.resource_class] = record.used
+    return {'resource_provider_generation': generation, 'allocations': by_consumer}
+
+
+def versions(oldest: str, newest: str) -> Mapping[str, Any]:
+    """The document at the root (contract: root.md)."""
+    return {
+        'versions': [
+            {
+                'id': f'v{oldest}',
+                'max_version': newest,
+                'min_version': oldest,
+                'status': 'CURRENT',
+                'links': [{'rel': 'self', 'href': ''}],
+            }
+        ]
+    }
