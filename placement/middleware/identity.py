@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sent the request: found out, then kept in its context (contract: http.md 3)."""
+
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+import webob.exc
+
+from placement.conf import ConfigOpts
+from placement.context import RequestContext
+
+# The version document is public, so that clients can learn which versions there are.
+OPEN_PATHS = ('', '/')
+
+
+def is_open(environ: WSGIEnvironment) -> bool:
+    """Whether the path may be asked for by anybody."""
+    return environ.get('PATH_INFO', '') in OPEN_PATHS
+
+
+def refuse(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """The answer to a caller that nobody knows: 401, not in the format of other errors."""
+    answer: Iterable[bytes] = webob.exc.HTTPUnauthorized()(environ, start_response)
+    return answer
+
+
+class NoAuth:
+    """The wrapped application, for callers that are who their token says they are.
+
+    The token is ``user`` or ``user:project``. It is turned into the headers that a validated
+    token would have become.
+    """
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        # The empty path, unlike under keystone, does need a token.
+        if environ.get('PATH_INFO') == '/':
+            return self._application(environ, start_response)
+        token = environ.get('HTTP_X_AUTH_TOKEN')
+        if token is None:
+            return refuse(environ, start_response)
+        _believe(token, environ)
+        return self._application(environ, start_response)
+
+
+def _believe(token: str, environ: WSGIEnvironment) -> None:
+    """Set the headers that describe the caller."""
+    user, _, project = token.partition(':')
+    environ['HTTP_X_USER_ID'] = user
+    if not environ.get('HTTP_OPENSTACK_SYSTEM_SCOPE'):
+        # X-Project-Id, when the client sent it, is preferred to this older name.
+        environ['HTTP_X_TENANT_ID'] = project or user
+    environ.setdefault('HTTP_X_ROLES', 'admin' if user == 'admin' else '')
+
+
+def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
+    """The application, for callers whose token the identity service has issued.
+
+    The public paths bypass the check of the token. Configured by ``[keystone_authtoken]``.
+    """
+    # Imported here because it is large, and not needed under the other strategy.
+    from keystonemiddleware import auth_token
+
+    guarded = auth_token.AuthProtocol(application, {'oslo_config_config': conf})
+
+    def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        chosen = application if is_open(environ) else guarded
+        answer: Iterable[bytes] = chosen(environ, start_response)
+        return answer
+
+    return choose
+
+
+class ContextBuilder:
+    """The wrapped application, with a request context made from the headers of the caller.
+
+    Requests without a user are refused, except for the public paths. On those nobody has checked
+    the headers, so they are not looked at.
+    """
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        if is_open(environ):
+            context = RequestContext(
+                request_id=environ.get('openstack.request_id'),
+                global_request_id=environ.get('openstack.global_request_id'),
+            )
+        else:
+            context = RequestContext.from_environ(environ)
+            if context.user_id is None:
+                return refuse(environ, start_response)
+        environ['placement.context'] = context
+        return self._application(environ, start_response)

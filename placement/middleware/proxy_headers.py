@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scheme, host and mount point as the client of a proxy sees them (contract: http.md 11)."""
+
+from wsgiref.types import WSGIApplication
+
+from oslo_middleware import http_proxy_to_wsgi
+
+from placement.conf import ConfigOpts
+
+
+def proxy_headers(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
+    """The application, told by the headers of a proxy, where the configuration trusts those.
+
+    The object with the configuration is handed over: without it the library asks the one of
+    oslo.config that is global to the process, which nobody has filled.
+    """
+    if not conf.oslo_middleware.enable_proxy_headers_parsing:
+        return application
+    wrapped: WSGIApplication = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
+    return wrapped

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request gets an id, a default for Accept, and two lines in the log.
+
+Contract: http.md 6 (Accept) and 9; config_and_policy.md, 'Logging'.
+"""
+
+import logging
+import re
+import urllib.parse
+from collections.abc import Iterable
+from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from placement.context import RequestContext
+
+LOG = logging.getLogger('placement.requestlog')
+
+_REQUEST_ID = re.compile(
+    r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}'
+)
+# What may stand in a path as it is. All else is shown the way it was sent: a path must not be
+# able to begin a new line of the log.
+_PLAIN = "/:@!$&'()*+,;=~-._"
+
+
+class RequestLog:
+    """The wrapped application, with request ids and log lines."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        # Nothing is known of the caller yet. A context of its own keeps what is logged until then
+        # from bearing the name of whoever this thread served before.
+        context = RequestContext(global_request_id=_global_request_id(environ))
+        environ['placement.context'] = context
+        environ['openstack.request_id'] = context.request_id
+        environ['openstack.global_request_id'] = context.global_request_id
+        if environ.get('HTTP_ACCEPT', '').strip() in ('', '*/*'):
+            environ['HTTP_ACCEPT'] = 'application/json'
+
+        # Described now: what is further in may move parts of the path about.
+        request = _describe(environ)
+        LOG.debug('Starting request: %s', request)
+
+        def start_logged(
+            status: str, headers: list[tuple[str, str]], *exc_info: Any
+        ) -> Any:
+            headers.append(('x-openstack-request-id', context.request_id))
+            LOG.info(
+                '%s status: %s len: %s microversion: %s',
+                request,
+                status.split(' ', 1)[0],
+                _content_length(headers),
+                environ.get('placement.microversion', '-'),
+            )
+            return start_response(status, headers, *exc_info)
+
+        return self._application(environ, start_logged)
+
+
+def _global_request_id(environ: WSGIEnvironment) -> str | None:
+    """The id that the client sent for a request of which this one is a part, if well formed."""
+    sent = environ.get('HTTP_X_OPENSTACK_REQUEST_ID', '')
+    return sent if _REQUEST_ID.fullmatch(sent) else None
+
+
+def _describe(environ: WSGIEnvironment) -> str:
+    """Address, method and URI, as both log lines show them."""
+    path = environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', '')
+    # WSGI decodes the bytes of a path as Latin-1, whatever they are.
+    uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
+    if environ.get('QUERY_STRING'):
+        uri += '?' + environ['QUERY_STRING']
+    return f'{environ.get("REMOTE_ADDR") or "-"} "{environ["REQUEST_METHOD"]} {uri}"'
+
+
+def _content_length(headers: list[tuple[str, str]]) -> str:
+    for name, value in headers:
+        if name.lower() == 'content-length':
+            return value
+    return '-'
