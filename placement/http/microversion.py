@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -94,15 +93,6 @@ FORMATS = jsonschema.FormatChecker(formats=())
 def _is_uuid_like(value: object) -> bool:
     """Whether a value is a uuid in any spelling (contract: README.md, uuid-like)."""
     return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
-
-
-_STRICT_UUID = re.compile(r'[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}')
-
-
-@FORMATS.checks('dashed-uuid')
-def _is_dashed_uuid(value: object) -> bool:
-    """Whether a value is a uuid with its dashes."""
-    return not isinstance(value, str) or _STRICT_UUID.fullmatch(value) is not None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates of a provider (contract: aggregates.md)."""
+
+from __future__ import annotations
+
+from placement.schemas import common
+
+SET: common.Schema = {'type': 'array', 'items': common.UUID, 'uniqueItems': True}
+SET_WITH_GENERATION = common.an_object(
+    {'resource_provider_generation': common.GENERATION, 'aggregates': SET}
+)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations in all their generations (contract: allocations.md)."""
+
+from __future__ import annotations
+
+from placement.schemas import common
+
+RESOURCES = common.keyed_by(
+    common.RESOURCE_CLASS_PATTERN, {'type': 'integer', 'minimum': 1}, minProperties=1
+)
+
+SET_AS_LIST = common.an_object(
+    {
+        'allocations': {
+            'type': 'array',
+            'minItems': 1,
+            'items': common.an_object(
+                {
+                    'resource_provider': common.an_object({'uuid': common.UUID}),
+                    'resources': RESOURCES,
+                }
+            ),
+        }
+    }
+)
+
+_OWNER = {'project_id': common.EXTERNAL_ID, 'user_id': common.EXTERNAL_ID}
+SET_AS_LIST_WITH_OWNER = common.with_properties(SET_AS_LIST, _OWNER, required=tuple(_OWNER))
+
+# The generation is what GET shows; a client may send it back, and it is ignored.
+_BY_PROVIDER = common.keyed_by(
+    common.UUID_KEY_PATTERN,
+    common.an_object(
+        {'generation': common.GENERATION, 'resources': RESOURCES}, required=('resources',)
+    ),
+)
+SET_BY_PROVIDER = common.an_object(
+    {'allocations': _BY_PROVIDER | {'minProperties': 1}} | _OWNER
+)
+
+# What one consumer is to have, where having nothing is said by an empty object.
+_CONSUMER = common.an_object({'allocations': _BY_PROVIDER} | _OWNER)
+_CONSUMER_WITH_GENERATION = common.with_properties(
+    _CONSUMER,
+    {'consumer_generation': common.GENERATION_OR_NULL},
+    required=('consumer_generation',),
+)
+_CONSUMER_WITH_MAPPINGS = common.with_properties(
+    _CONSUMER_WITH_GENERATION,
+    {
+        'mappings': {
+            'type': 'object',
+            'minProperties': 1,
+            'patternProperties': {
+                '[a-zA-Z0-9_-]+': {'type': 'array', 'minItems': 1, 'items': common.UUID}
+            },
+        }
+    },
+)
+_CONSUMER_WITH_TYPE = common.with_properties(
+    _CONSUMER_WITH_MAPPINGS,
+    {'consumer_type': common.EXTERNAL_ID | {'pattern': common.CONSUMER_TYPE_PATTERN}},
+    required=('consumer_type',),
+)
+
+SET_WITH_GENERATION = _CONSUMER_WITH_GENERATION
+SET_WITH_MAPPINGS = _CONSUMER_WITH_MAPPINGS
+SET_WITH_TYPE = _CONSUMER_WITH_TYPE
+
+
+def _of_many(consumer: common.Schema) -> common.Schema:
+    """The body that names several consumers."""
+    return common.keyed_by(common.UUID_KEY_PATTERN, consumer, minProperties=1)
+
+
+SET_MANY = _of_many(_CONSUMER)
+SET_MANY_WITH_GENERATION = _of_many(_CONSUMER_WITH_GENERATION)
+SET_MANY_WITH_MAPPINGS = _of_many(_CONSUMER_WITH_MAPPINGS)
+SET_MANY_WITH_TYPE = _of_many(_CONSUMER_WITH_TYPE)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fragments that several schemas are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+# The largest integer that a column of the database holds.
+MAX_INT = 2**31 - 1
+
+RESOURCE_CLASS_PATTERN = '^[A-Z0-9_]+$'
+CUSTOM_PATTERN = '^CUSTOM_[A-Z0-9_]+$'
+UUID_KEY_PATTERN = '^[0-9a-fA-F-]{36}$'
+CONSUMER_TYPE_PATTERN = '^[A-Z0-9_]+$'
+
+UUID: Schema = {'type': 'string', 'format': 'uuid'}
+UUID_OR_NULL: Schema = {'type': ['string', 'null'], 'format': 'uuid'}
+GENERATION: Schema = {'type': 'integer'}
+GENERATION_OR_NULL: Schema = {'type': ['integer', 'null']}
+EXTERNAL_ID: Schema = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+CUSTOM_NAME: Schema = {'type': 'string', 'pattern': CUSTOM_PATTERN, 'maxLength': 255}
+
+
+def an_object(
+    properties: Schema, required: tuple[str, ...] | None = None, **more: Any
+) -> Schema:
+    """An object with these properties and no others; all are required unless said otherwise."""
+    names = list(properties) if required is None else list(required)
+    schema = {'type': 'object', 'properties': properties, 'additionalProperties': False}
+    return schema | ({'required': names} if names else {}) | more
+
+
+def a_query(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
+    """Query parameters, all of them optional unless said otherwise."""
+    return an_object(properties, required)
+
+
+def keyed_by(pattern: str, value: Schema, **more: Any) -> Schema:
+    """An object whose names match a pattern, all of them with the same kind of value."""
+    return {
+        'type': 'object',
+        'patternProperties': {pattern: value},
+        'additionalProperties': False,
+    } | more
+
+
+def with_properties(schema: Schema, properties: Schema, required: tuple[str, ...] = ()) -> Schema:
+    """A copy of an object's schema with more properties."""
+    altered = schema | {'properties': schema['properties'] | properties}
+    names = [*schema.get('required', ()), *required]
+    return altered | ({'required': names} if names else {})

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reshaper (contract: reshaper.md)."""
+
+from __future__ import annotations
+
+from placement.schemas import allocation, common, inventory
+
+
+def _reshape(allocations: common.Schema) -> common.Schema:
+    """Inventories of some providers and allocations of any number of consumers."""
+    without_minimum = {k: v for k, v in allocations.items() if k != 'minProperties'}
+    return common.an_object(
+        {
+            'inventories': common.keyed_by(
+                common.UUID_KEY_PATTERN, inventory.SET, minProperties=1
+            ),
+            'allocations': without_minimum,
+        }
+    )
+
+
+RESHAPE = _reshape(allocation.SET_MANY_WITH_GENERATION)
+RESHAPE_WITH_MAPPINGS = _reshape(allocation.SET_MANY_WITH_MAPPINGS)
+RESHAPE_WITH_TYPE = _reshape(allocation.SET_MANY_WITH_TYPE)

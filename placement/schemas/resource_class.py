@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource classes (contract: resource_classes.md)."""
+
+from __future__ import annotations
+
+from placement.schemas import common
+
+# Also what a name in the path is checked by, as if it were sent in a body.
+NAMED = common.an_object({'name': common.CUSTOM_NAME})

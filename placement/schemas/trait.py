@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traits (contract: traits.md)."""
+
+from __future__ import annotations
+
+from placement.schemas import common
+
+LIST = common.a_query({'name': {'type': 'string'}, 'associated': {'type': 'string'}})
+SET = common.an_object(
+    {
+        'traits': {
+            'type': 'array',
+            'items': {'type': 'string', 'minLength': 1, 'maxLength': 255},
+        },
+        'resource_provider_generation': common.GENERATION,
+    }
+)
