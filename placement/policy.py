@@ -11,8 +11,9 @@ from typing import Any
 
 from oslo_policy import policy
 
+from placement import conf as placement_conf
 from placement import errors, policies
-from placement.conf import ConfigOpts
+from placement.conf import ConfigOpts, libraries
 from placement.context import RequestContext
 
 LOG = logging.getLogger(__name__)
@@ -78,6 +79,11 @@ def load_rules(conf: ConfigOpts) -> policy.Enforcer:
     rules.load_rules()
     rules.use_conf = False
     return rules
+
+
+def get_enforcer() -> policy.Enforcer:
+    """The rules in force, as the tools of oslo.policy ask for them; no database is needed."""
+    return load_rules(placement_conf.load(register=libraries.register))
 
 
 def find_files(conf: ConfigOpts) -> Files:

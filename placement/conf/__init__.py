@@ -5,7 +5,7 @@ Contract: config_and_policy.md, 'Where configuration comes from' and 'Options'.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from oslo_config.cfg import ConfigFilesNotFoundError, ConfigOpts, RequiredOptError
 
@@ -31,19 +31,22 @@ def register_opts(conf: ConfigOpts) -> None:
 
 
 def load(
-    arguments: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    arguments: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+    register: Callable[[ConfigOpts], None] = register_opts,
 ) -> ConfigOpts:
     """The service's own configuration object, filled from files and the environment.
 
     When ``OS_PLACEMENT_CONFIG_DIR`` is set, ``placement.conf`` in that directory is the only
     file read; otherwise oslo.config looks in its usual places. Variables of the form
-    ``OS_<GROUP>__<OPTION>`` win over files (oslo.config reads those by itself).
+    ``OS_<GROUP>__<OPTION>`` win over files (oslo.config reads those by itself). Tools that can do
+    without a database ``register`` fewer options.
 
     :raises RequiredOptError: there is no ``[placement_database] connection``
     :raises ConfigFilesNotFoundError: the directory holds no ``placement.conf``
     """
     conf = ConfigOpts()
-    register_opts(conf)
+    register(conf)
     files = _only_files(os.environ if environ is None else environ)
     conf(
         list(arguments),

@@ -8,6 +8,7 @@ import webob.exc
 
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
+from placement.middleware import fault_barrier
 
 # The version document is public, so that clients can learn which versions there are.
 OPEN_PATHS = ('', '/')
@@ -65,12 +66,15 @@ def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
     # Imported here because it is large, and not needed under the other strategy.
     from keystonemiddleware import auth_token
 
-    guarded = auth_token.AuthProtocol(application, {'oslo_config_config': conf})
+    # When the identity service fails in ways that the library does not expect, its errors are
+    # raised here, outside the fault barrier around the application.
+    guarded = fault_barrier.FaultBarrier(
+        auth_token.AuthProtocol(application, {'oslo_config_config': conf})
+    )
 
     def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         chosen = application if is_open(environ) else guarded
-        answer: Iterable[bytes] = chosen(environ, start_response)
-        return answer
+        return chosen(environ, start_response)
 
     return choose
 
