@@ -15,13 +15,15 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 from alembic import command, config, script
-from alembic.runtime import migration
 from oslo_db import exception as db_errors
 
 LOG = logging.getLogger(__name__)
 
 # Where the revisions are, as Alembic names a directory inside a package.
 SCRIPTS = 'placement.db:migrations'
+
+# Where Alembic keeps the revision.
+VERSION = sa.table('alembic_version', sa.column('version_num', sa.String))
 
 # Who migrates a database on PostgreSQL holds this number: any will do that nobody else has.
 POSTGRESQL_LOCK = 0x706C6163656D
@@ -52,7 +54,10 @@ def sync(engine: sa.Engine) -> None:
 def version(engine: sa.Engine) -> str | None:
     """The revision of the schema; None where there is none yet."""
     with engine.connect() as connection:
-        return migration.MigrationContext.configure(connection).get_current_revision()
+        if not sa.inspect(connection).has_table(VERSION.name):
+            return None
+        revision: str | None = connection.scalar(sa.select(VERSION.c.version_num))
+        return revision
 
 
 def stamp(engine: sa.Engine, revision: str) -> None:

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`placement-manage`: bring the database up to date (contract: config_and_policy.md, commands)."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from typing import Any
+
+import prettytable
+from oslo_config import cfg
+from oslo_log import log
+
+from placement import conf as configuration
+from placement.context import RequestContext
+from placement.db import data_migrations, migration
+from placement.db.api import Database
+
+LOG = logging.getLogger(__name__)
+
+BATCH_SIZE = 50
+
+# What one `online_data_migrations` can end with.
+DONE, PERHAPS_MORE, FAILED, WRONG_ARGUMENT = 0, 1, 2, 127
+
+# Takes a context and the most rows to change; gives how many rows were found, and changed.
+OnlineMigration = Callable[[RequestContext, int], tuple[int, int]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says; the exit status."""
+    conf = cfg.ConfigOpts()
+    configuration.register_opts(conf)
+    # What is printed on standard output is for scripts to read.
+    conf.set_default('use_stderr', True)
+    conf.register_cli_opt(
+        cfg.SubCommandOpt(
+            'command', title='Command', help='What to work on', handler=_add_parsers
+        )
+    )
+    conf(
+        sys.argv[1:] if arguments is None else list(arguments),
+        project=configuration.PROJECT,
+        version=_version(),
+    )
+    if conf.command.name is None:
+        conf.print_help()
+        return 1
+    log.setup(conf, configuration.PROJECT)
+    return int(conf.command.action(conf))
+
+
+def _version() -> str:
+    """The version of the package that is installed."""
+    try:
+        return metadata.version(configuration.PROJECT)
+    except metadata.PackageNotFoundError:
+        return 'unknown'
+
+
+def _add_parsers(subparsers: Any) -> None:
+    """Describe the words after the options, each with the function that does it."""
+    # oslo.config demands a word; without one we print the help.
+    subparsers.required = False
+    database = subparsers.add_parser('db', help='The database.')
+    database.set_defaults(action=functools.partial(_print_help, database))
+    actions = database.add_subparsers(title='actions')
+
+    def add(action: Callable[[cfg.ConfigOpts], int], words: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = actions.add_parser(
+            action.__name__, help=words, description=words
+        )
+        parser.set_defaults(action=action)
+        return parser
+
+    add(sync, 'Migrate the schema to the newest revision.')
+    add(version, 'Print the revision of the schema.')
+    add(stamp, 'Write down a revision without migrating.').add_argument(
+        'revision', metavar='version', help='The revision, or "head" for the newest.'
+    )
+    add(online_data_migrations, 'Complete data of earlier releases.').add_argument(
+        '--max-count', metavar='N', help='Change at most N rows, once.'
+    )
+
+
+def _print_help(parser: argparse.ArgumentParser, _conf: cfg.ConfigOpts) -> int:
+    parser.print_help()
+    return 0
+
+
+@contextlib.contextmanager
+def _database(conf: cfg.ConfigOpts) -> Iterator[Database]:
+    database = Database.from_conf(conf)
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+def sync(conf: cfg.ConfigOpts) -> int:
+    """Migrate to the newest revision."""
+    with _database(conf) as database:
+        migration.sync(database.engine)
+    return 0
+
+
+def version(conf: cfg.ConfigOpts) -> int:
+    """Print the revision; None where there is no schema."""
+    with _database(conf) as database:
+        print(migration.version(database.engine))
+    return 0
+
+
+def stamp(conf: cfg.ConfigOpts) -> int:
+    """Write down the revision that was given."""
+    with _database(conf) as database:
+        migration.stamp(database.engine, conf.command.revision)
+    return 0
+
+
+def online_data_migrations(conf: cfg.ConfigOpts) -> int:
+    """Complete data, once with `--max-count`, else batch by batch until nothing is left."""
+    max_count = conf.command.max_count
+    if max_count is not None and not _is_positive(max_count):
+        print('Must supply a positive value for max_count')
+        return WRONG_ARGUMENT
+    if max_count is None:
+        print(f'Running batches of {BATCH_SIZE} until complete')
+    with _database(conf) as database:
+        batches = Batches(RequestContext(database=database), online_migrations(conf))
+        migrated = batches.run(BATCH_SIZE if max_count is None else int(max_count))
+        while migrated and max_count is None:
+            migrated = batches.run(BATCH_SIZE)
+    batches.print_table()
+    if migrated:
+        return PERHAPS_MORE
+    if batches.failed:
+        print('Some migrations failed unexpectedly. Check log for details.')
+        return FAILED
+    return DONE
+
+
+def _is_positive(text: str) -> bool:
+    try:
+        return int(text) > 0
+    except ValueError:
+        return False
+
+
+def online_migrations(conf: cfg.ConfigOpts) -> dict[str, OnlineMigration]:
+    """Every migration of data by its name, in the order in which they run."""
+    return {
+        'set_root_provider_ids': data_migrations.set_root_provider_ids,
+        'create_incomplete_consumers': functools.partial(
+            data_migrations.create_incomplete_consumers,
+            project=conf.placement.incomplete_consumer_project_id,
+            user=conf.placement.incomplete_consumer_user_id,
+        ),
+    }
+
+
+class Batches:
+    """Running migrations of data repeatedly, and what came of it."""
+
+    def __init__(self, context: RequestContext, migrations: dict[str, OnlineMigration]) -> None:
+        self.failed = False
+        self._context = context
+        self._migrations = migrations
+        # By name: how many rows were found and how many changed, over all batches.
+        self._totals: dict[str, tuple[int, int]] = {}
+
+    def run(self, size: int) -> int:
+        """Change at most `size` rows; how many were changed.
+
+        The migrations share the size: one that uses it up leaves nothing to those after it.
+        """
+        remaining = size
+        for name in self._migrations:
+            remaining -= self._run_one(name, remaining)
+            if remaining <= 0:
+                break
+        return size - remaining
+
+    def _run_one(self, name: str, max_count: int) -> int:
+        """How many rows one migration changed. It may fail without stopping the others."""
+        found = done = 0
+        try:
+            found, done = self._migrations[name](self._context, max_count)
+        except Exception:
+            self.failed = True
+            print(f'Error attempting to run {name}')
+            LOG.exception('Error attempting to run %s', name)
+        if found:
+            print(f'{found} rows matched query {name}, {done} migrated')
+        total_found, total_done = self._totals.get(name, (0, 0))
+        self._totals[name] = (total_found + found, total_done + done)
+        return done
+
+    def print_table(self) -> None:
+        """Print the sums over all batches, of every migration that had its turn."""
+        table = prettytable.PrettyTable(['Migration', 'Total Found', 'Completed'])
+        for name, (found, done) in self._totals.items():
+            table.add_row([name, found, done])
+        print(table)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
