@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells every story in gabbits/ to the service.
+
+One story is one test, on a database of its own, so that stories can be told in any order and by
+several processes; one request is one subtest, named as the story names it.
+"""
+
+import pathlib
+import unittest
+from typing import Any
+
+import pytest
+from gabbi import handlers as gabbi_handlers
+from gabbi import reporter
+from gabbi import suite
+from gabbi import suitemaker
+from gabbi import utils
+
+from . import assertions
+from . import not_served
+from .fixtures import applications
+from .fixtures import stories
+
+STORIES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
+
+
+def load_story(path: pathlib.Path) -> suite.GabbiSuite:
+    """The requests of one story, to be sent in their order."""
+    handlers: list[Any] = [
+        handler()
+        for handler in (
+            *assertions.CONTENT_HANDLERS,
+            *assertions.RESPONSE_HANDLERS,
+            *gabbi_handlers.RESPONSE_HANDLERS,
+        )
+    ]
+    return suitemaker.test_suite_from_dict(
+        unittest.defaultTestLoader,
+        path.stem,
+        utils.load_yaml(yaml_file=path),
+        str(path.parent),
+        'placement.example',
+        80,
+        stories,
+        lambda: stories.application,
+        handlers=handlers,
+        test_loader_name=__name__,
+    )
+
+
+@pytest.mark.parametrize('path', STORIES, ids=[path.stem for path in STORIES])
+def test_story(path: pathlib.Path, subtests: pytest.Subtests) -> None:
+    if not_served.is_excused_story(path.stem):
+        pytest.skip('the service does not serve this route yet')
+    story = load_story(path)
+    result = reporter.PyTestResult()
+    story.start(result)
+    try:
+        for request in story:
+            with subtests.test(request.test_data['name']):
+                request(result)
+    finally:
+        story.stop()
+
+
+def test_there_are_stories() -> None:
+    assert STORIES, 'gabbits/ holds no story'
