@@ -255,9 +255,9 @@ class ReshapeProviderNotFound(BadRequest):
 def reported_as(
     kind: type[PlacementError],
     *found: type[PlacementError],
-    words: str = '{}',
+    prefix: str = '',
 ) -> Iterator[None]:
-    """Raise `kind` in place of the errors `found`, with `words` around what they said.
+    """Raise `kind` in place of the errors `found`, with `prefix` before what they said.
 
     For situations that change the meaning of an error: a provider that is missing in the path
     is not found, one missing in a claim is the client's mistake.
@@ -265,4 +265,4 @@ def reported_as(
     try:
         yield
     except found as error:
-        raise kind(words.format(error)) from error
+        raise kind(f'{prefix}{error}') from error

@@ -166,7 +166,7 @@ def _use_read_committed(engine: sa.Engine) -> None:
     its locks are taken, and looking for a row that is not there would lock the gap around it, so
     that claims of new consumers deadlock. PostgreSQL has this level by default.
     """
-    if engine.dialect.name != 'mysql':
+    if engine.dialect.name not in ('mysql', 'mariadb'):
         return
 
     @sa.event.listens_for(engine, 'connect')

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about aggregates and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from placement.db.tables import placement_aggregates as aggregates
+from placement.db.tables import resource_provider_aggregates as memberships
+
+
+def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, int]:
+    """Ids by uuid of the aggregates that a provider is a member of."""
+    rows = connection.execute(
+        sa.select(aggregates.c.uuid, aggregates.c.id)
+        .join(memberships, memberships.c.aggregate_id == aggregates.c.id)
+        .where(memberships.c.resource_provider_id == provider_id)
+        .order_by(aggregates.c.id)
+    )
+    return {uuid: aggregate_id for uuid, aggregate_id in rows}
+
+
+def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
+    """Ids by uuid of aggregates; those that nobody named before are inserted."""
+    if not uuids:
+        return {}
+    statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
+    found = {uuid: aggregate_id for uuid, aggregate_id in connection.execute(statement)}
+    missing = [uuid for uuid in uuids if uuid not in found]
+    if missing:
+        connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
+        found |= {uuid: aggregate_id for uuid, aggregate_id in connection.execute(statement)}
+    return found
+
+
+def join(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
+    """Make a provider a member of aggregates."""
+    if ids:
+        connection.execute(
+            sa.insert(memberships),
+            [{'resource_provider_id': provider_id, 'aggregate_id': i} for i in ids],
+        )
+
+
+def leave(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
+    """End the membership of a provider in aggregates."""
+    if ids:
+        connection.execute(
+            sa.delete(memberships).where(
+                memberships.c.resource_provider_id == provider_id,
+                memberships.c.aggregate_id.in_(ids),
+            )
+        )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db.tables import consumer_types, consumers, projects, users
+
+
+def find(connection: sa.Connection, uuid: str) -> sa.Row[Any] | None:
+    """A consumer with the names of its project, user and type."""
+    return connection.execute(
+        sa.select(
+            consumers.c.id,
+            consumers.c.uuid,
+            consumers.c.generation,
+            projects.c.external_id.label('project_id'),
+            users.c.external_id.label('user_id'),
+            consumer_types.c.name.label('consumer_type'),
+        )
+        .join(projects, projects.c.id == consumers.c.project_id)
+        .join(users, users.c.id == consumers.c.user_id)
+        .outerjoin(consumer_types, consumer_types.c.id == consumers.c.consumer_type_id)
+        .where(consumers.c.uuid == uuid)
+    ).one_or_none()
+
+
+def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[sa.Row[Any]]:
+    """The consumers that exist, in the order of their uuids, held until the transaction ends."""
+    return connection.execute(
+        sa.select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
+        .where(consumers.c.uuid.in_(uuids))
+        .order_by(consumers.c.uuid)
+        .with_for_update()
+    ).all()
+
+
+def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert consumers, given as columns."""
+    if rows:
+        connection.execute(sa.insert(consumers), list(rows))
+
+
+def update(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write project, user, type where it is known, and generation of consumers that are locked."""
+    for row in rows:
+        values = {name: value for name, value in row.items() if name != 'id'}
+        connection.execute(
+            sa.update(consumers).where(consumers.c.id == row['id']).values(**values)
+        )
+
+
+def delete(connection: sa.Connection, ids: Collection[int]) -> None:
+    """Delete consumers."""
+    if ids:
+        connection.execute(sa.delete(consumers).where(consumers.c.id.in_(ids)))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about what providers have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db.tables import allocations, inventories, resource_classes
+
+_INVENTORIES = (
+    sa.select(
+        inventories.c.resource_class_id,
+        resource_classes.c.name.label('resource_class'),
+        inventories.c.total,
+        inventories.c.reserved,
+        inventories.c.min_unit,
+        inventories.c.max_unit,
+        inventories.c.step_size,
+        inventories.c.allocation_ratio,
+        inventories.c.created_at,
+        inventories.c.updated_at,
+    )
+    .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
+    .order_by(inventories.c.resource_class_id)
+)
+
+
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa.Row[Any]]:
+    """What a provider has, in the order of the ids of its classes."""
+    return connection.execute(
+        _INVENTORIES.where(inventories.c.resource_provider_id == provider_id)
+    ).all()
+
+
+def find(
+    connection: sa.Connection, provider_id: int, resource_class: str
+) -> sa.Row[Any] | None:
+    """What a provider has of one class."""
+    return connection.execute(
+        _INVENTORIES.where(
+            inventories.c.resource_provider_id == provider_id,
+            resource_classes.c.name == resource_class,
+        )
+    ).one_or_none()
+
+
+def _used(
+    provider_id: sa.ColumnElement[int],
+    class_id: sa.ColumnElement[int] | int,
+    *conditions: sa.ColumnElement[bool],
+) -> sa.ScalarSelect[int]:
+    """The sum of what is taken of one class of one provider, as an integer."""
+    # Sums are Decimal on some engines; the cast makes them plain integers on all.
+    return (
+        sa.select(sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger))
+        .where(
+            allocations.c.resource_provider_id == provider_id,
+            allocations.c.resource_class_id == class_id,
+            *conditions,
+        )
+        .scalar_subquery()
+    )
+
+
+def list_with_usage(
+    connection: sa.Connection,
+    provider_ids: Collection[int],
+    leaving: Collection[str] = (),
+) -> Sequence[sa.Row[Any]]:
+    """What providers have, with what is `used` of it and what consumers `leaving` hold of that."""
+    held: sa.ColumnElement[int] = sa.literal(0)
+    if leaving:
+        held = _used(
+            inventories.c.resource_provider_id,
+            inventories.c.resource_class_id,
+            allocations.c.consumer_id.in_(leaving),
+        )
+    statement = _INVENTORIES.add_columns(
+        inventories.c.resource_provider_id,
+        _used(inventories.c.resource_provider_id, inventories.c.resource_class_id).label('used'),
+        held.label('held'),
+    ).where(inventories.c.resource_provider_id.in_(provider_ids))
+    return connection.execute(statement).all()
+
+
+def has_room(
+    provider_id: sa.ColumnElement[int], class_id: int, amount: int
+) -> sa.ColumnElement[bool]:
+    """A condition: the provider by itself can take an amount of a class.
+
+    The rule of `search.capacity`, said in SQL for a list of providers as long as the cloud.
+    """
+    capacity = (
+        inventories.c.total - inventories.c.reserved
+    ) * inventories.c.allocation_ratio
+    having = sa.select(inventories.c.resource_provider_id).where(
+        inventories.c.resource_class_id == class_id,
+        inventories.c.min_unit <= amount,
+        inventories.c.max_unit >= amount,
+        sa.literal(amount) % inventories.c.step_size == 0,
+        _used(inventories.c.resource_provider_id, class_id) + amount <= capacity,
+    )
+    return provider_id.in_(having)
+
+
+def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert inventories, given as columns."""
+    if rows:
+        connection.execute(sa.insert(inventories), list(rows))
+
+
+def update(connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Replace the members of inventories that are there, given as columns."""
+    statement = sa.update(inventories).where(
+        inventories.c.resource_provider_id == sa.bindparam('of_provider'),
+        inventories.c.resource_class_id == sa.bindparam('of_class'),
+    )
+    parameters = [
+        {
+            'of_provider': row['resource_provider_id'],
+            'of_class': row['resource_class_id'],
+            **{name: row[name] for name in row if not name.endswith('_id')},
+        }
+        for row in rows
+    ]
+    if parameters:
+        connection.execute(statement, parameters)
+
+
+def delete(connection: sa.Connection, provider_id: int, class_ids: Collection[int]) -> None:
+    """Delete what a provider has of some classes."""
+    if class_ids:
+        connection.execute(
+            sa.delete(inventories).where(
+                inventories.c.resource_provider_id == provider_id,
+                inventories.c.resource_class_id.in_(class_ids),
+            )
+        )
+
+
+def delete_all(connection: sa.Connection, provider_id: int) -> None:
+    """Delete everything a provider has."""
+    connection.execute(
+        sa.delete(inventories).where(inventories.c.resource_provider_id == provider_id)
+    )

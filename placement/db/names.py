@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From names to ids, for what is written; reading joins the names instead.
+
+Only the fixed ids of standard resource classes are known without asking: whatever else is
+remembered may have been deleted, or made again under another id, by another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import os_resource_classes
+import sqlalchemy as sa
+
+from placement import errors
+from placement.db.tables import consumer_types, projects, resource_classes, traits, users
+
+STANDARD_CLASS_IDS: Mapping[str, int] = {
+    name: position for position, name in enumerate(os_resource_classes.STANDARDS)
+}
+
+
+def resource_class_ids(connection: sa.Connection, names: Iterable[str]) -> dict[str, int]:
+    """Ids of resource classes by name.
+
+    Raises `errors.ResourceClassNotFound` for the first name that nobody has. Custom classes
+    cannot be deleted until the transaction ends.
+    """
+    names = list(dict.fromkeys(names))
+    ids = {name: STANDARD_CLASS_IDS[name] for name in names if name in STANDARD_CLASS_IDS}
+    custom = [name for name in names if name not in ids]
+    if custom:
+        rows = connection.execute(
+            sa.select(resource_classes.c.name, resource_classes.c.id)
+            .where(resource_classes.c.name.in_(custom))
+            .with_for_update(read=True)
+        )
+        ids.update((name, class_id) for name, class_id in rows)
+    for name in names:
+        if name not in ids:
+            raise errors.ResourceClassNotFound(name=name)
+    return ids
+
+
+def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, int]:
+    """Ids of traits by name; what does not exist is missing."""
+    if not names:
+        return {}
+    rows = connection.execute(
+        sa.select(traits.c.name, traits.c.id).where(traits.c.name.in_(names))
+    )
+    return {name: trait_id for name, trait_id in rows}
+
+
+def ensure_projects(connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
+    """Ids of projects by the id that Keystone gave them; those not yet known are inserted."""
+    return _ensure(connection, projects.c.external_id, external_ids)
+
+
+def ensure_users(connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
+    """Ids of users by the id that Keystone gave them; those not yet known are inserted."""
+    return _ensure(connection, users.c.external_id, external_ids)
+
+
+def ensure_consumer_types(
+    connection: sa.Connection, names: Collection[str]
+) -> dict[str, int]:
+    """Ids of consumer types by name; those not yet known are inserted."""
+    return _ensure(connection, consumer_types.c.name, names)
+
+
+def _ensure(
+    connection: sa.Connection, column: sa.Column[str], values: Collection[str]
+) -> dict[str, int]:
+    if not values:
+        return {}
+    statement = sa.select(column, column.table.c.id).where(column.in_(values))
+    found = {value: row_id for value, row_id in connection.execute(statement)}
+    missing = [value for value in values if value not in found]
+    if missing:
+        # Whoever inserts the same at the same time makes one of us begin again.
+        connection.execute(
+            sa.insert(column.table), [{column.name: value} for value in missing]
+        )
+        found |= {value: row_id for value, row_id in connection.execute(statement)}
+    return found

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about resource providers and the trees they form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db import inventories
+from placement.db.tables import (
+    allocations,
+    placement_aggregates,
+    resource_provider_aggregates,
+    resource_provider_traits,
+)
+from placement.db.tables import resource_providers as providers
+
+_root = providers.alias('root_provider')
+_parent = providers.alias('parent_provider')
+
+# One row per provider, with the uuids of its root and parent beside their ids.
+_PROVIDERS = sa.select(
+    providers.c.id,
+    providers.c.uuid,
+    providers.c.name,
+    providers.c.generation,
+    providers.c.created_at,
+    providers.c.updated_at,
+    providers.c.root_provider_id,
+    providers.c.parent_provider_id,
+    _root.c.uuid.label('root_provider_uuid'),
+    _parent.c.uuid.label('parent_provider_uuid'),
+).select_from(
+    providers.outerjoin(_root, providers.c.root_provider_id == _root.c.id).outerjoin(
+        _parent, providers.c.parent_provider_id == _parent.c.id
+    )
+)
+
+_LOCKED = sa.select(
+    providers.c.id,
+    providers.c.uuid,
+    providers.c.generation,
+    providers.c.root_provider_id,
+    providers.c.parent_provider_id,
+).order_by(providers.c.id)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filters:
+    """What providers are looked for by; all of it has to hold.
+
+    `required_traits` and `member_of` are sets of ids and uuids of which one each has to be there.
+    """
+
+    name: str | None = None
+    uuid: str | None = None
+    in_tree: str | None = None
+    required_traits: Sequence[Collection[int]] = ()
+    forbidden_traits: Collection[int] = ()
+    member_of: Sequence[Collection[str]] = ()
+    forbidden_aggregates: Collection[str] = ()
+    amounts: Sequence[tuple[int, int]] = ()
+
+
+def find(connection: sa.Connection, uuid: str) -> sa.Row[Any] | None:
+    """The provider with a uuid."""
+    return connection.execute(_PROVIDERS.where(providers.c.uuid == uuid)).one_or_none()
+
+
+def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[sa.Row[Any]]:
+    """The providers that meet every filter."""
+    return connection.execute(_PROVIDERS.where(*_conditions(filters))).all()
+
+
+def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    conditions: list[sa.ColumnElement[bool]] = []
+    if filters.name is not None:
+        conditions.append(providers.c.name == filters.name)
+    if filters.uuid is not None:
+        conditions.append(providers.c.uuid == filters.uuid)
+    if filters.in_tree is not None:
+        member = providers.alias('member')
+        root = sa.select(member.c.root_provider_id).where(member.c.uuid == filters.in_tree)
+        conditions.append(providers.c.root_provider_id == root.scalar_subquery())
+    conditions.extend(_has_trait(traits) for traits in filters.required_traits)
+    conditions.extend(_in_aggregate(uuids) for uuids in filters.member_of)
+    if filters.forbidden_traits:
+        conditions.append(~_has_trait(filters.forbidden_traits))
+    if filters.forbidden_aggregates:
+        conditions.append(~_in_aggregate(filters.forbidden_aggregates))
+    conditions.extend(
+        inventories.has_room(providers.c.id, class_id, amount)
+        for class_id, amount in filters.amounts
+    )
+    return conditions
+
+
+def _has_trait(trait_ids: Collection[int]) -> sa.ColumnElement[bool]:
+    having = sa.select(resource_provider_traits.c.resource_provider_id).where(
+        resource_provider_traits.c.trait_id.in_(trait_ids)
+    )
+    return providers.c.id.in_(having)
+
+
+def _in_aggregate(uuids: Collection[str]) -> sa.ColumnElement[bool]:
+    members = (
+        sa.select(resource_provider_aggregates.c.resource_provider_id)
+        .join(
+            placement_aggregates,
+            placement_aggregates.c.id == resource_provider_aggregates.c.aggregate_id,
+        )
+        .where(placement_aggregates.c.uuid.in_(uuids))
+    )
+    return providers.c.id.in_(members)
+
+
+def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
+    """Ids by uuid; what does not exist is missing."""
+    rows = connection.execute(
+        sa.select(providers.c.uuid, providers.c.id).where(providers.c.uuid.in_(uuids))
+    )
+    return {uuid: provider_id for uuid, provider_id in rows}
+
+
+def list_conflicting(
+    connection: sa.Connection, name: str, uuid: str
+) -> Sequence[sa.Row[Any]]:
+    """The providers that have a name or a uuid already."""
+    return connection.execute(
+        sa.select(providers.c.name, providers.c.uuid).where(
+            sa.or_(providers.c.name == name, providers.c.uuid == uuid)
+        )
+    ).all()
+
+
+def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[sa.Row[Any]]:
+    """Providers in the order of their ids, held until the transaction ends.
+
+    Everybody locks in this order and by primary key, so that transactions queue instead of
+    deadlocking.
+    """
+    statement = _LOCKED.where(providers.c.id.in_(ids)).with_for_update()
+    return connection.execute(statement).all()
+
+
+def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[sa.Row[Any]]:
+    """Every provider of some trees, held until the transaction ends."""
+    members = connection.scalars(
+        sa.select(providers.c.id).where(providers.c.root_provider_id.in_(root_ids))
+    ).all()
+    return lock(connection, members)
+
+
+def has_children(connection: sa.Connection, provider_id: int) -> bool:
+    """Whether any provider has this one as its parent."""
+    children = sa.select(providers.c.id).where(providers.c.parent_provider_id == provider_id)
+    return connection.execute(children.limit(1)).first() is not None
+
+
+def has_allocations(connection: sa.Connection, provider_id: int) -> bool:
+    """Whether anything is taken from the provider."""
+    taken = sa.select(allocations.c.id).where(
+        allocations.c.resource_provider_id == provider_id
+    )
+    return connection.execute(taken.limit(1)).first() is not None
+
+
+def insert(
+    connection: sa.Connection,
+    uuid: str,
+    name: str,
+    parent_id: int | None,
+    root_id: int | None,
+) -> int:
+    """The id of a new provider; without `root_id` it is its own root."""
+    result = connection.execute(
+        sa.insert(providers).values(
+            uuid=uuid, name=name, parent_provider_id=parent_id, root_provider_id=root_id
+        )
+    )
+    assert result.inserted_primary_key is not None
+    provider_id: int = result.inserted_primary_key[0]
+    if root_id is None:
+        set_root(connection, [provider_id], provider_id)
+    return provider_id
+
+
+def update(
+    connection: sa.Connection, provider_id: int, name: str, parent_id: int | None
+) -> None:
+    """Change the name and the parent of a provider."""
+    connection.execute(
+        sa.update(providers)
+        .where(providers.c.id == provider_id)
+        .values(name=name, parent_provider_id=parent_id)
+    )
+
+
+def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | None) -> None:
+    """Make one provider the root of others."""
+    connection.execute(
+        sa.update(providers).where(providers.c.id.in_(ids)).values(root_provider_id=root_id)
+    )
+
+
+def increment_generations(connection: sa.Connection, ids: Collection[int]) -> None:
+    """Add one to the generation of providers that are locked."""
+    connection.execute(
+        sa.update(providers)
+        .where(providers.c.id.in_(ids))
+        .values(generation=providers.c.generation + 1)
+    )
+
+
+def delete(connection: sa.Connection, provider_id: int) -> None:
+    """Delete a provider with its inventories, memberships and traits."""
+    inventories.delete_all(connection, provider_id)
+    for association in (resource_provider_aggregates, resource_provider_traits):
+        connection.execute(
+            sa.delete(association).where(association.c.resource_provider_id == provider_id)
+        )
+    # A root refers to itself, which keeps it from being deleted.
+    set_root(connection, [provider_id], None)
+    connection.execute(sa.delete(providers).where(providers.c.id == provider_id))
