@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The candidate search: a pure function over an immutable snapshot of the cloud."""

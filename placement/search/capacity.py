@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one rule that says whether an amount fits an inventory.
+
+Search, claims and inventory updates all ask here, so that what a search offers a claim accepts.
+"""
+
+import dataclasses
+import enum
+import math
+import sys
+
+
+class Refusal(enum.Enum):
+    """Why an amount does not fit an inventory."""
+
+    MIN_UNIT = 'min_unit'
+    MAX_UNIT = 'max_unit'
+    STEP_SIZE = 'step_size'
+    RESERVED = 'reserved'
+    USED = 'used'
+
+    @property
+    def is_permanent(self) -> bool:
+        """Whether the amount would be refused by an inventory nobody uses, too."""
+        return self is not Refusal.USED
+
+
+class _Interned:
+    """Lets a snapshot hold one shared copy of equal values for as long as something uses it."""
+
+    __slots__ = ('__weakref__',)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Capacity(_Interned):
+    """One inventory without what is used of it: a value that alike providers share.
+
+    The derived fields are computed once, here, because a search reads them far more often than
+    inventories change.  Contract: README.md, glossary.
+    """
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int = 2147483647
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+    capacity: float = dataclasses.field(init=False, repr=False, compare=False)
+    ceiling: int = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        capacity = (self.total - self.reserved) * float(self.allocation_ratio)
+        object.__setattr__(self, 'capacity', capacity)
+        object.__setattr__(self, 'ceiling', _ceiling(capacity))
+
+    @property
+    def reported_capacity(self) -> int:
+        """The capacity as clients see it: truncated towards zero, an integer even where the
+        stored ratio is not a finite number."""
+        if math.isfinite(self.capacity):
+            return int(self.capacity)
+        return max(self.ceiling, 0)
+
+    def refusal(self, amount: int, used: int = 0) -> Refusal | None:
+        """None when `amount` fits beside what is used, else the reason."""
+        if refusal := self.unit_refusal(amount):
+            return refusal
+        if used + amount <= self.ceiling:
+            return None
+        return Refusal.USED if amount <= self.ceiling else Refusal.RESERVED
+
+    def unit_refusal(self, amount: int) -> Refusal | None:
+        """None when one consumer may take `amount` at a time, whatever is free."""
+        if amount < self.min_unit:
+            return Refusal.MIN_UNIT
+        if amount > self.max_unit:
+            return Refusal.MAX_UNIT
+        # A step of zero cannot be written through the API, but a row may hold one.
+        if self.step_size > 1 and amount % self.step_size:
+            return Refusal.STEP_SIZE
+        return None
+
+    def allows_total(self, used_after: int, used_before: int = 0) -> bool:
+        """Whether a write may leave `used_after` where `used_before` was used.
+
+        An inventory that was shrunk below its usage accepts what does not make it worse.
+        Contract: allocations.md, capacity rule for writes.
+        """
+        return used_after <= self.ceiling or used_after <= used_before
+
+    def room(self, used: int) -> int:
+        """How much one candidate may take in all, over every request group: what is free, and
+        no more than max_unit.  Contract: allocation_candidates.md 6, step 3."""
+        return min(self.ceiling - used, self.max_unit)
+
+
+def _ceiling(capacity: float) -> int:
+    """The largest integer usage within `capacity`.
+
+    Comparing integers with it says the same as comparing them with the untruncated product.
+    Nothing fits a capacity that is not a number.
+    """
+    if math.isfinite(capacity):
+        return math.floor(capacity)
+    return sys.maxsize if capacity == math.inf else -1

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is searched for: an immutable value, made by the HTTP layer from a query string.
+
+Names are known when they arrive here: an unknown class, trait or aggregate is the caller's matter.
+Rules of old microversions are named for what they do.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+
+AnyOf = frozenset[str]
+
+
+class Strategy(enum.Enum):
+    """Whose candidates come first when not all of them are wanted."""
+
+    BREADTH_FIRST = 'breadth-first'
+    DEPTH_FIRST = 'depth-first'
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RequestGroup:
+    """Resources, traits and aggregates that are to be satisfied together.
+
+    `required` and `member_of` hold alternatives: one name of *every* set is wanted.  `in_tree` is
+    the uuid of any provider of the wanted tree.  Contract: allocation_candidates.md 1.
+    """
+
+    suffix: str = ''
+    resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    required: tuple[AnyOf, ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    member_of: tuple[AnyOf, ...] = ()
+    forbidden_aggregates: frozenset[str] = frozenset()
+    in_tree: str | None = None
+
+    @property
+    def is_suffixed(self) -> bool:
+        """Whether exactly one provider has to satisfy the whole group."""
+        return self.suffix != ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CandidateRequest:
+    """Everything one search depends on, besides the snapshot.
+
+    `limit` is the client's, `bound` the operator's (max_allocation_candidates); None is no limit.
+    A bound of zero acts like one, a negative one is none.  Contract: allocation_candidates.md 8
+    and 9.
+    """
+
+    groups: tuple[RequestGroup, ...]
+    isolate: bool = False
+    same_subtree: tuple[frozenset[str], ...] = ()
+    root_required: frozenset[str] = frozenset()
+    root_forbidden: frozenset[str] = frozenset()
+    limit: int | None = None
+    bound: int | None = None
+    strategy: Strategy = Strategy.BREADTH_FIRST
+    randomize: bool = False
+    single_provider_per_tree: bool = False
+    summarise_whole_trees: bool = True
+
+    @property
+    def wanted(self) -> int | None:
+        """How many candidates to find at most; None for all."""
+        bound = self.bound if self.bound is not None and self.bound >= 0 else None
+        bounds = [value for value in (self.limit, bound) if value is not None]
+        return max(1, min(bounds)) if bounds else None
+
+    @property
+    def resource_classes(self) -> frozenset[str]:
+        """Every class that some group asks for."""
+        return frozenset(name for group in self.groups for name in group.resources)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cloud as one search sees it: an immutable value from which a changed one is made cheaply.
+
+Trees lie in blocks of neighbouring ids.  A new snapshot shares all blocks, trees and providers
+that did not change with the one before; it costs what changed, plus a shallow copy of the list of
+blocks.  Readers hold a snapshot and never see it change, whatever is made of it meanwhile.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from placement.search.provider import Pool, Provider, ProviderRow, root_of
+from placement.search.tree import Block, Tree
+
+# Trees of a block have root ids that differ in the last bits only.  Smaller blocks make cheaper
+# changes, larger ones let a search pass over more trees at a time.
+BLOCK_BITS = 6
+
+
+class Snapshot:
+    """Providers, trees, capacities, usage, traits, aggregates and sharing, at one moment."""
+
+    __slots__ = ('_ids', '_pool', '_roots', '_sharing', 'blocks')
+
+    def __init__(
+        self,
+        blocks: dict[int, Block],
+        ids: dict[str, int],
+        roots: dict[int, int],
+        sharing: dict[str, tuple[int, ...]],
+        pool: Pool,
+    ) -> None:
+        # Use `of` and `with_changes`: they keep these four in step.
+        self.blocks = blocks
+        self._ids = ids
+        self._roots = roots
+        self._sharing = sharing
+        self._pool = pool
+
+    @classmethod
+    def of(cls, rows: Iterable[ProviderRow]) -> 'Snapshot':
+        """A snapshot of exactly these providers."""
+        return cls({}, {}, {}, {}, Pool()).with_changes(rows)
+
+    def with_changes(
+        self, changed: Iterable[ProviderRow], removed_ids: Iterable[int] = ()
+    ) -> 'Snapshot':
+        """A new snapshot in which these rows are new or replace older ones, and those ids are
+        gone.
+
+        Where a provider moves to another tree its descendants move too, so their rows have to be
+        among the changed ones.  Ids that are not there can be removed.
+        """
+        rows = {row.id: row for row in changed}
+        removed = (set(removed_ids) & self._roots.keys()) - rows.keys()
+        before = {
+            provider_id: self.provider(provider_id)
+            for provider_id in (*rows, *removed)
+            if provider_id in self._roots
+        }
+        after = self._made(rows)
+        return Snapshot(
+            self._changed_blocks(before, after),
+            self._changed_ids(before, after),
+            self._changed_roots(before, after),
+            self._changed_sharing(before, after),
+            self._pool,
+        )
+
+    def _made(self, rows: dict[int, ProviderRow]) -> dict[int, Provider]:
+        """Records of the rows, which may lie in trees with each other and with providers known."""
+
+        def uuid_of(provider_id: int) -> str:
+            row = rows.get(provider_id)
+            return row.uuid if row else self.provider(provider_id).uuid
+
+        return {
+            row.id: self._pool.provider(
+                row,
+                None if row.parent_id is None else uuid_of(row.parent_id),
+                uuid_of(root_of(row)),
+            )
+            for row in rows.values()
+        }
+
+    def _changed_blocks(
+        self, before: dict[int, Provider], after: dict[int, Provider]
+    ) -> dict[int, Block]:
+        members: dict[int, dict[int, Provider]] = {}
+        for provider in (*before.values(), *after.values()):
+            if provider.root_id not in members:
+                members[provider.root_id] = self._members(provider.root_id)
+        for provider in before.values():
+            members[provider.root_id].pop(provider.id)
+        for provider in after.values():
+            members[provider.root_id][provider.id] = provider
+        trees: dict[int, dict[int, Tree | None]] = {}
+        for root_id, providers in members.items():
+            tree = Tree(root_id, providers.values(), self._pool) if providers else None
+            trees.setdefault(root_id >> BLOCK_BITS, {})[root_id] = tree
+        blocks = dict(self.blocks)
+        for number, changed in trees.items():
+            blocks[number] = self.blocks.get(number, Block({})).with_trees(changed)
+            if not blocks[number].trees:
+                del blocks[number]
+        # Replacing keeps the order; only a new number may come out of turn.
+        return blocks if trees.keys() <= self.blocks.keys() else dict(sorted(blocks.items()))
+
+    def _members(self, root_id: int) -> dict[int, Provider]:
+        block = self.blocks.get(root_id >> BLOCK_BITS)
+        tree = block.trees.get(root_id) if block else None
+        return {member.id: member for member in tree.members} if tree else {}
+
+    def _changed_ids(
+        self, before: dict[int, Provider], after: dict[int, Provider]
+    ) -> dict[str, int]:
+        # Claims change neither uuids nor trees, so most changes need no copy here and below.
+        if before.keys() == after.keys():
+            return self._ids
+        ids = dict(self._ids)
+        for provider in before.values():
+            del ids[provider.uuid]
+        ids.update({provider.uuid: provider.id for provider in after.values()})
+        return ids
+
+    def _changed_roots(
+        self, before: dict[int, Provider], after: dict[int, Provider]
+    ) -> dict[int, int]:
+        old = {provider.id: provider.root_id for provider in before.values()}
+        new = {provider.id: provider.root_id for provider in after.values()}
+        if old == new:
+            return self._roots
+        roots = dict(self._roots)
+        for provider_id in old.keys() - new.keys():
+            del roots[provider_id]
+        roots.update(new)
+        return roots
+
+    def _changed_sharing(
+        self, before: dict[int, Provider], after: dict[int, Provider]
+    ) -> dict[str, tuple[int, ...]]:
+        old = _by_sharing_aggregate(before)
+        new = _by_sharing_aggregate(after)
+        if old == new:
+            return self._sharing
+        sharing = dict(self._sharing)
+        for aggregate in old.keys() | new.keys():
+            sharers = set(sharing.pop(aggregate, ())) - old.get(aggregate, set())
+            if sharers := sharers | new.get(aggregate, set()):
+                sharing[aggregate] = tuple(sorted(sharers))
+        return sharing
+
+    def __len__(self) -> int:
+        return len(self._roots)
+
+    def __iter__(self) -> Iterator[Provider]:
+        """Every provider, tree by tree."""
+        for block in self.blocks.values():
+            for tree in block.trees.values():
+                yield from tree.members
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same of every provider.  Compares everything: not for haste."""
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        return self.rows() == other.rows() and self._sharing == other._sharing
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def rows(self) -> dict[int, ProviderRow]:
+        """Plain values of every provider, by id."""
+        return {provider.id: provider.as_row() for provider in self}
+
+    def provider(self, provider_id: int) -> Provider:
+        """The provider with this id.  Raises KeyError when there is none."""
+        return self.tree(self._roots[provider_id]).member(provider_id)
+
+    def find_by_uuid(self, uuid: str) -> Provider | None:
+        """The provider with this uuid, exactly as spelled."""
+        provider_id = self._ids.get(uuid)
+        return None if provider_id is None else self.provider(provider_id)
+
+    def tree(self, root_id: int) -> Tree:
+        """The tree with this root.  Raises KeyError when there is none."""
+        return self.blocks[root_id >> BLOCK_BITS].trees[root_id]
+
+    def sharing_with(self, aggregates: Iterable[str]) -> list[Provider]:
+        """The sharing providers that are in at least one of these aggregates, by id."""
+        ids = {one for aggregate in aggregates for one in self._sharing.get(aggregate, ())}
+        return [self.provider(provider_id) for provider_id in sorted(ids)]
+
+
+def _by_sharing_aggregate(providers: dict[int, Provider]) -> dict[str, set[int]]:
+    """The ids of the sharing ones among these providers, by aggregate."""
+    sharers: dict[str, set[int]] = {}
+    for provider in providers.values():
+        for aggregate in provider.kind.sharing_aggregates:
+            sharers.setdefault(aggregate, set()).add(provider.id)
+    return sharers
