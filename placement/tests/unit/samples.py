@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests and answers as they are written in the documents, and how to compare an answer.
+
+The pages of api-ref/ show HTTP in literal blocks, README.rst a session in a shell. Both are read
+here into the same `Exchange`, so that the tests can send what a reader would send.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import email.utils
+import io
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from urllib import parse as urlparse
+
+import docutils.core
+from docutils import nodes
+
+REQUEST_LINE = re.compile(r'^(GET|PUT|POST|DELETE) (/\S*)$', re.MULTILINE)
+STATUS_LINE = re.compile(r'^HTTP/1\.1 (\d{3}) ')
+HEADER_LINE = re.compile(r'^([A-Za-z-]+): (.*)$')
+ANY_REQUEST_ID = re.compile(r'\breq-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b')
+NEWEST = 'placement 1.39'
+AND_SO_ON = '...'
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """One request of a document, and what the document says about the answer, if anything."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: str
+    status: int | None = None
+    answer_headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    answer: str = ''
+
+
+def parse_page(text: str) -> tuple[nodes.document, str]:
+    """The document tree of a page and what docutils has to say against it."""
+    complaints = io.StringIO()
+    settings = {
+        'report_level': 2,
+        'halt_level': 5,
+        'warning_stream': complaints,
+        'file_insertion_enabled': False,
+        'raw_enabled': False,
+        'syntax_highlight': 'none',
+        '_disable_config': True,
+    }
+    tree = docutils.core.publish_doctree(text, settings_overrides=settings)
+    return tree, complaints.getvalue()
+
+
+def samples_of_page(text: str) -> list[Sample]:
+    """The exchanges of a page in their order; those of a comment prepare, and show no answer."""
+    found: list[Sample] = []
+    tree, _ = parse_page(text)
+    for node in tree.findall(lambda node: isinstance(node, nodes.comment | nodes.literal_block)):
+        block = node.astext()
+        if STATUS_LINE.match(block):
+            found[-1] = _with_answer(found[-1], block)
+        else:
+            found.extend(_requests(block))
+    return found
+
+
+def _requests(block: str) -> Iterator[Sample]:
+    """Each request of a block: a request line, headers, and the rest is the body."""
+    starts = [match.start() for match in REQUEST_LINE.finditer(block)]
+    for start, end in zip(starts, [*starts[1:], None], strict=True):
+        first, *lines = block[start:end].splitlines()
+        method, path = first.split()
+        headers, body = _headers_and_body(lines)
+        yield Sample(method, path, {'OpenStack-API-Version': NEWEST} | headers, body)
+
+
+def _with_answer(sample: Sample, block: str) -> Sample:
+    first, *lines = block.splitlines()
+    headers, body = _headers_and_body(lines)
+    return dataclasses.replace(
+        sample, status=int(first.split()[1]), answer_headers=headers, answer=body
+    )
+
+
+def _headers_and_body(lines: list[str]) -> tuple[dict[str, str], str]:
+    headers = {}
+    while lines and (match := HEADER_LINE.match(lines[0])):
+        headers[match[1]] = match[2]
+        lines = lines[1:]
+    return headers, '\n'.join(lines).strip()
+
+
+def session_of_readme(text: str) -> list[tuple[str, str]]:
+    """Every command of the README's curl session with the output printed below it."""
+    tree, _ = parse_page(text)
+    steps: list[tuple[str, str]] = []
+    for block in tree.findall(nodes.literal_block):
+        for piece in re.split(r'^\$ ', block.astext(), flags=re.MULTILINE)[1:]:
+            command, output = _command_and_output(piece.splitlines())
+            if command.startswith(('curl ', 'printf ')):
+                steps.append((command, output))
+    return steps
+
+
+def _command_and_output(lines: list[str]) -> tuple[str, str]:
+    """Where a shell would stop reading the command, the output begins."""
+    for count in range(1, len(lines) + 1):
+        command = '\n'.join(lines[:count])
+        if not command.endswith('\\') and command.count("'") % 2 == 0:
+            return command.replace('\\\n', ' '), '\n'.join(lines[count:]).strip()
+    raise ValueError(f'a command without end: {lines}')
+
+
+def headers_of_printf(command: str) -> dict[str, str]:
+    """What `printf '%s\\n' 'Name: value' ... > headers` writes, as headers."""
+    words = shlex.split(command)
+    if words[:2] != ['printf', r'%s\n'] or words[-2:] != ['>', 'headers']:
+        raise ValueError(f'cannot follow: {command}')
+    return dict(word.split(': ', 1) for word in words[2:-2])
+
+
+def sample_of_curl(command: str, headers: Mapping[str, str]) -> tuple[Sample, list[str]]:
+    """What a curl command sends, and how it prints: 'status', 'json', or not at all."""
+    words = shlex.split(command.partition('|')[0])[1:]
+    prints: list[str] = ['json'] if '| python3 -m json.tool' in command else []
+    method, body, url = 'GET', '', ''
+    sent: dict[str, str] = {}
+    remaining = iter(words)
+    for word in remaining:
+        match word:
+            case '-s':
+                pass
+            case '-X':
+                method = next(remaining)
+            case '-d':
+                body, method = next(remaining), 'POST' if method == 'GET' else method
+            case '-H':
+                name, _, value = next(remaining).partition(': ')
+                sent |= headers if name == '@headers' else {name: value}
+            case '-w':
+                prints = [*prints, next(remaining).replace('%{http_code}\\n', 'status')]
+            case _ if word.startswith('http://127.0.0.1:8778/'):
+                url = word
+            case _:
+                raise ValueError(f'cannot follow {word!r} in: {command}')
+    target = urlparse.urlsplit(url)
+    path = target.path + (f'?{target.query}' if target.query else '')
+    return Sample(method, path, sent, body), prints
+
+
+def differences(expected: object, actual: object, where: str = 'body') -> list[str]:
+    """What is told otherwise than it is; lists have no order, ids and dates no value."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        if expected.keys() != actual.keys():
+            return [f'{where}: {sorted(expected)} documented, {sorted(actual)} answered']
+        pairs = [differences(expected[key], actual[key], f'{where}.{key}') for key in expected]
+        return [line for found in pairs for line in found]
+    if isinstance(expected, list) and isinstance(actual, list):
+        return _differences_of_lists(expected, actual, where)
+    if _is_variable(expected) and _is_variable(actual):
+        return []
+    same = expected == actual and type(expected) is type(actual)
+    return [] if same else [f'{where}: {expected!r} documented, {actual!r} answered']
+
+
+def _differences_of_lists(expected: list[object], actual: list[object], where: str) -> list[str]:
+    remaining, missing = list(actual), []
+    named = [element for element in expected if element != AND_SO_ON]
+    for element in named:
+        match = next((one for one in remaining if not differences(element, one)), None)
+        if match is None:
+            missing.append(f'{where}: {element!r} documented, not in {actual!r}')
+        else:
+            remaining.remove(match)
+    if remaining and len(named) == len(expected):
+        missing.append(f'{where}: {remaining!r} answered, not documented')
+    return missing
+
+
+def _is_variable(value: object) -> bool:
+    """Whether it is of the kind that differs each time: a request id or an HTTP date."""
+    if not isinstance(value, str):
+        return False
+    is_date = value.endswith(' GMT') and email.utils.parsedate(value) is not None
+    return is_date or ANY_REQUEST_ID.fullmatch(value) is not None
+
+
+def printed(status: int, body: str, prints: list[str]) -> str:
+    """What a terminal shows of an answer, after `json.tool` or with the status behind it."""
+    shown = json.dumps(json.loads(body), indent=4) if 'json' in prints else body
+    return shown + (str(status) if 'status' in prints else '')
+
+
+def without_ids(text: str) -> str:
+    """A text with one and the same id in place of every request id."""
+    return ANY_REQUEST_ID.sub('req-', text)

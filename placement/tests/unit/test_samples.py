@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is read from a document, and that a document which is wrong is noticed."""
+
+import pytest
+
+from placement.tests.unit import samples
+
+PAGE = """
+=====
+Title
+=====
+
+.. Before the samples:
+
+   POST /resource_providers
+   {"name": "a",
+    "uuid": "b"}
+
+   DELETE /traits/CUSTOM_A
+
+Words::
+
+    PUT /traits/CUSTOM_B
+    OpenStack-API-Version: placement 1.6
+
+and::
+
+    HTTP/1.1 201 Created
+    Location: http://placement.example/traits/CUSTOM_B
+"""
+
+README = """
+Words::
+
+    $ make serve
+
+More::
+
+    $ printf '%s\\n' 'X-Auth-Token: admin' \\
+          'Content-Type: application/json' > headers
+    $ curl -s -H @headers http://127.0.0.1:8778/traits?name=in:A \\
+          | python3 -m json.tool
+    {
+        "traits": []
+    }
+    $ curl -s -X PUT -w '%{http_code}\\n' http://127.0.0.1:8778/a -d '{"a":
+          1}'
+    204
+"""
+
+
+def test_a_page_gives_its_requests_with_what_it_says_of_the_answers() -> None:
+    create, delete, put = samples.samples_of_page(PAGE)
+    assert (create.method, create.path) == ('POST', '/resource_providers')
+    assert create.body == '{"name": "a",\n "uuid": "b"}'
+    assert create.headers == {'OpenStack-API-Version': samples.NEWEST}
+    assert (delete.method, delete.body, delete.status) == ('DELETE', '', None)
+    assert put.headers == {'OpenStack-API-Version': 'placement 1.6'}
+    assert put.status == 201
+    assert put.answer_headers == {'Location': 'http://placement.example/traits/CUSTOM_B'}
+    assert put.answer == ''
+
+
+def test_docutils_complains_of_a_page_that_is_wrong() -> None:
+    assert samples.parse_page(PAGE)[1] == ''
+    assert 'Unknown interpreted text role' in samples.parse_page(':nothing:`here`')[1]
+    assert 'Title underline too short' in samples.parse_page('Longer title\n======')[1]
+
+
+def test_a_session_gives_commands_with_what_they_print() -> None:
+    (written, nothing), (listing, shown), (_, status) = samples.session_of_readme(README)
+    assert samples.headers_of_printf(written) == {
+        'X-Auth-Token': 'admin', 'Content-Type': 'application/json'
+    }
+    assert nothing == ''
+    assert listing.startswith('curl -s -H @headers')
+    assert shown == '{\n    "traits": []\n}'
+    assert status == '204'
+
+
+def test_a_curl_command_gives_what_it_sends() -> None:
+    _, (listing, _), (put, _) = samples.session_of_readme(README)
+    sample, prints = samples.sample_of_curl(listing, {'X-Auth-Token': 'admin'})
+    assert (sample.method, sample.path) == ('GET', '/traits?name=in:A')
+    assert sample.headers == {'X-Auth-Token': 'admin'}
+    assert prints == ['json']
+    sample, prints = samples.sample_of_curl(put, {})
+    assert (sample.method, sample.path, prints) == ('PUT', '/a', ['status'])
+    assert sample.body == '{"a":\n      1}'
+
+
+def test_a_command_that_cannot_be_followed_is_refused() -> None:
+    with pytest.raises(ValueError, match='cannot follow'):
+        samples.sample_of_curl('curl --proxy http://127.0.0.1:8778/', {})
+    with pytest.raises(ValueError, match='cannot follow'):
+        samples.sample_of_curl('curl http://example.org/', {})
+
+
+def test_what_a_terminal_shows() -> None:
+    assert samples.printed(200, '{"a": [1]}', ['json']) == '{\n    "a": [\n        1\n    ]\n}'
+    assert samples.printed(204, '', ['status']) == '204'
+
+
+@pytest.mark.parametrize(
+    ('documented', 'answered'),
+    [
+        ({'a': 1}, {'a': 2}),
+        ({'a': 1}, {'a': 1, 'b': 2}),
+        ({'a': 1, 'b': 2}, {'a': 1}),
+        ({'a': 1}, {'a': 1.0}),
+        ({'a': 1}, {'a': True}),
+        ({'a': None}, {'a': []}),
+        ([1, 2], [1]),
+        ([1], [1, 2]),
+        ([1, 1], [1, 2]),
+        ([1, '...'], [2, 3]),
+        ({'a': {}}, None),
+        (None, {'a': {}}),
+    ],
+)
+def test_an_answer_that_differs_is_noticed(documented: object, answered: object) -> None:
+    assert samples.differences(documented, answered)
+
+
+@pytest.mark.parametrize(
+    ('documented', 'answered'),
+    [
+        ({'a': 1, 'b': None}, {'b': None, 'a': 1}),
+        ([1, 2], [2, 1]),
+        ([1, '...'], [3, 2, 1]),
+        (
+            'req-3b1c9a52-1f5c-4f3a-8a53-1a6c2d0e9f01',
+            'req-7f0d3fd1-0d2b-4d2c-9c6c-5d0e5f0b7a10',
+        ),
+        ('Fri, 20 Nov 2026 11:40:00 GMT', 'Sat, 21 Nov 2026 11:40:00 GMT'),
+    ],
+)
+def test_an_answer_may_differ_in_order_ids_and_dates(documented: object, answered: object) -> None:
+    assert samples.differences(documented, answered) == []
