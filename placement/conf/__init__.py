@@ -7,14 +7,11 @@ Contract: config_and_policy.md, 'Where configuration comes from' and 'Options'.
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from oslo_config.cfg import ConfigFilesNotFoundError, ConfigOpts, RequiredOptError
+from oslo_config.cfg import ConfigOpts, Error, RequiredOptError
 
 from placement.conf import libraries, opts
 
-__all__ = [
-    'PROJECT', 'ConfigFilesNotFoundError', 'ConfigOpts', 'RequiredOptError', 'load',
-    'register_opts',
-]
+__all__ = ['PROJECT', 'ConfigOpts', 'Error', 'RequiredOptError', 'load', 'register_opts']
 
 PROJECT = 'placement'
 
@@ -43,7 +40,7 @@ def load(
     without a database ``register`` fewer options.
 
     :raises RequiredOptError: there is no ``[placement_database] connection``
-    :raises ConfigFilesNotFoundError: the directory holds no ``placement.conf``
+    :raises Error: a file is missing or cannot be understood
     """
     conf = ConfigOpts()
     register(conf)

@@ -1,0 +1,54 @@
+# Everything a new clone can do with Python 3.11 or later, and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help serve test lint clean python
+
+help:
+	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
+	@echo 'make test    run the tests, the stories, the layer check, ruff and mypy'
+	@echo 'make lint    run ruff and mypy'
+	@echo 'make clean   remove what these have made, except for ./state'
+
+serve: $(READY)
+	@exec $(BIN)/placement-serve --state-dir state
+
+# The layer check is one of the unit tests.
+test: lint
+	@echo '==> unit tests, stories and layer check'
+	@$(BIN)/pytest --quiet -n 2 --dist loadfile placement/tests
+
+lint: $(READY)
+	@echo '==> ruff'
+	@$(BIN)/ruff check .
+	@echo '==> mypy'
+	@$(BIN)/mypy
+
+clean:
+	@echo '==> removing the environment and the caches'
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Made once, and again when one of these files is newer.
+$(READY): constraints.txt setup.cfg setup.py pyproject.toml | python
+	@echo '==> making the Python environment in $(VENV)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	    echo '$(PYTHON) cannot make a virtual environment: is its venv module installed?' >&2; \
+	    exit 1; }
+	@echo '==> installing the requirements, a minute or two the first time'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint constraints.txt setuptools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
+	    --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+python:
+	@command -v $(PYTHON) >/dev/null || { \
+	    echo '$(PYTHON) is not there: install Python 3.11 or later, or name it: make PYTHON=...' >&2; \
+	    exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "$(PYTHON) is too old, $$($(PYTHON) -V 2>&1): Python 3.11 or later is needed" >&2; \
+	    exit 1; }

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`placement-serve` and `placement-api`: the service in a process of its own, with its server.
+
+``placement-serve`` runs out of the box. Without a configuration file it keeps its data in a
+directory, brings the database up to date, and believes what callers say who they are.
+``placement-api`` adds nothing to what is configured.
+"""
+
+import argparse
+import functools
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import NoReturn
+from wsgiref.types import WSGIApplication
+
+import waitress
+
+from placement import conf as placement_conf
+from placement import deploy, wsgi
+
+LOG = logging.getLogger(__name__)
+
+DEFAULT_PORT = 8778
+# Requests wait for the database more than they compute.
+DEFAULT_THREADS = 8
+
+
+class CannotServe(Exception):
+    """Why the service cannot start, in one line."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the service out of the box until it is told to stop; the exit status."""
+    return _run('placement-serve', arguments, out_of_the_box=True)
+
+
+def api(arguments: Sequence[str] | None = None) -> int:
+    """Run the service as it is configured until it is told to stop; the exit status."""
+    return _run('placement-api', arguments, out_of_the_box=False)
+
+
+def _run(program: str, arguments: Sequence[str] | None, out_of_the_box: bool) -> int:
+    options = _parser(program, out_of_the_box).parse_args(arguments)
+    say = functools.partial(print, f'{program}:', flush=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    try:
+        _serve(options, say, out_of_the_box)
+    except KeyboardInterrupt:
+        pass
+    except CannotServe as reason:
+        print(f'{program}: {reason}', file=sys.stderr)
+        return 1
+    say('stopped')
+    return 0
+
+
+def _parser(program: str, out_of_the_box: bool) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, description=(__doc__ or '').split('\n\n')[-1])
+    parser.add_argument('--host', default='127.0.0.1', help='address to serve on (%(default)s)')
+    parser.add_argument(
+        '--port', type=int, default=DEFAULT_PORT,
+        help='port to serve on (%(default)s); 0 takes one that is free',
+    )
+    parser.add_argument(
+        '--threads', type=int, default=DEFAULT_THREADS,
+        help='how many requests are worked on at a time (%(default)s)',
+    )
+    parser.add_argument('--config-file', help='read this configuration file')
+    if out_of_the_box:
+        parser.add_argument(
+            '--state-dir', default='state',
+            help='where the data is kept when no database is configured (./%(default)s)',
+        )
+    return parser
+
+
+def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
+    """Leave whatever is being done: both signals are the ordinary way to stop."""
+    raise KeyboardInterrupt
+
+
+def _serve(
+    options: argparse.Namespace, say: Callable[..., None], out_of_the_box: bool
+) -> None:
+    """Start what is needed, one step after the other, and serve.
+
+    :raises CannotServe: one of the steps is not possible
+    """
+    state = os.path.abspath(options.state_dir) if out_of_the_box else None
+    conf = _load_configuration(options.config_file, state)
+    _check_audience(conf.api.auth_strategy, options.host)
+    with _listen(options.host, options.port) as listener:
+        _prepare_database(conf, state, say)
+        wsgi.start_logging(conf)
+        application = _load_application(conf, say)
+        say(f'authentication: {_describe_authentication(conf.api.auth_strategy)}')
+        server = waitress.create_server(
+            application,
+            sockets=[listener],
+            threads=options.threads,
+            ident='placement',
+            # Beyond the 1024 descriptors that select() can watch.
+            asyncore_use_poll=True,
+            # The application looks at the headers of a proxy when it is configured to.
+            clear_untrusted_proxy_headers=False,
+        )
+        _say_where(say, _url(listener), conf.api.auth_strategy)
+        server.run()
+
+
+def _load_configuration(config_file: str | None, state: str | None) -> placement_conf.ConfigOpts:
+    """What is configured; with a state directory, and defaults that need nothing else."""
+
+    def register(conf: placement_conf.ConfigOpts) -> None:
+        placement_conf.register_opts(conf)
+        if state is not None:
+            conf.set_default('connection', _sqlite_url(state), 'placement_database')
+
+    arguments = [] if config_file is None else ['--config-file', config_file]
+    try:
+        conf = placement_conf.load(arguments, register=register)
+    except (placement_conf.Error, OSError) as error:
+        raise CannotServe(f'the configuration is not complete: {error}') from error
+    # A configuration file means what it would mean to any other server.
+    if state is not None and not conf.config_file:
+        conf.set_default('auth_strategy', 'noauth2', 'api')
+        conf.set_default('sync_on_startup', True, 'placement_database')
+        quiet = ['alembic=WARN', 'waitress=WARN']
+        conf.set_default('default_log_levels', [*conf.default_log_levels, *quiet])
+    return conf
+
+
+def _sqlite_url(state: str) -> str:
+    return f'sqlite:///{os.path.join(state, "placement.sqlite")}'
+
+
+def _check_audience(strategy: str, host: str) -> None:
+    """Pass unless strangers could reach a service that believes everybody.
+
+    :raises CannotServe: they could
+    """
+    if strategy == 'noauth2' and not _is_loopback(host):
+        raise CannotServe(
+            f'refusing to serve on {host} with auth_strategy noauth2, which makes anyone who can '
+            'connect an administrator; use a loopback address, or configure keystone'
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == 'localhost' or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections; they wait until the application is ready.
+
+    :raises CannotServe: the address cannot be had
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except (OSError, OverflowError) as error:
+        raise CannotServe(
+            f'cannot listen on {host} port {port}: {_words(error)}'
+        ) from error
+
+
+def _prepare_database(
+    conf: placement_conf.ConfigOpts, state: str | None, say: Callable[..., None]
+) -> None:
+    """Make room for the data, unless a database elsewhere is configured.
+
+    :raises CannotServe: the directory cannot be made, or not be written to
+    """
+    if state is None or conf.placement_database.connection != _sqlite_url(state):
+        say('database: the one that is configured')
+        return
+    file = os.path.join(state, 'placement.sqlite')
+    try:
+        os.makedirs(state, exist_ok=True)
+        known = os.path.exists(file)
+        with open(file, 'ab'):
+            pass
+    except OSError as error:
+        raise CannotServe(f'cannot keep data in {state}: {_words(error)}') from error
+    say(f'database: {file} ({"kept from before" if known else "new"})')
+
+
+def _load_application(
+    conf: placement_conf.ConfigOpts, say: Callable[..., None]
+) -> WSGIApplication:
+    """The application, its database ready.
+
+    :raises CannotServe: the database cannot be used
+    """
+    if conf.placement_database.sync_on_startup:
+        say('schema: bringing it up to date')
+    try:
+        application = deploy.loadapp(conf)
+    except Exception as error:
+        LOG.debug('The application cannot be loaded.', exc_info=True)
+        raise CannotServe(f'cannot load the application: {_words(error)}') from error
+    say('traits and resource classes: up to date')
+    return application
+
+
+def _words(error: Exception) -> str:
+    """What an error says, in one line."""
+    number = getattr(error, 'errno', None)
+    words = os.strerror(number) if number and number > 0 else str(error)
+    return ' '.join(words.split()) or type(error).__name__
+
+
+def _describe_authentication(strategy: str) -> str:
+    if strategy == 'noauth2':
+        return 'noauth2, callers are believed, and only those on this machine can connect'
+    return strategy
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f'http://[{host}]:{port}' if ':' in host else f'http://{host}:{port}'
+
+
+def _say_where(say: Callable[..., None], url: str, strategy: str) -> None:
+    """Print where the service is, and two commands that talk to it."""
+    token = 'admin' if strategy == 'noauth2' else '$OS_TOKEN'
+    say(f'serving on {url}, stop with Ctrl-C; try')
+    print(f'    curl {url}/')
+    print(
+        f'    curl -H "X-Auth-Token: {token}" -H "OpenStack-API-Version: placement latest" '
+        f'{url}/resource_providers',
+        flush=True,
+    )
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service for WSGI servers such as Apache mod_wsgi, uwsgi and gunicorn.
+
+Contract: config_and_policy.md, 'Entry points for Python'.
+"""
+
+import logging
+from wsgiref.types import WSGIApplication
+
+from oslo_log import log
+
+from placement import conf as placement_conf
+from placement import deploy
+
+LOG = logging.getLogger(__name__)
+
+
+def start_logging(conf: placement_conf.ConfigOpts) -> None:
+    """Log as configured from now on, beginning with the configuration itself."""
+    log.setup(conf, placement_conf.PROJECT)
+    if conf.log_options:
+        conf.log_opt_values(LOG, logging.DEBUG)
+
+
+def init_application() -> WSGIApplication:
+    """The application, configured from files and the environment.
+
+    :raises placement_conf.RequiredOptError: no database is configured
+    """
+    conf = placement_conf.load()
+    start_logging(conf)
+    return deploy.loadapp(conf)
