@@ -47,8 +47,8 @@ def sync(engine: sa.Engine) -> None:
     """
     if version(engine) == head():
         return
-    with ALEMBIC, _migrating(engine) as connection:
-        command.upgrade(_configuration(connection), 'head')
+    with ALEMBIC, migrating(engine) as connection:
+        command.upgrade(configuration(connection), 'head')
 
 
 def version(engine: sa.Engine) -> str | None:
@@ -65,34 +65,34 @@ def stamp(engine: sa.Engine, revision: str) -> None:
 
     Raises `alembic.util.CommandError` for a revision that does not exist.
     """
-    with ALEMBIC, _migrating(engine) as connection:
-        command.stamp(_configuration(connection), revision)
+    with ALEMBIC, migrating(engine) as connection:
+        command.stamp(configuration(connection), revision)
 
 
 @functools.cache
 def head() -> str | None:
     """The newest revision there is."""
-    return script.ScriptDirectory.from_config(_configuration()).get_current_head()
+    return script.ScriptDirectory.from_config(configuration()).get_current_head()
 
 
-def _configuration(connection: sa.Connection | None = None) -> config.Config:
+def configuration(connection: sa.Connection | None = None) -> config.Config:
     """What Alembic wants to know, with the connection that `env.py` takes from it."""
-    configuration = config.Config()
-    configuration.set_main_option('script_location', SCRIPTS)
+    settings = config.Config()
+    settings.set_main_option('script_location', SCRIPTS)
     if connection is not None:
-        configuration.attributes['connection'] = connection
-    return configuration
+        settings.attributes['connection'] = connection
+    return settings
 
 
 @contextlib.contextmanager
-def _migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
+def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A connection on which nobody else can migrate at the same time.
 
     Where the engine can undo a change of the schema, all is one transaction, which also keeps
     others out. On MySQL Alembic commits after each revision.
     """
     if engine.dialect.name in ('mysql', 'mariadb'):
-        with engine.connect() as connection, _mysql_lock(connection):
+        with engine.connect() as connection, mysql_lock(connection):
             yield connection
         return
     with engine.execution_options(placement_writer=True).begin() as connection:
@@ -102,7 +102,7 @@ def _migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 @contextlib.contextmanager
-def _mysql_lock(connection: sa.Connection) -> Iterator[None]:
+def mysql_lock(connection: sa.Connection) -> Iterator[None]:
     """Hold the lock of the session, which outlives the commits on the way."""
     try:
         got = connection.scalar(sa.select(sa.func.get_lock(MYSQL_LOCK, MYSQL_LOCK_TIMEOUT)))

@@ -29,18 +29,19 @@ def sync(database: Database) -> None:
     """Insert the standard traits and resource classes that are missing.
 
     Where nothing is missing, as at all starts but the first, it costs two statements. Raises
-    `oslo_db.exception.DBNonExistentTable` for a database without schema.
+    the error of the engine for a database without schema: the service must not start with it.
     """
-    _insert_missing(database, tables.traits, _missing_traits)
-    _insert_missing(database, tables.resource_classes, _missing_resource_classes)
+    _insert_missing(database, tables.traits, missing_traits)
+    _insert_missing(database, tables.resource_classes, missing_resource_classes)
 
 
-def _missing_traits(connection: sa.Connection) -> list[dict[str, object]]:
+def missing_traits(connection: sa.Connection) -> list[dict[str, object]]:
+    """Rows for the traits that are missing, in an order that all processes share."""
     present = set(connection.scalars(sa.select(tables.traits.c.name)))
     return [{'name': name} for name in sorted(os_traits.get_traits()) if name not in present]
 
 
-def _missing_resource_classes(connection: sa.Connection) -> list[dict[str, object]]:
+def missing_resource_classes(connection: sa.Connection) -> list[dict[str, object]]:
     """Rows for the classes that are missing; the id of a class is its place in the list."""
     present = set(connection.scalars(sa.select(tables.resource_classes.c.name)))
     return [
@@ -72,12 +73,12 @@ def _insert_missing(
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: list[dict[str, object]]) -> None:
     if rows:
-        with _zero_as_an_id(connection):
+        with zero_as_an_id(connection):
             connection.execute(sa.insert(table), rows)
 
 
 @contextlib.contextmanager
-def _zero_as_an_id(connection: sa.Connection) -> Iterator[None]:
+def zero_as_an_id(connection: sa.Connection) -> Iterator[None]:
     """Let MySQL insert an id of 0, which it would otherwise replace by a new number.
 
     The mode belongs to the session, which other transactions use afterwards.

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Databases in memory for the tests beside this file."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import api, migration
+
+
+@pytest.fixture
+def engine() -> Iterator[sa.Engine]:
+    """An engine for a database without any table."""
+    engine = api.create_engine('sqlite://')
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def database(engine: sa.Engine) -> api.Database:
+    """A database that has the newest schema and no rows."""
+    migration.sync(engine)
+    return api.Database(engine)
+
+
+@pytest.fixture
+def statements(engine: sa.Engine) -> list[str]:
+    """Every statement that the engine is given from now on."""
+    seen: list[str] = []
+
+    @sa.event.listens_for(engine, 'before_cursor_execute')
+    def note(_connection, _cursor, statement, *_rest) -> None:  # type: ignore[no-untyped-def]
+        seen.append(statement)
+
+    return seen
+
+
+@pytest.fixture
+def rows(database: api.Database) -> Callable[..., list[tuple[object, ...]]]:
+    """A function that gives what a SELECT finds, as plain tuples."""
+
+    def select(*columns: sa.ColumnElement[object]) -> list[tuple[object, ...]]:
+        with database.reader() as connection:
+            return [tuple(row) for row in connection.execute(sa.select(*columns))]
+
+    return select
