@@ -17,9 +17,10 @@ serve: $(READY)
 	@exec $(BIN)/placement-serve --state-dir state
 
 # The layer check is one of the unit tests.
-test: lint
+test: $(READY)
 	@echo '==> unit tests, stories and layer check'
-	@$(BIN)/pytest --quiet -n 2 --dist loadfile placement/tests
+	@$(BIN)/pytest -n 2 --dist loadfile placement/tests
+	@$(MAKE) --no-print-directory lint
 
 lint: $(READY)
 	@echo '==> ruff'
@@ -35,7 +36,7 @@ clean:
 # Made once, and again when one of these files is newer.
 $(READY): constraints.txt setup.cfg setup.py pyproject.toml | python
 	@echo '==> making the Python environment in $(VENV)'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { \
 	    echo '$(PYTHON) cannot make a virtual environment: is its venv module installed?' >&2; \
 	    exit 1; }
 	@echo '==> installing the requirements, a minute or two the first time'
