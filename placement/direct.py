@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service inside the process of its client, without a socket.
+
+Meant for tools and for functional tests of other projects (contract: config_and_policy.md, 'Entry
+points for Python').
+"""
+
+import io
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+from wsgiref import util as wsgi_util
+from wsgiref.types import WSGIApplication, WSGIEnvironment
+
+import requests
+import urllib3
+from keystoneauth1 import adapter, session
+from requests import adapters
+
+from placement import deploy
+from placement.conf import ConfigOpts
+
+# No name is looked up: the transport of the session answers for it.
+URL = 'http://placement.direct'
+
+
+class PlacementDirect:
+    """A context manager; what it gives talks to a service of its own, configured by ``conf``.
+
+    It is a keystoneauth1 adapter whose requests are those of an administrator. Its paths begin
+    with ``/``, and answers of 4xx and 5xx are returned, not raised. Requests that name no
+    microversion use the oldest one, or the newest with ``latest_microversion``. ``conf`` has its
+    ``[api] auth_strategy`` set to ``noauth2``.
+    """
+
+    def __init__(self, conf: ConfigOpts, latest_microversion: bool = False) -> None:
+        self._conf = conf
+        self._headers = {'x-auth-token': 'admin'}
+        if latest_microversion:
+            self._headers['OpenStack-API-Version'] = 'placement latest'
+        self._transport = requests.Session()
+
+    def __enter__(self) -> adapter.Adapter:
+        self._conf.set_override('auth_strategy', 'noauth2', group='api')
+        self._transport.mount(URL, InProcess(deploy.loadapp(self._conf)))
+        return adapter.Adapter(
+            session.Session(session=self._transport, additional_headers=self._headers),
+            service_type='placement',
+            endpoint_override=URL,
+            raise_exc=False,
+        )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._transport.close()
+
+
+class InProcess(adapters.HTTPAdapter):
+    """A transport of requests that calls a WSGI application."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        super().__init__()
+        self._application = application
+
+    def send(
+        self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
+    ) -> requests.Response:
+        """The answer of the application; how to connect is of no interest to it."""
+        started: list[Any] = []
+
+        def start_response(
+            status: str, headers: list[tuple[str, str]], exc_info: Any = None
+        ) -> Any:
+            started[:] = [status, headers]
+
+        body = _read(self._application(_environ(request), start_response))
+        status, headers = started
+        code, _, reason = status.partition(' ')
+        raw = urllib3.HTTPResponse(
+            io.BytesIO(body), headers, int(code), reason=reason, preload_content=False
+        )
+        return self.build_response(request, raw)
+
+
+def _read(chunks: Iterable[bytes]) -> bytes:
+    try:
+        return b''.join(chunks)
+    finally:
+        if hasattr(chunks, 'close'):
+            chunks.close()
+
+
+def _environ(request: requests.PreparedRequest) -> WSGIEnvironment:
+    """The request as a WSGI server would hand it over."""
+    url = urllib.parse.urlsplit(request.url or URL)
+    # keystoneauth1 sends text or bytes; it offers no streams.
+    body = request.body or b''
+    content = body if isinstance(body, bytes) else str(body).encode()
+    environ: WSGIEnvironment = {
+        'REQUEST_METHOD': request.method or 'GET',
+        'SCRIPT_NAME': '',
+        # WSGI wants the bytes of the path as if they were Latin-1.
+        'PATH_INFO': urllib.parse.unquote_to_bytes(url.path).decode('latin-1'),
+        'QUERY_STRING': url.query,
+        'REMOTE_ADDR': '127.0.0.1',
+        'SERVER_NAME': url.hostname,
+        'SERVER_PORT': '80',
+        'wsgi.input': io.BytesIO(content),
+        **_header_variables(request.headers),
+    }
+    wsgi_util.setup_testing_defaults(environ)
+    return environ
+
+
+def _header_variables(headers: Mapping[str, str | bytes]) -> dict[str, str]:
+    variables = {}
+    for name, value in headers.items():
+        variable = name.upper().replace('-', '_')
+        if variable not in ('CONTENT_TYPE', 'CONTENT_LENGTH'):
+            variable = f'HTTP_{variable}'
+        variables[variable] = value if isinstance(value, str) else value.decode('latin-1')
+    return variables
