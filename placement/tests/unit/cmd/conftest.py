@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A database in a file that the commands find through their environment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import api, migration, tables
+
+
+@pytest.fixture(autouse=True)
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a file that is not there yet; no other configuration is found."""
+    url = f'sqlite:///{tmp_path}/placement.db'
+    monkeypatch.setenv('OS_PLACEMENT_DATABASE__CONNECTION', url)
+    monkeypatch.setenv('HOME', str(tmp_path))
+    return url
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[sa.Engine]:
+    """An engine for that file, still without any table."""
+    engine = api.create_engine(url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def database(engine: sa.Engine) -> api.Database:
+    """The database with the newest schema and no rows."""
+    migration.sync(engine)
+    return api.Database(engine)
+
+
+@pytest.fixture
+def old_data(database: api.Database) -> api.Database:
+    """Three providers without root, and two consumers of four allocations without record."""
+    providers = [{'uuid': f'uuid {number}', 'name': f'name {number}'} for number in range(3)]
+    allocations = [
+        {'resource_provider_id': 1, 'consumer_id': uuid, 'resource_class_id': number, 'used': 1}
+        for uuid in ('c1', 'c2')
+        for number in (0, 1)
+    ]
+    with database.writer() as connection:
+        connection.execute(sa.insert(tables.resource_providers), providers)
+        connection.execute(sa.insert(tables.allocations), allocations)
+    return database

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator types, what is printed, and the exit status."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import sqlalchemy as sa
+from alembic import util
+from oslo_config import cfg
+from oslo_log import log
+
+import placement
+from placement.cmd import manage
+from placement.db import api, data_migrations, migration, tables
+
+HEAD = 'a082b8bb98d0'
+
+TABLE = """\
++-----------------------------+-------------+-----------+
+|          Migration          | Total Found | Completed |
++-----------------------------+-------------+-----------+
+|    set_root_provider_ids    |{roots:^13}|{roots:^11}|
+| create_incomplete_consumers |{consumers:^13}|{consumers:^11}|
++-----------------------------+-------------+-----------+
+"""
+
+NEGLECTED = """\
++-----------------------+-------------+-----------+
+|       Migration       | Total Found | Completed |
++-----------------------+-------------+-----------+
+| set_root_provider_ids |      2      |     2     |
++-----------------------+-------------+-----------+
+"""
+
+UNLIMITED = 'Running batches of 50 until complete\n'
+CHECK_LOG = 'Some migrations failed unexpectedly. Check log for details.\n'
+
+
+class Outcome(NamedTuple):
+    status: int
+    printed: str
+    complained: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs the command with the words given."""
+    # It would replace the handlers that catch what is logged.
+    monkeypatch.setattr(log, 'setup', lambda *_args: None)
+
+    def run_command(*words: str) -> Outcome:
+        try:
+            status = manage.main(words)
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        return Outcome(status, *capsys.readouterr())
+
+    return run_command
+
+
+def test_sync_migrates_to_the_newest_revision(run: Run, engine: sa.Engine) -> None:
+    assert run('db', 'sync') == (0, '', '')
+    assert migration.version(engine) == HEAD
+
+
+def test_sync_again_does_no_harm(run: Run, database: api.Database) -> None:
+    assert run('db', 'sync') == (0, '', '')
+    assert migration.version(database.engine) == HEAD
+
+
+def test_sync_inserts_no_standard_names(run: Run, database: api.Database) -> None:
+    run('db', 'sync')
+    with database.reader() as connection:
+        assert connection.execute(sa.select(tables.traits)).all() == []
+        assert connection.execute(sa.select(tables.resource_classes)).all() == []
+
+
+def test_the_version_of_an_empty_database_is_none(run: Run) -> None:
+    assert run('db', 'version') == (0, 'None\n', '')
+
+
+@pytest.mark.usefixtures('database')
+def test_the_version_is_printed_alone(run: Run) -> None:
+    assert run('db', 'version') == (0, f'{HEAD}\n', '')
+
+
+def test_stamp_writes_the_version_without_migrating(run: Run, engine: sa.Engine) -> None:
+    assert run('db', 'stamp', 'b4ed3a175331') == (0, '', '')
+    assert run('db', 'version').printed == 'b4ed3a175331\n'
+    assert sa.inspect(engine).get_table_names() == ['alembic_version']
+
+
+def test_stamp_needs_a_version(run: Run) -> None:
+    outcome = run('db', 'stamp')
+    assert outcome.status == 2
+    assert 'required: version' in outcome.complained
+
+
+def test_what_goes_wrong_is_not_hidden(run: Run) -> None:
+    with pytest.raises(util.CommandError):
+        run('db', 'stamp', 'nonsense')
+
+
+def test_the_database_alone_prints_its_help(run: Run) -> None:
+    status, printed, complained = run('db')
+    assert (status, complained) == (0, '')
+    for action in ('sync', 'version', 'stamp', 'online_data_migrations'):
+        assert action in printed
+
+
+def test_no_word_at_all_prints_the_help_and_fails(run: Run) -> None:
+    status, printed, complained = run()
+    assert (status, complained) == (1, '')
+    assert printed.startswith('usage:')
+    assert '--config-file' in printed
+
+
+@pytest.mark.parametrize('words', [('frob',), ('db', 'frob'), ('db', 'sync', 'frob')])
+def test_an_unknown_word_prints_the_usage_as_an_error(run: Run, words: tuple[str, ...]) -> None:
+    status, printed, complained = run(*words)
+    assert (status, printed) == (2, '')
+    assert complained.startswith('usage:')
+    assert 'frob' in complained
+
+
+def test_the_version_of_the_program_needs_no_configuration(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
+    monkeypatch.setattr(manage.metadata, 'version', '7.1 of {}'.format)
+    assert run('--version') == (0, '7.1 of placement\n', '')
+
+
+def test_the_version_of_a_program_that_is_not_installed_is_unknown(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find_none(name: str) -> str:
+        raise manage.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(manage.metadata, 'version', find_none)
+    assert run('--version') == (0, 'unknown\n', '')
+
+
+def test_a_missing_connection_is_a_hard_failure(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
+    with pytest.raises(cfg.RequiredOptError, match='connection'):
+        run('db', 'version')
+
+
+def test_the_connection_is_read_from_the_file_that_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
+    path = tmp_path / 'other.conf'
+    path.write_text(f'[placement_database]\nconnection = sqlite:///{tmp_path}/other.db\n')
+    assert run('--config-file', str(path), 'db', 'sync').status == 0
+    assert (tmp_path / 'other.db').exists()
+
+
+@pytest.mark.usefixtures('database')
+def test_nothing_to_do(run: Run) -> None:
+    assert run('db', 'online_data_migrations') == (
+        0, UNLIMITED + TABLE.format(roots=0, consumers=0), '',
+    )
+
+
+@pytest.mark.usefixtures('old_data')
+def test_everything_is_done_at_once(run: Run) -> None:
+    status, printed, _ = run('db', 'online_data_migrations')
+    assert status == 0
+    assert printed == (
+        UNLIMITED
+        + '3 rows matched query set_root_provider_ids, 3 migrated\n'
+        + '2 rows matched query create_incomplete_consumers, 2 migrated\n'
+        + TABLE.format(roots=3, consumers=2)
+    )
+
+
+def test_batches_are_repeated_and_summed(run: Run, old_data: api.Database) -> None:
+    with old_data.writer() as connection:
+        connection.execute(
+            sa.insert(tables.resource_providers),
+            [{'uuid': f'more {number}', 'name': f'more {number}'} for number in range(97)],
+        )
+    status, printed, _ = run('db', 'online_data_migrations')
+    assert status == 0
+    assert printed == (
+        UNLIMITED
+        + '50 rows matched query set_root_provider_ids, 50 migrated\n' * 2
+        + '2 rows matched query create_incomplete_consumers, 2 migrated\n'
+        + TABLE.format(roots=100, consumers=2)
+    )
+
+
+@pytest.mark.usefixtures('old_data')
+def test_a_maximum_counts_for_all_migrations_together(run: Run) -> None:
+    words = ('db', 'online_data_migrations', '--max-count', '2')
+    assert run(*words) == (
+        1, '2 rows matched query set_root_provider_ids, 2 migrated\n' + NEGLECTED, '',
+    )
+    assert run(*words) == (
+        1,
+        '1 rows matched query set_root_provider_ids, 1 migrated\n'
+        '1 rows matched query create_incomplete_consumers, 1 migrated\n'
+        + TABLE.format(roots=1, consumers=1),
+        '',
+    )
+    assert run(*words) == (
+        1,
+        '1 rows matched query create_incomplete_consumers, 1 migrated\n'
+        + TABLE.format(roots=0, consumers=1),
+        '',
+    )
+    assert run(*words) == (0, TABLE.format(roots=0, consumers=0), '')
+
+
+@pytest.mark.usefixtures('old_data')
+@pytest.mark.parametrize('count', ['0', '-1', 'x', '1.5', ''])
+def test_a_maximum_has_to_be_a_positive_number(run: Run, count: str) -> None:
+    assert run('db', 'online_data_migrations', f'--max-count={count}') == (
+        127, 'Must supply a positive value for max_count\n', '',
+    )
+
+
+def test_consumers_are_created_for_the_configured_project_and_user(
+    run: Run, old_data: api.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('OS_PLACEMENT__INCOMPLETE_CONSUMER_PROJECT_ID', 'that project')
+    monkeypatch.setenv('OS_PLACEMENT__INCOMPLETE_CONSUMER_USER_ID', 'that user')
+    run('db', 'online_data_migrations')
+    with old_data.reader() as connection:
+        assert connection.scalars(sa.select(tables.projects.c.external_id)).all() == [
+            'that project'
+        ]
+        assert connection.scalars(sa.select(tables.users.c.external_id)).all() == ['that user']
+
+
+def fail(*_args: Any, **_named: Any) -> tuple[int, int]:
+    raise RuntimeError('no luck')
+
+
+@pytest.mark.usefixtures('old_data')
+def test_a_migration_that_fails_does_not_stop_the_others(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(data_migrations, 'set_root_provider_ids', fail)
+    status, printed, _ = run('db', 'online_data_migrations')
+    assert status == 2
+    assert printed == (
+        UNLIMITED
+        + 'Error attempting to run set_root_provider_ids\n'
+        + '2 rows matched query create_incomplete_consumers, 2 migrated\n'
+        + 'Error attempting to run set_root_provider_ids\n'
+        + TABLE.format(roots=0, consumers=2)
+        + CHECK_LOG
+    )
+    assert 'Error attempting to run set_root_provider_ids' in caplog.text
+    assert 'no luck' in caplog.text
+
+
+@pytest.mark.usefixtures('old_data')
+def test_there_may_be_more_although_a_migration_failed(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_migrations, 'set_root_provider_ids', fail)
+    words = ('db', 'online_data_migrations', '--max-count', '10')
+    first, second = run(*words), run(*words)
+    assert (first.status, CHECK_LOG in first.printed) == (1, False)
+    assert (second.status, CHECK_LOG in second.printed) == (2, True)
+
+
+@pytest.mark.usefixtures('old_data')
+def test_a_failure_of_an_earlier_batch_is_not_forgotten(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = data_migrations.create_incomplete_consumers
+    failures = [fail]
+
+    def fail_once(*args: Any, **named: Any) -> tuple[int, int]:
+        return failures.pop()() if failures else create(*args, **named)
+
+    monkeypatch.setattr(data_migrations, 'create_incomplete_consumers', fail_once)
+    status, printed, _ = run('db', 'online_data_migrations')
+    assert status == 2
+    assert printed.endswith(TABLE.format(roots=3, consumers=2) + CHECK_LOG)
+
+
+def test_without_schema_every_migration_fails(run: Run) -> None:
+    status, printed, _ = run('db', 'online_data_migrations')
+    assert status == 2
+    assert printed.endswith(TABLE.format(roots=0, consumers=0) + CHECK_LOG)
+
+
+def test_standard_output_is_kept_clear_of_the_log(url: str) -> None:
+    """As a process of its own, which is how logging is really set up."""
+    process = subprocess.run(
+        [sys.executable, '-m', 'placement.cmd.manage', 'db', 'sync'],
+        cwd=Path(placement.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (process.returncode, process.stdout) == (0, '')
+    assert f'-> {HEAD}' in process.stderr
+    engine = api.create_engine(url)
+    assert migration.version(engine) == HEAD
+    engine.dispose()
+
+
+def test_an_exception_ends_with_a_traceback_and_one(engine: sa.Engine) -> None:
+    migration.stamp(engine, 'b4ed3a175331')
+    process = subprocess.run(
+        [sys.executable, '-m', 'placement.cmd.manage', 'db', 'sync'],
+        cwd=Path(placement.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (process.returncode, process.stdout) == (1, '')
+    assert 'Traceback' in process.stderr
+    assert 'no such table' in process.stderr

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the upgrade check says of a deployment, and its exit status."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_config import cfg
+
+from placement.cmd import manage, status
+from placement.db import api, data_migrations, tables
+
+ALL_IS_WELL = """\
++-------------------------------------------+
+| Upgrade Check Results                     |
++-------------------------------------------+
+| Check: Missing Root Provider IDs          |
+| Result: Success                           |
+| Details: None                             |
++-------------------------------------------+
+| Check: Incomplete Consumers               |
+| Result: Success                           |
+| Details: None                             |
++-------------------------------------------+
+| Check: Policy File JSON to YAML Migration |
+| Result: Success                           |
+| Details: None                             |
++-------------------------------------------+
+"""
+
+Check = Callable[[], tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def check(capsys: pytest.CaptureFixture[str]) -> Check:
+    """A function that runs the check: its status, and by name the result and the details."""
+
+    def run_check() -> tuple[int, dict[str, Any]]:
+        exit_status = status.main(['upgrade', 'check', '--json'])
+        report = json.loads(capsys.readouterr().out)
+        assert report['name'] == 'Upgrade Check Results'
+        return exit_status, {
+            found['check']: (found['result'], found['details']) for found in report['checks']
+        }
+
+    return run_check
+
+
+# oslo.upgradecheck draws its table with a constant that prettytable has deprecated.
+@pytest.mark.filterwarnings("ignore:the 'ALL' constant:DeprecationWarning")
+@pytest.mark.usefixtures('database')
+def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status.main(['upgrade', 'check']) == 0
+    assert capsys.readouterr().out == ALL_IS_WELL
+
+
+@pytest.mark.usefixtures('database')
+def test_all_is_well(check: Check) -> None:
+    assert check() == (
+        0,
+        {
+            'Missing Root Provider IDs': (0, None),
+            'Incomplete Consumers': (0, None),
+            'Policy File JSON to YAML Migration': (0, None),
+        },
+    )
+
+
+@pytest.mark.usefixtures('old_data')
+def test_a_missing_root_is_a_failure(check: Check) -> None:
+    exit_status, found = check()
+    assert exit_status == 2
+    result, details = found['Missing Root Provider IDs']
+    assert result == 2
+    assert 'online_data_migrations' in details
+
+
+def test_incomplete_consumers_are_a_warning_with_their_number(
+    check: Check, old_data: api.Database
+) -> None:
+    with old_data.writer() as connection:
+        connection.execute(sa.delete(tables.resource_providers))
+    exit_status, found = check()
+    assert exit_status == 1
+    assert found['Missing Root Provider IDs'] == (0, None)
+    result, details = found['Incomplete Consumers']
+    assert result == 1
+    assert ': 2. ' in details
+    assert 'online_data_migrations' in details
+
+
+@pytest.mark.usefixtures('old_data')
+def test_the_online_data_migrations_are_the_remedy(
+    check: Check, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manage.log, 'setup', lambda *_args: None)
+    assert check()[0] == 2
+    assert manage.main(['db', 'online_data_migrations']) == 0
+    capsys.readouterr()
+    assert check()[0] == 0
+
+
+@pytest.mark.usefixtures('database')
+@pytest.mark.parametrize(
+    ('text', 'outcome'), [('{"admin_api": "role:admin"}', 2), ('admin_api: role:admin', 0)]
+)
+def test_a_policy_file_in_json_is_a_failure(
+    check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, outcome: int
+) -> None:
+    path = tmp_path / 'policy.file'
+    path.write_text(text)
+    monkeypatch.setenv('OS_OSLO_POLICY__POLICY_FILE', str(path))
+    exit_status, found = check()
+    assert exit_status == outcome
+    assert found['Policy File JSON to YAML Migration'][0] == outcome
+
+
+@pytest.mark.parametrize('words', [[], ['upgrade'], ['frob']])
+def test_a_wrong_command_line_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        status.main(words)
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith('usage:')
+
+
+def test_an_unexpected_error_has_a_status_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert status.main(['upgrade', 'check']) == 255
+    assert 'no such table' in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures('database')
+def test_an_error_of_a_check_is_unexpected_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_context: Any) -> int:
+        raise RuntimeError('no luck')
+
+    monkeypatch.setattr(data_migrations, 'count_incomplete_consumers', fail)
+    assert status.main(['upgrade', 'check']) == 255
+    assert 'no luck' in capsys.readouterr().out
+
+
+def test_a_missing_connection_is_a_hard_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
+    with pytest.raises(cfg.RequiredOptError, match='connection'):
+        status.main(['upgrade', 'check'])
