@@ -81,11 +81,11 @@ class UnsupportedMediaType(PlacementError):
 
 
 class InvalidVersion(BadRequest):
-    message = 'invalid version string: {version}'
+    message = 'Invalid microversion: invalid version string: {version}'
 
 
 class UnacceptableVersion(NotAcceptable):
-    message = 'Unacceptable version header: {version}'
+    message = 'Invalid microversion: Unacceptable version header: {version}'
 
     def __init__(self, version: str, min_version: str, max_version: str) -> None:
         super().__init__(version=version)
@@ -206,7 +206,7 @@ class ResourceClassInUse(Conflict):
 
 
 class StandardResourceClass(BadRequest):
-    message = 'Cannot {action} standard resource class {name}.'
+    message = 'Cannot {action} standard resource class {name}'
 
 
 class TooManyResourceClassIds(Conflict):
@@ -244,6 +244,27 @@ class UnableToAllocate(Conflict):
     """A claim that the inventories cannot carry; the reason names class and provider."""
 
     message = 'Unable to allocate inventory: {reason}'
+
+
+class InventoryMissing(UnableToAllocate):
+    message = (
+        "Unable to allocate inventory: Inventory for '{classes}' "
+        "on resource provider '{uuid}' invalid."
+    )
+
+
+class InventoryConstraintsViolated(UnableToAllocate):
+    message = (
+        "Unable to allocate inventory: Unable to create allocation for '{resource_class}' on "
+        "resource provider '{uuid}'. The requested amount would violate inventory constraints."
+    )
+
+
+class CapacityExceeded(UnableToAllocate):
+    message = (
+        "Unable to allocate inventory: Unable to create allocation for '{resource_class}' on "
+        "resource provider '{uuid}'. The requested amount would exceed the capacity."
+    )
 
 
 class ReshapeProviderNotFound(BadRequest):

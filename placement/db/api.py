@@ -34,12 +34,13 @@ FIRST_PAUSE = 0.004
 LONGEST_PAUSE = 0.25
 
 # What another transaction can do to ours that repeating ours cures: a deadlock, a lock that
-# timed out, a Galera certification failure, a row that someone else inserted first, a connection
-# that was cut (nothing of an unfinished transaction is kept by any engine).
+# timed out, a Galera certification failure, a row that someone else inserted or began to refer
+# to first, a connection that was cut (nothing of an unfinished transaction is kept by any engine).
 REPEATABLE = (
     db_errors.DBDeadlock,
     db_errors.DBLockDeadlock,
     db_errors.DBDuplicateEntry,
+    db_errors.DBReferenceError,
     db_errors.DBConnectionError,
 )
 
@@ -67,12 +68,6 @@ class Context(Protocol):
 
     database: Any
     connection: Any
-
-
-class HasContext(Protocol):
-    """A versioned object, or anything else that keeps its context."""
-
-    _context: Any
 
 
 class Database:
@@ -175,19 +170,21 @@ def _use_read_committed(engine: sa.Engine) -> None:
             cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
 
 
-def _context_of(subject: Any) -> Any:
-    """The context of an object, or the context itself."""
+def _context_of(subject: Any, arguments: tuple[Any, ...]) -> Any:
+    """The context of an object, the first argument of a class method, or the context itself."""
+    if isinstance(subject, type):
+        return arguments[0]
     return getattr(subject, '_context', subject)
 
 
 def reader(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """Run a function of a context, or a method of an object that has one, in one transaction."""
+    """Run a method of an object or class, or a function of a context, in one transaction."""
 
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        context = _context_of(subject)
+        context = _context_of(subject, args)
         if context.connection is not None:
             return function(subject, *args, **kwargs)
         with context.database.reader() as connection, _opened(context, connection):
@@ -207,7 +204,7 @@ def writer(
 
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        context = _context_of(subject)
+        context = _context_of(subject, args)
         if context.connection is not None:
             return function(subject, *args, **kwargs)
         for attempt in range(ATTEMPTS):
@@ -217,6 +214,8 @@ def writer(
             except REPEATABLE as error:
                 LOG.debug('Attempt %d at %s: %s', attempt + 1, function.__qualname__, error)
                 _pause(attempt)
+            except db_errors.DBDataError as error:
+                raise errors.BadRequest('A value is beyond what the database can hold.') from error
         LOG.warning('%s gave up after %d attempts.', function.__qualname__, ATTEMPTS)
         raise errors.ConcurrentUpdate(
             'Inventory and/or allocations changed while attempting to allocate: '

@@ -45,13 +45,15 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
         connection.execute(sa.insert(consumers), list(rows))
 
 
-def update(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write project, user, type where it is known, and generation of consumers that are locked."""
-    for row in rows:
-        values = {name: value for name, value in row.items() if name != 'id'}
-        connection.execute(
-            sa.update(consumers).where(consumers.c.id == row['id']).values(**values)
-        )
+def advance(
+    connection: sa.Connection, ids: Collection[int], values: Mapping[str, Any]
+) -> None:
+    """Add one to the generation of consumers that are locked, and write what else is given."""
+    connection.execute(
+        sa.update(consumers)
+        .where(consumers.c.id.in_(ids))
+        .values(generation=consumers.c.generation + 1, **values)
+    )
 
 
 def delete(connection: sa.Connection, ids: Collection[int]) -> None:

@@ -64,6 +64,10 @@ class Filters:
     forbidden_aggregates: Collection[str] = ()
     amounts: Sequence[tuple[int, int]] = ()
 
+    def asking_for(self, **more: Any) -> Filters:
+        """A copy with other values."""
+        return dataclasses.replace(self, **more)
+
 
 def find(connection: sa.Connection, uuid: str) -> sa.Row[Any] | None:
     """The provider with a uuid."""

@@ -42,15 +42,6 @@ class Rule(enum.Enum):
     ANY_TRAITS = 'required may ask for any of several traits, and be given more than once'
 
 
-class _Unchecked(enum.Enum):
-    UNCHECKED = 'unchecked'
-
-
-# What an old client could not send. Not None, which newer clients send and mean.
-UNCHECKED = _Unchecked.UNCHECKED
-Unchecked = _Unchecked
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
     """One microversion: what it brought, and how older clients are still served.
@@ -179,9 +170,7 @@ def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...
     return MappingProxyType(gathered)
 
 
-def negotiated(
-    apis: Mapping[tuple[int, int], Api], header: str | None
-) -> Api:
+def negotiated(apis: Mapping[tuple[int, int], Api], header: str | None) -> Api:
     """The version that `OpenStack-API-Version` asks for; the oldest when it asks for none.
 
     Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (contract: http.md 4).

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -136,6 +137,8 @@ def parse_json(body: bytes) -> Any:
 
 def _parse_float(text: str) -> float | int:
     number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f'{text[:20]} is out of range')
     if number.is_integer() and abs(number) < LARGEST_EXACT_FLOAT:
         return int(number)
     return number

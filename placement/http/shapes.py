@@ -11,8 +11,9 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from placement.http.microversion import UNCHECKED, Downgrade, Upgrade
+from placement.http.microversion import Downgrade, Upgrade
 from placement.http.reply import Reply
+from placement.schemas.unchecked import UNCHECKED
 
 CREATED = 201
 CONSUMER_COUNT = 'consumer_count'

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the service is about: versioned objects with their rules, generations and transactions."""

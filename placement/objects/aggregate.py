@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Membership of providers in aggregates (contract: aggregates.md).
+
+An aggregate is only a uuid, so there is no object of its own for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from placement import errors
+from placement.db import aggregates as statements
+from placement.db import api as db
+from placement.objects.resource_provider import ResourceProvider
+
+
+@db.reader
+def list_by_provider(context: Any, provider: ResourceProvider) -> list[str]:
+    """The uuids of the aggregates that a provider is a member of."""
+    return list(statements.list_by_provider(context.connection, provider.id))
+
+
+@db.writer
+def replace(
+    context: Any,
+    provider: ResourceProvider,
+    uuids: Sequence[str],
+    generation: int | None,
+) -> None:
+    """Make a provider a member of exactly these aggregates.
+
+    Without a generation none is compared, and none incremented: so it was before clients sent
+    it. Raises `errors.ResourceProviderChanged`.
+    """
+    connection = context.connection
+    if generation is None:
+        provider.lock()
+    else:
+        provider.lock_at(generation, errors.ResourceProviderChanged)
+    present = set(statements.list_by_provider(connection, provider.id).values())
+    wanted = set(statements.ensure(connection, uuids).values())
+    statements.leave(connection, provider.id, present - wanted)
+    statements.join(connection, provider.id, wanted - present)
+    if generation is not None:
+        provider.increment_generation()

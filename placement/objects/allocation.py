@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims: what consumers take from providers (contract: allocations.md).
+
+A write is one transaction that holds everything it touches from the start, consumers first and
+then providers in the order of their ids. So racing claims queue instead of failing, and a failure
+leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_versionedobjects import fields
+
+from placement import errors
+from placement.db import allocations as statements
+from placement.db import api as db
+from placement.db import inventories, names, providers
+from placement.objects import base, consumer
+from placement.objects.resource_provider import ResourceProvider
+from placement.schemas.unchecked import UNCHECKED, Unchecked
+from placement.search.capacity import Capacity
+
+LOG = logging.getLogger(__name__)
+
+Resources = Mapping[str, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """Everything that one consumer is to have, in place of what it has.
+
+    `resources` are amounts by provider and class; without any the consumer is to have nothing.
+    An unchecked generation may be any, an unchecked type stays what it is.
+    """
+
+    consumer_uuid: str
+    resources: Mapping[str, Resources]
+    project_id: str
+    user_id: str
+    generation: int | None | Unchecked
+    consumer_type: str | Unchecked
+
+    @classmethod
+    def from_body(
+        cls, consumer_uuid: str, body: Mapping[str, Any], incomplete_project: str, incomplete_user: str
+    ) -> Claim:
+        """The claim that a client describes; a client that says no owner means the incomplete."""
+        project_id, user_id = body['project_id'], body['user_id']
+        return cls(
+            consumer_uuid=consumer_uuid,
+            resources={
+                uuid: allocation['resources'] for uuid, allocation in body['allocations'].items()
+            },
+            project_id=incomplete_project if project_id is UNCHECKED else project_id,
+            user_id=incomplete_user if user_id is UNCHECKED else user_id,
+            generation=body['consumer_generation'],
+            consumer_type=body['consumer_type'],
+        )
+
+
+@base.register
+class Allocation(base.Timestamped):
+    """An amount of one resource class of one provider, taken by one consumer."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {
+        'provider_uuid': fields.StringField(),
+        'consumer_uuid': fields.StringField(),
+        'resource_class': fields.StringField(),
+        'used': fields.IntegerField(),
+    }
+
+
+@base.register
+class AllocationList(base.PlacementObjectList):
+    """Several allocations."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'objects': fields.ListOfObjectsField('Allocation')}
+
+    @classmethod
+    @db.reader
+    def list_by_consumer(
+        cls, context: Any, uuid: str
+    ) -> tuple[Sequence[sa.Row[Any]], consumer.Consumer | None]:
+        """The rows of what a consumer has, and the consumer; None when it has nothing."""
+        rows = statements.list_by_consumer(context.connection, uuid)
+        owner = consumer.Consumer.find_by_uuid(context, uuid) if rows else None
+        return rows, owner
+
+    @classmethod
+    @db.reader
+    def list_by_provider(
+        cls, context: Any, provider: ResourceProvider
+    ) -> Sequence[sa.Row[Any]]:
+        """The rows of what is taken from a provider."""
+        return statements.list_by_provider(context.connection, provider.id)
+
+    @classmethod
+    @db.writer
+    def replace(cls, context: Any, claims: Sequence[Claim]) -> None:
+        """Let every consumer of the claims have what they say: all of it, or none.
+
+        Raises, in this order, `errors.ConsumerGenerationConflict`,
+        `errors.UnknownAllocationProvider`, `errors.ResourceClassNotFound` and
+        `errors.UnableToAllocate`.
+        """
+        write = ClaimWrite(context.connection, claims)
+        write.check()
+        write.execute()
+
+    @classmethod
+    @db.writer
+    def delete_by_consumer(cls, context: Any, uuid: str) -> None:
+        """Let a consumer have nothing, and forget it; raises `errors.AllocationsNotFound`."""
+        connection = context.connection
+        consumers = consumer.Locked(connection, [uuid])
+        # Asked first: deleting rows that are not there would lock the gap between others.
+        if not statements.list_providers_used(connection, [uuid]):
+            raise errors.AllocationsNotFound(uuid=uuid)
+        statements.delete(connection, [uuid])
+        consumers.delete([uuid])
+
+
+class ClaimWrite:
+    """One write of claims in an open transaction; making it takes every lock.
+
+    `also` names providers that the same transaction works on besides.
+    """
+
+    def __init__(
+        self, connection: sa.Connection, claims: Sequence[Claim], also: Collection[str] = ()
+    ) -> None:
+        self._connection = connection
+        self._claims = claims
+        self._consumers = consumer.Locked(connection, [c.consumer_uuid for c in claims])
+        self._released = self._providers_released()
+        named = {uuid: None for claim in claims for uuid in claim.resources}
+        ids = providers.list_ids(connection, [*named, *(u for u in also if u not in named)])
+        locked = providers.lock(connection, {*ids.values(), *self._released})
+        self.providers = {row.uuid: row for row in locked}
+        self._named = list(named)
+
+    def _providers_released(self) -> set[int]:
+        """The ids of providers of which a consumer has something that is to have nothing."""
+        cleared = [
+            claim.consumer_uuid
+            for claim in self._claims
+            if not claim.resources and claim.consumer_uuid in self._consumers
+        ]
+        used = statements.list_providers_used(self._connection, cleared)
+        return {provider_id for _consumer, provider_id in used}
+
+    def check(self) -> None:
+        """Raise for a consumer's generation that is stale, then for an unknown provider."""
+        for claim in self._claims:
+            if claim.generation is not UNCHECKED:
+                self._consumers.check_generation(claim.consumer_uuid, claim.generation)
+        for uuid in self._named:
+            if uuid not in self.providers:
+                raise errors.UnknownAllocationProvider(uuid=uuid)
+
+    def execute(self) -> None:
+        """Write everything, after `check`.
+
+        Raises `errors.ResourceClassNotFound` and `errors.UnableToAllocate`.
+        """
+        connection = self._connection
+        class_ids = names.resource_class_ids(
+            connection, (name for _claim, _uuid, name, _amount in self._amounts())
+        )
+        known = [c.consumer_uuid for c in self._claims if c.consumer_uuid in self._consumers]
+        if self._named:
+            self._check_room(_Room(connection, self._ids_of_named(), known), class_ids)
+        statements.delete(connection, known)
+        self._write_consumers()
+        statements.insert(connection, self._rows(class_ids))
+        changed = {*self._ids_of_named(), *self._released}
+        if changed:
+            providers.increment_generations(connection, changed)
+
+    def _amounts(self) -> Iterator[tuple[Claim, str, str, int]]:
+        """Every amount with its claim, provider and class."""
+        for claim in self._claims:
+            for uuid, resources in claim.resources.items():
+                for name, amount in resources.items():
+                    yield claim, uuid, name, amount
+
+    def _ids_of_named(self) -> list[int]:
+        return [self.providers[uuid].id for uuid in self._named]
+
+    def _check_room(self, room: _Room, class_ids: Mapping[str, int]) -> None:
+        """Raise for the first amount that does not fit; a provider with nothing of use first."""
+        for uuid in self._named:
+            if not room.has_any(self.providers[uuid].id, class_ids):
+                wanted = ', '.join(sorted(class_ids, key=class_ids.__getitem__))
+                raise errors.InventoryMissing(classes=wanted, uuid=uuid)
+        for _claim, uuid, name, amount in self._amounts():
+            room.take(self.providers[uuid], name, amount)
+
+    def _write_consumers(self) -> None:
+        connection = self._connection
+        kept = [claim for claim in self._claims if claim.resources]
+        projects = consumer.Project.ensure(connection, {c.project_id for c in kept})
+        users = consumer.User.ensure(connection, {c.user_id for c in kept})
+        types = consumer.ConsumerType.ensure(
+            connection, {c.consumer_type for c in kept if c.consumer_type is not UNCHECKED}
+        )
+        owners: dict[str, dict[str, Any]] = {}
+        for claim in kept:
+            owners[claim.consumer_uuid] = {
+                'project_id': projects[claim.project_id],
+                'user_id': users[claim.user_id],
+            }
+            if claim.consumer_type is not UNCHECKED:
+                owners[claim.consumer_uuid]['consumer_type_id'] = types[claim.consumer_type]
+        self._consumers.write(owners)
+        self._consumers.delete([c.consumer_uuid for c in self._claims if not c.resources])
+
+    def _rows(self, class_ids: Mapping[str, int]) -> list[dict[str, Any]]:
+        return [
+            {
+                'resource_provider_id': self.providers[uuid].id,
+                'consumer_id': claim.consumer_uuid,
+                'resource_class_id': class_ids[name],
+                'used': amount,
+            }
+            for claim, uuid, name, amount in self._amounts()
+        ]
+
+
+class _Room:
+    """What is left of some providers while the amounts of one write are taken, one by one.
+
+    What the consumers of the write hold already counts as free.
+    """
+
+    def __init__(
+        self, connection: sa.Connection, provider_ids: Collection[int], leaving: Collection[str]
+    ) -> None:
+        rows = inventories.list_with_usage(connection, provider_ids, leaving)
+        self._rows = {(row.resource_provider_id, row.resource_class): row for row in rows}
+        self._used = {key: row.used - row.held for key, row in self._rows.items()}
+
+    def has_any(self, provider_id: int, resource_classes: Collection[str]) -> bool:
+        """Whether a provider has inventory of one of some classes at least."""
+        return any((provider_id, name) in self._rows for name in resource_classes)
+
+    def take(self, provider: sa.Row[Any], resource_class: str, amount: int) -> None:
+        """Take an amount; raises `errors.UnableToAllocate` where it does not fit."""
+        key = (provider.id, resource_class)
+        row = self._rows.get(key)
+        if row is None:
+            raise errors.InventoryMissing(classes=resource_class, uuid=provider.uuid)
+        capacity = Capacity(
+            row.total,
+            row.reserved,
+            row.min_unit,
+            row.max_unit,
+            row.step_size,
+            row.allocation_ratio,
+        )
+        if capacity.unit_refusal(amount) is not None:
+            LOG.warning(
+                'Allocation of %d %s on resource provider %s violates min_unit %d, max_unit %d '
+                'or step_size %d.',
+                amount,
+                resource_class,
+                provider.uuid,
+                row.min_unit,
+                row.max_unit,
+                row.step_size,
+            )
+            raise errors.InventoryConstraintsViolated(
+                resource_class=resource_class, uuid=provider.uuid
+            )
+        self._used[key] += amount
+        self._check_total(capacity, provider.uuid, row, self._used[key])
+
+    def _check_total(
+        self, capacity: Capacity, uuid: str, row: sa.Row[Any], used_after: int
+    ) -> None:
+        if not capacity.allows_total(used_after, used_before=row.used):
+            LOG.warning(
+                'Over capacity for %s on resource provider %s: %d would be used of %s, now %d.',
+                row.resource_class,
+                uuid,
+                used_after,
+                capacity.capacity,
+                row.used,
+            )
+            raise errors.CapacityExceeded(resource_class=row.resource_class, uuid=uuid)
+        if not capacity.allows_total(used_after):
+            LOG.warning(
+                '%s on resource provider %s stays over capacity, but no more than before: '
+                '%d of %s, formerly %d.',
+                row.resource_class,
+                uuid,
+                used_after,
+                capacity.capacity,
+                row.used,
+            )

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who uses resources, and to whom they belong (contract: allocations.md).
+
+There is no way to make any of these on their own: they come with the allocations of a consumer,
+in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_versionedobjects import fields
+
+from placement import errors
+from placement.db import api as db
+from placement.db import consumers as statements
+from placement.db import names
+from placement.objects import base
+
+
+@base.register
+class Project(base.PlacementObject):
+    """A project, known only by the id that Keystone gave it."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'external_id': fields.StringField()}
+
+    @classmethod
+    def ensure(cls, connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
+        """Internal ids of projects; those that nobody mentioned before are made."""
+        return names.ensure_projects(connection, external_ids)
+
+
+@base.register
+class User(base.PlacementObject):
+    """A user, known only by the id that Keystone gave it."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'external_id': fields.StringField()}
+
+    @classmethod
+    def ensure(cls, connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
+        """Internal ids of users; those that nobody mentioned before are made."""
+        return names.ensure_users(connection, external_ids)
+
+
+@base.register
+class ConsumerType(base.PlacementObject):
+    """A label of consumers, such as INSTANCE."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'name': fields.StringField()}
+
+    @classmethod
+    def ensure(cls, connection: sa.Connection, names_: Collection[str]) -> dict[str, int]:
+        """Internal ids of types; those that nobody mentioned before are made."""
+        return names.ensure_consumer_types(connection, names_)
+
+
+@base.register
+class Consumer(base.PlacementObject):
+    """Whoever uses resources.
+
+    `project_id` and `user_id` are the ids of Keystone. `consumer_type` is None where none is
+    recorded.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {
+        'id': fields.IntegerField(),
+        'uuid': fields.StringField(),
+        'generation': fields.IntegerField(),
+        'project_id': fields.StringField(),
+        'user_id': fields.StringField(),
+        'consumer_type': fields.StringField(nullable=True),
+    }
+
+    @classmethod
+    @db.reader
+    def find_by_uuid(cls, context: Any, uuid: str) -> Consumer | None:
+        """The consumer with a uuid, spelled as it is stored."""
+        row = statements.find(context.connection, uuid)
+        return None if row is None else cls.from_row(context, row)
+
+
+# The generation that the write which makes a consumer leaves it with.
+FIRST_GENERATION = 1
+
+
+class Locked:
+    """The consumers of one write that exist already, held until its transaction ends."""
+
+    def __init__(self, connection: sa.Connection, uuids: Collection[str]) -> None:
+        self._rows = {row.uuid: row for row in statements.lock(connection, uuids)}
+        self._connection = connection
+
+    def __contains__(self, uuid: str) -> bool:
+        return uuid in self._rows
+
+    def check_generation(self, uuid: str, given: int | None) -> None:
+        """Raise `errors.ConsumerGenerationConflict` unless `given` is the one recorded.
+
+        None says that there is no such consumer yet.
+        """
+        row = self._rows.get(uuid)
+        if row is None and given is not None:
+            raise errors.ConsumerGenerationConflict(expected='null', given=given)
+        if row is not None and row.generation != given:
+            raise errors.ConsumerGenerationConflict(expected=row.generation, given=given)
+
+    def write(self, owners: Mapping[str, Mapping[str, Any]]) -> None:
+        """Make or change consumers, given as columns by uuid, and count up their generation.
+
+        Those that are written alike are written by one statement.
+        """
+        statements.insert(
+            self._connection,
+            [
+                {'consumer_type_id': None, 'uuid': uuid, 'generation': FIRST_GENERATION, **columns}
+                for uuid, columns in owners.items()
+                if uuid not in self._rows
+            ],
+        )
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for uuid, columns in owners.items():
+            if uuid in self._rows:
+                alike.setdefault(tuple(columns.items()), []).append(self._rows[uuid].id)
+        for values, ids in alike.items():
+            statements.advance(self._connection, ids, dict(values))
+
+    def delete(self, uuids: Collection[str]) -> None:
+        """Delete those of the consumers that exist."""
+        statements.delete(
+            self._connection, [self._rows[uuid].id for uuid in uuids if uuid in self._rows]
+        )

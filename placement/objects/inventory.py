@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What providers have, and the rules for changing it (contract: inventories.md)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import sqlalchemy as sa
+from oslo_versionedobjects import fields
+
+from placement import errors
+from placement.db import api as db
+from placement.db import inventories as statements
+from placement.db import names
+from placement.objects import base
+from placement.objects.resource_provider import ResourceProvider
+from placement.schemas import common
+from placement.search.capacity import Capacity
+
+LOG = logging.getLogger(__name__)
+
+MEMBERS = ('total', 'reserved', 'min_unit', 'max_unit', 'step_size', 'allocation_ratio')
+
+# Every write replaces the record: what is left out gets these, not what it was before.
+DEFAULTS = {
+    'reserved': 0,
+    'min_unit': 1,
+    'max_unit': common.MAX_INT,
+    'step_size': 1,
+    'allocation_ratio': 1.0,
+}
+
+
+@base.register
+class Inventory(base.Timestamped):
+    """How much of one resource class one provider has."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {
+        'resource_class': fields.StringField(),
+        'total': fields.NonNegativeIntegerField(),
+        'reserved': fields.NonNegativeIntegerField(),
+        'min_unit': fields.NonNegativeIntegerField(),
+        'max_unit': fields.NonNegativeIntegerField(),
+        'step_size': fields.NonNegativeIntegerField(),
+        'allocation_ratio': fields.FloatField(),
+    }
+
+    @classmethod
+    def from_body(cls, context: Any, resource_class: str, body: Mapping[str, Any]) -> Self:
+        """The inventory that a client describes, with defaults for what it leaves out."""
+        values = DEFAULTS | {name: body[name] for name in MEMBERS if name in body}
+        return cls(context, resource_class=resource_class, **values)
+
+    def capacity(self) -> Capacity:
+        """What this inventory can hold, by the one rule of search and claims."""
+        return Capacity(**{name: getattr(self, name) for name in MEMBERS})
+
+    def check_capacity(self, uuid: str, may_be_empty: bool) -> None:
+        """Raise `errors.InvalidInventoryCapacity` for a capacity below one, or below nothing.
+
+        Capacity is judged as it is reported: truncated. `uuid` is the provider's.
+        """
+        capacity = self.capacity().reported_capacity
+        if may_be_empty and capacity < 0:
+            raise errors.InvalidInventoryReserved(
+                resource_class=self.resource_class, uuid=uuid
+            )
+        if not may_be_empty and capacity <= 0:
+            raise errors.InvalidInventoryCapacity(
+                resource_class=self.resource_class, uuid=uuid
+            )
+
+    def columns(self, provider_id: int, class_id: int) -> dict[str, Any]:
+        """This inventory as a row of its table."""
+        values = {name: getattr(self, name) for name in MEMBERS}
+        return values | {'resource_provider_id': provider_id, 'resource_class_id': class_id}
+
+
+@base.register
+class InventoryList(base.PlacementObjectList):
+    """Inventories of one provider; its methods change what the provider has.
+
+    Each of them increments the generation of the provider, also when nothing changes.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'objects': fields.ListOfObjectsField('Inventory')}
+
+    @classmethod
+    @db.reader
+    def list_by_provider(
+        cls, context: Any, provider: ResourceProvider
+    ) -> Sequence[sa.Row[Any]]:
+        """The rows of everything a provider has."""
+        return statements.list_by_provider(context.connection, provider.id)
+
+    @classmethod
+    @db.reader
+    def get_one(
+        cls, context: Any, provider: ResourceProvider, resource_class: str
+    ) -> sa.Row[Any]:
+        """The row of what a provider has of one class; raises `errors.InventoryNotFound`."""
+        row = statements.find(context.connection, provider.id, resource_class)
+        if row is None:
+            raise errors.InventoryNotFound(resource_class=resource_class)
+        return row
+
+    def check_capacities(self, uuid: str, may_be_empty: bool) -> None:
+        """Raise `errors.InvalidInventoryCapacity` for the first that has none."""
+        for inventory in self.objects:
+            inventory.check_capacity(uuid, may_be_empty)
+
+    @db.writer
+    def replace(self, provider: ResourceProvider, generation: int) -> None:
+        """Let a provider have exactly this.
+
+        Raises `errors.ResourceProviderGenerationConflict`, `errors.ResourceClassNotFound` and
+        `errors.InventoryInUse`.
+        """
+        provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
+        self.write(provider, keep_others=False)
+
+    @db.writer
+    def add(self, provider: ResourceProvider) -> None:
+        """Let a provider have this besides what it has.
+
+        Raises `errors.ResourceClassNotFound` and `errors.InventoryExists`.
+        """
+        connection = self._context.connection
+        provider.lock()
+        class_ids = self._class_ids(connection)
+        present = statements.list_by_provider(connection, provider.id)
+        for row in present:
+            if row.resource_class in class_ids:
+                raise errors.InventoryExists(
+                    resource_class=row.resource_class, uuid=provider.uuid
+                )
+        statements.insert(connection, self._columns(provider, class_ids))
+        provider.increment_generation()
+
+    @db.writer
+    def update_one(self, provider: ResourceProvider, generation: int) -> None:
+        """Change what a provider has of the one class in this list.
+
+        Raises `errors.ResourceProviderGenerationConflict`, `errors.ResourceClassNotFound` and
+        `errors.InventoryNotFound`.
+        """
+        connection = self._context.connection
+        provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
+        class_ids = self._class_ids(connection)
+        present = statements.list_with_usage(connection, [provider.id])
+        for name in class_ids:
+            if name not in {row.resource_class for row in present}:
+                raise errors.InventoryNotFound(resource_class=name)
+        statements.update(connection, self._columns(provider, class_ids))
+        self._warn_of_overcommit(provider, present)
+        provider.increment_generation()
+
+    def write(self, provider: ResourceProvider, keep_others: bool) -> None:
+        """Let a provider, which is locked, have this, and what it had besides if that is kept.
+
+        Raises `errors.ResourceClassNotFound` and `errors.InventoryInUse`.
+        """
+        connection = self._context.connection
+        class_ids = self._class_ids(connection)
+        present = statements.list_with_usage(connection, [provider.id])
+        present_ids = {row.resource_class_id for row in present}
+        removed = [row for row in present if row.resource_class not in class_ids]
+        if removed and not keep_others:
+            _remove(connection, provider, removed)
+        rows = self._columns(provider, class_ids)
+        statements.update(connection, (r for r in rows if r['resource_class_id'] in present_ids))
+        statements.insert(
+            connection, [r for r in rows if r['resource_class_id'] not in present_ids]
+        )
+        self._warn_of_overcommit(provider, present)
+        provider.increment_generation()
+
+    def _class_ids(self, connection: sa.Connection) -> dict[str, int]:
+        return names.resource_class_ids(connection, (i.resource_class for i in self.objects))
+
+    def _columns(
+        self, provider: ResourceProvider, class_ids: Mapping[str, int]
+    ) -> list[dict[str, Any]]:
+        return [i.columns(provider.id, class_ids[i.resource_class]) for i in self.objects]
+
+    def _warn_of_overcommit(
+        self, provider: ResourceProvider, present: Iterable[sa.Row[Any]]
+    ) -> None:
+        """Log what is shrunk below its use: that is allowed, and worth knowing."""
+        used = {row.resource_class: row.used for row in present}
+        for inventory in self.objects:
+            if not inventory.capacity().allows_total(used.get(inventory.resource_class, 0)):
+                LOG.warning(
+                    'Resource provider %s is now over-capacity for %s',
+                    provider.uuid,
+                    inventory.resource_class,
+                )
+
+
+@db.writer
+def clear(context: Any, provider: ResourceProvider) -> None:
+    """Remove everything a provider has; raises `errors.InventoryInUse`."""
+    connection = context.connection
+    provider.lock()
+    _remove(connection, provider, statements.list_with_usage(connection, [provider.id]))
+    provider.increment_generation()
+
+
+@db.writer
+def remove_one(context: Any, provider: ResourceProvider, resource_class: str) -> None:
+    """Remove what a provider has of one class.
+
+    Raises `errors.InventoryNotFound` and `errors.InventoryInUse`.
+    """
+    connection = context.connection
+    provider.lock()
+    present = statements.list_with_usage(connection, [provider.id])
+    removed = [row for row in present if row.resource_class == resource_class]
+    if not removed:
+        raise errors.InventoryNotFound(
+            f'No inventory of class {resource_class} found for delete'
+        )
+    _remove(connection, provider, removed)
+    provider.increment_generation()
+
+
+def _remove(
+    connection: sa.Connection, provider: ResourceProvider, rows: Sequence[sa.Row[Any]]
+) -> None:
+    in_use = [row.resource_class for row in rows if row.used]
+    if in_use:
+        raise errors.InventoryInUse(classes=', '.join(in_use), uuid=provider.uuid)
+    statements.delete(connection, provider.id, [row.resource_class_id for row in rows])

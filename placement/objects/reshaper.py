@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moving inventory that is in use, in one transaction (contract: reshaper.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement import errors
+from placement.db import api as db
+from placement.objects.allocation import Claim, ClaimWrite
+from placement.objects.inventory import InventoryList
+from placement.objects.resource_provider import ResourceProvider
+
+
+@db.writer
+def reshape(
+    context: Any,
+    inventories: Mapping[str, tuple[int, InventoryList]],
+    claims: Sequence[Claim],
+) -> None:
+    """Let providers have exactly these inventories, and consumers what the claims say.
+
+    `inventories` are keyed by the uuid of the provider, each with the generation that the client
+    read. In between every provider has the old and the new, so that what is in use can move.
+    Raises, in this order, `errors.ReshapeProviderNotFound`,
+    `errors.ResourceProviderGenerationConflict`, what a write of claims raises, and
+    `errors.InventoryInUse`.
+    """
+    write = ClaimWrite(context.connection, claims, also=inventories)
+    reshaped = [
+        (_provider(context, write.providers, uuid, generation), wanted)
+        for uuid, (generation, wanted) in inventories.items()
+    ]
+    write.check()
+    for provider, wanted in reshaped:
+        if wanted.objects:
+            wanted.write(provider, keep_others=True)
+    write.execute()
+    for provider, wanted in reshaped:
+        wanted.write(provider, keep_others=False)
+
+
+def _provider(
+    context: Any, locked: Mapping[str, sa.Row[Any]], uuid: str, generation: int
+) -> ResourceProvider:
+    row = locked.get(uuid)
+    if row is None:
+        reason = errors.ResourceProviderNotFound(uuid=uuid)
+        raise errors.ReshapeProviderNotFound(uuid=uuid, reason=reason)
+    if row.generation != generation:
+        raise errors.ResourceProviderGenerationConflict(
+            f'resource provider generation conflict for provider {uuid}: '
+            f'actual: {row.generation}, given: {generation}'
+        )
+    return ResourceProvider.from_row(context, row)

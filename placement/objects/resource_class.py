@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource classes (contract: resource_classes.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import sqlalchemy as sa
+from oslo_versionedobjects import fields
+
+from placement import errors
+from placement.db import api as db
+from placement.db import resource_classes as statements
+from placement.objects import base
+
+
+@base.register
+class ResourceClass(base.Timestamped):
+    """The kind of a resource."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
+
+    @classmethod
+    @db.reader
+    def get_by_name(cls, context: Any, name: str, lock: bool = False) -> Self:
+        """The class with a name, held if asked; raises `errors.ResourceClassNotFound`."""
+        row = statements.find(context.connection, name, lock)
+        if row is None:
+            raise errors.ResourceClassNotFound(name=name)
+        return cls.from_row(context, row)
+
+    @classmethod
+    @db.writer
+    def ensure(cls, context: Any, name: str) -> bool:
+        """Whether the class had to be made, because nobody had."""
+        created = statements.find(context.connection, name) is None
+        if created:
+            statements.insert(context.connection, name)
+        return created
+
+    @classmethod
+    @db.writer
+    def create(cls, context: Any, name: str) -> None:
+        """Make a custom class; raises `errors.ResourceClassExists`."""
+        if not cls.ensure(context, name):
+            raise errors.ResourceClassExists(
+                f'Conflicting resource class already exists: {name}'
+            )
+
+    @db.writer
+    def rename(self, name: str) -> None:
+        """Give the class another name.
+
+        Raises `errors.StandardResourceClass` and `errors.ResourceClassExists`.
+        """
+        connection = self._context.connection
+        self._check_is_custom('update', self.name)
+        owner = statements.find(connection, name, lock=True)
+        if owner is not None and owner.id != self.id:
+            raise errors.ResourceClassExists(name=name)
+        statements.rename(connection, self.id, name)
+
+    @db.writer
+    def destroy(self) -> None:
+        """Delete the class.
+
+        Raises `errors.StandardResourceClass` and `errors.ResourceClassInUse`.
+        """
+        connection = self._context.connection
+        self._check_is_custom('delete', f'{self.name}.')
+        # Held, so that nobody gives inventory of it to a provider meanwhile.
+        statements.find(connection, self.name, lock=True)
+        if statements.is_in_use(connection, self.id):
+            raise errors.ResourceClassInUse(name=self.name)
+        statements.delete(connection, self.id)
+
+    def _check_is_custom(self, action: str, words: str) -> None:
+        if self.id < statements.FIRST_CUSTOM_ID:
+            raise errors.StandardResourceClass(action=action, name=words)
+
+
+@base.register
+class ResourceClassList(base.PlacementObjectList):
+    """Several resource classes."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'objects': fields.ListOfObjectsField('ResourceClass')}
+
+    @classmethod
+    @db.reader
+    def list_all(cls, context: Any) -> Sequence[sa.Row[Any]]:
+        """The rows of every class."""
+        return statements.list_all(context.connection)

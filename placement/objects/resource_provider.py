@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource providers and the trees they form (contract: resource_providers.md)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any, Self
+
+import sqlalchemy as sa
+from oslo_versionedobjects import fields
+
+from placement import errors
+from placement.db import api as db
+from placement.db import names, providers
+from placement.objects import base
+from placement.schemas import common
+
+
+class Parent(enum.Enum):
+    """Stands for a parent of which nothing was said, which is not the same as none."""
+
+    KEPT = 'kept'
+
+
+@base.register
+class ResourceProvider(base.Timestamped):
+    """Something with countable resources."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {
+        'id': fields.IntegerField(),
+        'uuid': fields.StringField(),
+        'name': fields.StringField(),
+        'generation': fields.IntegerField(),
+        'root_provider_uuid': fields.StringField(nullable=True),
+        'parent_provider_uuid': fields.StringField(nullable=True),
+    }
+
+    @classmethod
+    @db.reader
+    def get_by_uuid(cls, context: Any, uuid: str) -> Self:
+        """The provider with a uuid, spelled as it is stored.
+
+        Raises `errors.ResourceProviderNotFound`.
+        """
+        row = providers.find(context.connection, uuid)
+        if row is None:
+            raise errors.ResourceProviderNotFound(uuid=uuid)
+        return cls.from_row(context, row)
+
+    @classmethod
+    @db.writer
+    def create(cls, context: Any, uuid: str, name: str, parent_uuid: str | None = None) -> Self:
+        """A new provider, below a parent where one is given.
+
+        Raises `errors.ResourceProviderActionFailed` for a name or parent that cannot be, and
+        `errors.DuplicateResourceProvider`.
+        """
+        connection = context.connection
+        if not name:
+            raise _create_failed('name is required')
+        parent = None
+        if parent_uuid is not None:
+            if parent_uuid == uuid:
+                raise _create_failed(
+                    'parent provider UUID cannot be same as UUID. '
+                    'Please set parent provider UUID to None if there is no parent.'
+                )
+            parent = _lock_by_uuid(connection, parent_uuid)
+        _check_unique(connection, uuid, name)
+        providers.insert(
+            connection,
+            uuid,
+            name,
+            parent_id=parent.id if parent else None,
+            root_id=parent.root_provider_id if parent else None,
+        )
+        return cls.get_by_uuid(context, uuid)
+
+    @db.writer
+    def update(
+        self, name: str, parent_uuid: str | Parent | None, may_reparent: bool
+    ) -> ResourceProvider:
+        """The provider as it is after a change of its name and, unless kept, its parent.
+
+        Raises `errors.ResourceProviderActionFailed` for a parent that cannot be,
+        `errors.DuplicateResourceProvider` and `errors.ResourceProviderNotFound`.
+        """
+        connection = self._context.connection
+        current = self.lock()
+        self._check_name_is_free(connection, name)
+        parent_id = current.parent_provider_id
+        if parent_uuid is not Parent.KEPT:
+            parent_id = self._move(connection, current, parent_uuid, may_reparent)
+        providers.update(connection, self.id, name, parent_id)
+        return self.get_by_uuid(self._context, self.uuid)
+
+    def lock(self) -> sa.Row[Any]:
+        """The row of this provider, held until the transaction ends.
+
+        Raises `errors.ResourceProviderNotFound` when it is gone meanwhile.
+        """
+        rows = providers.lock(self._context.connection, [self.id])
+        if not rows or rows[0].uuid != self.uuid:
+            raise errors.ResourceProviderNotFound(uuid=self.uuid)
+        self.generation = rows[0].generation
+        return rows[0]
+
+    def lock_at(self, generation: int, conflict: type[errors.Conflict]) -> None:
+        """Hold this provider, and raise `conflict` when its generation is another one."""
+        self.lock()
+        if self.generation != generation:
+            raise conflict()
+
+    def increment_generation(self) -> None:
+        """Add one to the generation of this provider, which is locked."""
+        providers.increment_generations(self._context.connection, [self.id])
+        self.generation += 1
+
+    @db.writer
+    def destroy(self) -> None:
+        """Delete the provider with its inventories, memberships and traits.
+
+        Raises `errors.ResourceProviderHasChildren`, `errors.ResourceProviderInUse` and
+        `errors.ResourceProviderNotFound`.
+        """
+        connection = self._context.connection
+        self.lock()
+        if providers.has_children(connection, self.id):
+            raise errors.ResourceProviderHasChildren(uuid=self.uuid)
+        if providers.has_allocations(connection, self.id):
+            raise errors.ResourceProviderInUse(uuid=self.uuid)
+        providers.delete(connection, self.id)
+
+    def _check_name_is_free(self, connection: sa.Connection, name: str) -> None:
+        conflicting = providers.list_conflicting(connection, name, self.uuid)
+        if any(row.uuid != self.uuid for row in conflicting):
+            raise errors.DuplicateResourceProvider(
+                f'Conflicting resource provider {name} already exists.'
+            )
+
+    def _move(
+        self,
+        connection: sa.Connection,
+        current: sa.Row[Any],
+        parent_uuid: str | Parent | None,
+        may_reparent: bool,
+    ) -> int | None:
+        """The id of the new parent, after the roots of this provider's subtree were set.
+
+        Order of refusals: existence, permission, loop.
+        """
+        if parent_uuid is None:
+            if current.parent_provider_id is None:
+                return None
+            if not may_reparent:
+                raise _update_failed('un-parenting a provider is not currently allowed.')
+            self._set_root(connection, {current.root_provider_id}, self.id, None)
+            return None
+        found = providers.list_ids(connection, [str(parent_uuid)])
+        if not found:
+            raise _create_failed(_NO_PARENT)
+        parent_id = found[str(parent_uuid)]
+        if parent_id == current.parent_provider_id:
+            return parent_id
+        if current.parent_provider_id is not None and not may_reparent:
+            raise _update_failed('re-parenting a provider is not currently allowed.')
+        parent = _lock_by_uuid(connection, str(parent_uuid))
+        roots = {current.root_provider_id, parent.root_provider_id}
+        self._set_root(connection, roots, parent.root_provider_id, parent_id)
+        return parent_id
+
+    def _set_root(
+        self,
+        connection: sa.Connection,
+        roots: set[int],
+        new_root: int,
+        parent_id: int | None,
+    ) -> None:
+        """Give this provider and all below it a root; both trees are held meanwhile.
+
+        Holding them whole is what keeps two moves from making a loop together.
+        """
+        members = providers.lock_trees(connection, roots)
+        subtree = _subtree(self.id, members)
+        if parent_id in subtree:
+            raise _update_failed('creating loop in the provider tree is not allowed.')
+        providers.set_root(connection, subtree, new_root)
+
+
+@base.register
+class ResourceProviderList(base.PlacementObjectList):
+    """Several resource providers."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'objects': fields.ListOfObjectsField('ResourceProvider')}
+
+    @classmethod
+    @db.reader
+    def list_by_filters(
+        cls,
+        context: Any,
+        filters: providers.Filters,
+        required_traits: Sequence[frozenset[str]] = (),
+        forbidden_traits: frozenset[str] = frozenset(),
+        resources: dict[str, int] | None = None,
+    ) -> Sequence[sa.Row[Any]]:
+        """The rows of the providers that meet every filter.
+
+        Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
+        """
+        connection = context.connection
+        trait_ids = _trait_ids(connection, forbidden_traits.union(*required_traits))
+        amounts = _amounts(connection, resources or {})
+        if any(amount > common.MAX_INT for _class_id, amount in amounts):
+            return []
+        return providers.list_by_filters(
+            connection,
+            filters.asking_for(
+                required_traits=[[trait_ids[n] for n in any_of] for any_of in required_traits],
+                forbidden_traits=[trait_ids[name] for name in forbidden_traits],
+                amounts=amounts,
+            ),
+        )
+
+
+_NO_PARENT = 'parent provider UUID does not exist.'
+
+
+def _create_failed(reason: str) -> errors.ResourceProviderActionFailed:
+    return errors.ResourceProviderActionFailed(action='create', reason=reason)
+
+
+def _update_failed(reason: str) -> errors.ResourceProviderActionFailed:
+    return errors.ResourceProviderActionFailed(action='update', reason=reason)
+
+
+def _lock_by_uuid(connection: sa.Connection, uuid: str) -> sa.Row[Any]:
+    """A provider that is to become a parent, held so that it neither moves nor goes."""
+    ids = providers.list_ids(connection, [uuid])
+    rows = providers.lock(connection, list(ids.values())) if ids else []
+    if not rows:
+        raise _create_failed(_NO_PARENT)
+    return rows[0]
+
+
+def _check_unique(connection: sa.Connection, uuid: str, name: str) -> None:
+    conflicting = providers.list_conflicting(connection, name, uuid)
+    taken = []
+    if any(row.uuid == uuid for row in conflicting):
+        taken.append(f'uuid: {uuid}')
+    if any(row.uuid != uuid or row.name == name for row in conflicting):
+        taken.append(f'name: {name}')
+    if taken:
+        raise errors.DuplicateResourceProvider(
+            f'Conflicting resource provider {", ".join(taken)} already exists.'
+        )
+
+
+def _subtree(provider_id: int, members: Sequence[sa.Row[Any]]) -> set[int]:
+    """The ids of a provider and of all below it."""
+    children: dict[int, list[int]] = {}
+    for member in members:
+        children.setdefault(member.parent_provider_id, []).append(member.id)
+    subtree: set[int] = set()
+    remaining = [provider_id]
+    while remaining:
+        member_id = remaining.pop()
+        subtree.add(member_id)
+        remaining.extend(children.get(member_id, ()))
+    return subtree
+
+
+def _trait_ids(connection: sa.Connection, wanted: frozenset[str]) -> dict[str, int]:
+    ids = names.trait_ids(connection, wanted)
+    unknown = sorted(wanted - ids.keys())
+    if unknown:
+        raise errors.TraitNotFound(names=', '.join(unknown))
+    return ids
+
+
+def _amounts(connection: sa.Connection, resources: dict[str, int]) -> list[tuple[int, int]]:
+    ids = names.resource_class_ids(connection, resources)
+    return [(ids[name], amount) for name, amount in resources.items()]

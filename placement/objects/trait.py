@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traits, and which providers have them (contract: traits.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, Self
+
+import sqlalchemy as sa
+from oslo_versionedobjects import fields
+
+from placement import errors
+from placement.db import api as db
+from placement.db import names
+from placement.db import traits as statements
+from placement.objects import base
+from placement.objects.resource_provider import ResourceProvider
+
+CUSTOM_PREFIX = 'CUSTOM_'
+LONGEST_NAME = 255
+
+_CUSTOM_NAME = re.compile(r'CUSTOM_[A-Z0-9_]+')
+
+
+@base.register
+class Trait(base.Timestamped):
+    """A quality that a provider has or has not."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
+
+    @classmethod
+    @db.reader
+    def get_by_name(cls, context: Any, name: str) -> Self:
+        """The trait with a name; raises `errors.TraitNotFound`."""
+        row = statements.find(context.connection, name)
+        if row is None:
+            raise errors.TraitNotFound(names=name)
+        return cls.from_row(context, row)
+
+    @classmethod
+    @db.writer
+    def ensure(cls, context: Any, name: str) -> tuple[Self, bool]:
+        """The custom trait with a name, and whether it had to be made."""
+        connection = context.connection
+        created = statements.find(connection, name) is None
+        if created:
+            statements.insert(connection, name)
+        return cls.get_by_name(context, name), created
+
+    @db.writer
+    def destroy(self) -> None:
+        """Delete the trait; raises `errors.StandardTrait` and `errors.TraitInUse`."""
+        if not self.name.startswith(CUSTOM_PREFIX):
+            raise errors.StandardTrait(name=self.name)
+        if statements.is_in_use(self._context.connection, self.id):
+            raise errors.TraitInUse(name=self.name)
+        statements.delete(self._context.connection, self.id)
+
+
+@base.register
+class TraitList(base.PlacementObjectList):
+    """Several traits."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {'objects': fields.ListOfObjectsField('Trait')}
+
+    @classmethod
+    @db.reader
+    def list_by_filters(
+        cls,
+        context: Any,
+        names: Collection[str] | None = None,
+        prefix: str | None = None,
+        associated: bool | None = None,
+    ) -> Sequence[sa.Row[Any]]:
+        """The rows of the traits that meet every filter given."""
+        return statements.list_by_filters(context.connection, names, prefix, associated)
+
+    @classmethod
+    @db.reader
+    def list_by_provider(
+        cls, context: Any, provider: ResourceProvider
+    ) -> Sequence[sa.Row[Any]]:
+        """The rows of the traits that a provider has."""
+        return statements.list_by_provider(context.connection, provider.id)
+
+
+@db.writer
+def replace(
+    context: Any, provider: ResourceProvider, wanted: Collection[str], generation: int
+) -> Sequence[sa.Row[Any]]:
+    """The rows of the traits that a provider has from now on: exactly those wanted.
+
+    Its generation is incremented only if that changes anything. Raises
+    `errors.ResourceProviderChanged`, and `errors.TraitNotFound` naming every unknown trait.
+    """
+    connection = context.connection
+    provider.lock_at(generation, errors.ResourceProviderChanged)
+    ids = names.trait_ids(connection, set(wanted))
+    unknown = [name for name in dict.fromkeys(wanted) if name not in ids]
+    if unknown:
+        raise errors.TraitNotFound(f'No such trait {", ".join(unknown)}')
+    present = {row.id for row in statements.list_by_provider(connection, provider.id)}
+    _change(connection, provider, present, set(ids.values()))
+    return statements.list_by_provider(connection, provider.id)
+
+
+@db.writer
+def clear(context: Any, provider: ResourceProvider) -> None:
+    """Take every trait from a provider."""
+    connection = context.connection
+    provider.lock()
+    present = {row.id for row in statements.list_by_provider(connection, provider.id)}
+    _change(connection, provider, present, set())
+
+
+def _change(
+    connection: sa.Connection, provider: ResourceProvider, present: set[int], wanted: set[int]
+) -> None:
+    if present == wanted:
+        return
+    statements.dissociate(connection, provider.id, present - wanted)
+    statements.associate(connection, provider.id, wanted - present)
+    provider.increment_generation()
+
+
+def is_custom_name(name: str) -> bool:
+    """Whether a client may make a trait of this name."""
+    return len(name) <= LONGEST_NAME and _CUSTOM_NAME.fullmatch(name) is not None
