@@ -55,8 +55,11 @@ def test_standard_classes_have_the_ids_of_the_contract(
     assert [found[position] for position in range(len(CLASSES))] == CLASSES
 
 
-def test_every_standard_trait_is_inserted_once(database: api.Database, rows: Rows) -> None:
+def test_every_standard_trait_is_inserted_once(
+    database: api.Database, rows: Rows, caplog: pytest.LogCaptureFixture
+) -> None:
     standard_names.sync(database)
+    assert caplog.text == ''
     found = [name for (name,) in rows(traits.name)]
     assert sorted(found) == sorted(os_traits.get_traits())
 
