@@ -4,6 +4,7 @@
 Contract: config_and_policy.md, 'Where configuration comes from' and 'Options'.
 """
 
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,11 +20,9 @@ PROJECT = 'placement'
 def register_opts(conf: ConfigOpts) -> None:
     """Register every option of the service, and of the libraries it uses, with ``conf``."""
     for module in opts.MODULES:
-        if module.GROUP is None:
-            conf.register_opts(module.OPTIONS)
-        else:
-            conf.register_group(module.GROUP)
-            conf.register_opts(module.OPTIONS, group=module.GROUP)
+        # A copy: a group holds the values that are set for its options, and is not itself copied
+        # in depth by oslo.config, so that two configurations would share them.
+        conf.register_opts(module.OPTIONS, group=copy.deepcopy(module.GROUP))
     libraries.register(conf)
 
 
@@ -40,7 +39,7 @@ def load(
     without a database ``register`` fewer options.
 
     :raises RequiredOptError: there is no ``[placement_database] connection``
-    :raises Error: a file is missing or cannot be understood
+    :raises Error: a file is missing or cannot be understood, or a value is none of its option
     """
     conf = ConfigOpts()
     register(conf)
@@ -51,7 +50,15 @@ def load(
         default_config_files=files,
         default_config_dirs=None if files is None else [],
     )
+    _check_values(conf)
     return conf
+
+
+def _check_values(conf: ConfigOpts) -> None:
+    """Look at every value once: oslo.config would find a wrong one only when it is first used."""
+    for value in conf.values():
+        if isinstance(value, Mapping):
+            dict(value)
 
 
 def _only_files(environ: Mapping[str, str]) -> list[str] | None:
