@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trees that a request is laid over, one after the other, as far as somebody asks.
+
+Blocks of trees that have nothing to offer are passed over in one step.  Contract:
+allocation_candidates.md 4 and 8.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from placement.search.groups import Terms
+from placement.search.layout import Candidate
+from placement.search.plan import Plan
+from placement.search.request import Strategy
+from placement.search.tally import Tally
+from placement.search.tree import Shape, Stand, Tree
+
+Anchor = tuple[Plan, Tree]
+
+
+class Anchors:
+    """The trees worth a look, with the plan for each."""
+
+    def __init__(self, terms: Terms, tally: Tally, chance: random.Random) -> None:
+        self.terms = terms
+        self.tally = tally
+        self.chance = chance
+        self.plans: dict[tuple[Shape, int], Plan] = {}
+        # Where a tree stands for itself and not for its shape, by the root ids in its plan's key.
+        self.special_roots = {
+            demand.tree_id for demand in terms.demands if demand.tree_id is not None
+        }
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Every candidate once, in the order the request wants."""
+        request = self.terms.request
+        in_turn = request.wanted is not None and (
+            request.randomize or request.strategy is Strategy.BREADTH_FIRST
+        )
+        streams = (plan.candidates(tree) for plan, tree in self._in_order())
+        return _distinct(_breadth_first(streams) if in_turn else _depth_first(streams))
+
+    def tally_refusals(self) -> None:
+        """Add to the tally what the plans refused in the trees they were made for."""
+        for plan in self.plans.values():
+            for (where, reason), count in plan.refusals.items():
+                self.tally.add(where, reason, count * plan.visits)
+
+    def _in_order(self) -> Iterator[Anchor]:
+        if self.terms.request.randomize:
+            return self._shuffled(list(self._stands()))
+        return ((plan, tree) for plan, trees in self._stands() for tree in trees)
+
+    def _shuffled(self, stands: list[tuple[Plan, Sequence[Tree]]]) -> Iterator[Anchor]:
+        anchors = [(plan, tree) for plan, trees in stands for tree in trees]
+        # As `shuffle` does it, but only as far as somebody asks.
+        for last in range(len(anchors) - 1, -1, -1):
+            chosen = self.chance.randrange(last + 1)
+            anchors[chosen], anchors[last] = anchors[last], anchors[chosen]
+            yield anchors.pop()
+
+    def _stands(self) -> Iterator[tuple[Plan, Sequence[Tree]]]:
+        """Trees with a common plan, where at least one might serve the request."""
+        for shape, trees, least_used in self._all_stands():
+            if shape.has_sharing or not self.special_roots.isdisjoint(
+                [tree.root_id for tree in trees]
+            ):
+                own = (Stand(shape, (tree,), tree.uses) for tree in trees)
+                for stand in own:
+                    yield from self._worthy(stand, stand.trees[0].root_id)
+            else:
+                yield from self._worthy(Stand(shape, trees, least_used), -1)
+
+    def _worthy(self, stand: Stand, root_id: int) -> Iterator[tuple[Plan, Sequence[Tree]]]:
+        key = (stand.shape, root_id)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = Plan(self.terms, self.tally, stand.trees[0], self.chance)
+            self.plans[key] = plan
+        is_new = not plan.visits
+        plan.visits += len(stand.trees)
+        if plan.is_hopeless or not plan.admits(stand.least_used):
+            return
+        if plan.needs_members:
+            yield plan, stand.trees
+        elif is_new:
+            # Sharing providers alone serve the request: the next tree would say the same.
+            yield plan, stand.trees[:1]
+
+    def _all_stands(self) -> Iterator[Stand]:
+        snapshot, only_roots = self.terms.snapshot, self.terms.only_roots
+        if only_roots is None:
+            for block in snapshot.blocks.values():
+                yield from block.stands
+        else:
+            for root_id in sorted(only_roots):
+                tree = snapshot.tree(root_id)
+                yield Stand(tree.shape, (tree,), tree.uses)
+
+
+def _depth_first(streams: Iterator[Iterator[Candidate]]) -> Iterator[Candidate]:
+    """All candidates of one anchor before those of the next."""
+    for stream in streams:
+        yield from stream
+
+
+def _breadth_first(streams: Iterator[Iterator[Candidate]]) -> Iterator[Candidate]:
+    """One candidate from each anchor in turn.
+
+    Holds no more anchors than it has yielded candidates: the next is opened when it is asked for.
+    """
+    waiting = []
+    for stream in streams:
+        for candidate in stream:
+            yield candidate
+            waiting.append(stream)
+            break
+    while waiting:
+        still_waiting = []
+        for stream in waiting:
+            for candidate in stream:
+                yield candidate
+                still_waiting.append(stream)
+                break
+        waiting = still_waiting
+
+
+def _distinct(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """Each candidate once.
+
+    Only one that is made of sharing providers can be found under several anchors; any other
+    names its anchor.  So no more than some of what was yielded is held.
+    """
+    seen: set[tuple[int, ...]] = set()
+    for candidate in candidates:
+        if candidate.layout.is_all_shared:
+            identity = candidate.identity
+            if identity in seen:
+                continue
+            seen.add(identity)
+        yield candidate

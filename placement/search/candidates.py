@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search: a snapshot and a request in, candidates out.
+
+It reads from here downwards: `groups` makes demands of the request, `anchors` walks over the
+trees, `plan` says who in a tree could serve which demand (asking `filters`), `combine` and
+`subtree` put the demands together, `layout` is what comes out.  Contract: allocation_candidates.md
+4 to 9.
+"""
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Sequence
+
+from placement.search.anchors import Anchors
+from placement.search.groups import Terms
+from placement.search.layout import Candidate
+from placement.search.provider import Provider
+from placement.search.request import CandidateRequest
+from placement.search.snapshot import Snapshot
+from placement.search.tally import COMBINATION, Reason, Tally
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """What was found.
+
+    `providers` are those to be summarised: the trees of all who give something, or, when whole
+    trees are not asked for, only those who do.  `trees_examined` tells how far the search went.
+    """
+
+    candidates: Sequence[Candidate]
+    providers: Sequence[Provider]
+    tally: Tally
+    trees_examined: int
+
+
+def find_candidates(
+    snapshot: Snapshot, request: CandidateRequest, chance: random.Random | None = None
+) -> Result:
+    """The candidates that serve the request, as many as are wanted.
+
+    The same request against the same data gives the same answer in the same order, unless it is to
+    be random: then `chance` decides.
+    """
+    tally = Tally()
+    terms = Terms(snapshot, request)
+    if terms.names_missing_tree:
+        tally.add(COMBINATION, Reason.TREE)
+        return Result((), (), tally, 0)
+    chance = chance or random.Random()
+    anchors = Anchors(terms, tally, chance)
+    found = list(itertools.islice(anchors.candidates(), request.wanted))
+    anchors.tally_refusals()
+    if request.randomize:
+        chance.shuffle(found)
+    examined = sum(plan.visits for plan in anchors.plans.values())
+    return Result(found, _summarised(snapshot, request, found), tally, examined)
+
+
+def _summarised(
+    snapshot: Snapshot, request: CandidateRequest, candidates: Sequence[Candidate]
+) -> list[Provider]:
+    givers = {
+        candidate.providers[number]
+        for candidate in candidates
+        for number in candidate.layout.servers
+    }
+    if not request.summarise_whole_trees:
+        return sorted(givers, key=lambda provider: provider.id)
+    roots = sorted({provider.root_id for provider in givers})
+    return [member for root_id in roots for member in snapshot.tree(root_id).members]

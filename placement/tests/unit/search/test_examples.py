@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every worked example of the contract.  Contract: allocation_candidates.md 10."""
+
+import pytest
+
+from placement.tests.unit.search.cloud import (
+    SHARING,
+    cloud,
+    mapped,
+    provider,
+    search,
+    summarised,
+    what,
+    who,
+)
+
+FLAT = cloud(
+    provider('cn1', VCPU=8, MEMORY_MB=1024, aggregates='A'),
+    provider('cn2', VCPU=8, MEMORY_MB=1024, DISK_GB=1000, aggregates='A'),
+    provider('cn3', VCPU=8, MEMORY_MB=1024, DISK_GB=1000),
+    provider('ss1', DISK_GB=2000, traits=f'{SHARING} CUSTOM_SSD', aggregates='A'),
+    provider('ss2', DISK_GB=2000, traits=SHARING),
+)
+BOTH = 'resources=VCPU:1,DISK_GB:10'
+APART = 'resources1=VCPU:1&resources2=DISK_GB:10'
+
+
+@pytest.mark.parametrize(
+    ('query', 'found'),
+    [
+        (BOTH, 'cn1+ss1 cn2 cn2+ss1 cn3'),
+        ('resources=DISK_GB:10', 'cn2 cn3 ss1 ss2'),
+        (BOTH + '&required=CUSTOM_SSD', 'cn1+ss1 cn2+ss1'),
+        (BOTH + '&required=!CUSTOM_SSD', 'cn2 cn3'),
+        (BOTH + '&member_of=A', 'cn1+ss1 cn2 cn2+ss1'),
+        (BOTH + '&in_tree=cn2', 'cn2'),
+        (BOTH + '&in_tree=ss1', ''),
+        (BOTH + '&root_required=!CUSTOM_SSD', 'cn1+ss1 cn2 cn2+ss1 cn3'),
+        (APART + '&group_policy=none', 'cn1+ss1 cn2 cn2+ss1 cn3'),
+        (APART + '&group_policy=isolate', 'cn1+ss1 cn2+ss1'),
+        (APART + '&group_policy=none&same_subtree=1,2', 'cn2 cn3'),
+        ('resources=VCPU:1&resources1=DISK_GB:10&in_tree1=ss1', 'cn1+ss1 cn2+ss1'),
+        ('resources=VCPU:1&in_tree=cn1&resources1=DISK_GB:10', 'cn1+ss1'),
+        (f'resources=DISK_GB:1500&root_required={SHARING}', 'ss1 ss2'),
+        (f'resources=DISK_GB:1500&root_required=!{SHARING}', 'ss1'),
+        ('resources=VCPU:999', ''),
+    ],
+)
+def test_flat_and_sharing(query: str, found: str) -> None:
+    assert who(search(FLAT, query)) == found.split()
+
+
+def test_flat_summaries_hold_every_used_provider() -> None:
+    assert summarised(search(FLAT, BOTH)) == ['cn1', 'cn2', 'cn3', 'ss1']
+
+
+TREES = cloud(
+    provider('cn1', MEMORY_MB=2048, DISK_GB=1000, aggregates='A B', traits='ROOT1'),
+    provider('numa1_1', parent='cn1', VCPU=8, traits='N1'),
+    provider('numa1_2', parent='cn1', VCPU=8),
+    provider('cn2', MEMORY_MB=2048, DISK_GB=1000, aggregates='A'),
+    provider('numa2_1', parent='cn2', VCPU=8, aggregates='B'),
+    provider('numa2_2', parent='cn2', VCPU=8),
+    provider('ss1', DISK_GB=2000, traits=SHARING, aggregates='A'),
+)
+SERVER = 'resources=VCPU:1,MEMORY_MB:512,DISK_GB:500'
+NUMAS = 'numa1_1 numa1_2 numa2_1 numa2_2'
+
+
+@pytest.mark.parametrize(
+    ('query', 'found'),
+    [
+        (
+            SERVER,
+            'cn1+numa1_1 cn1+numa1_1+ss1 cn1+numa1_2 cn1+numa1_2+ss1 '
+            'cn2+numa2_1 cn2+numa2_1+ss1 cn2+numa2_2 cn2+numa2_2+ss1',
+        ),
+        (SERVER + '&member_of=B', 'cn1+numa1_1 cn1+numa1_2'),
+        (SERVER + '&required=N1', 'cn1+numa1_1 cn1+numa1_1+ss1'),
+        ('resources=VCPU:1&required=ROOT1', ''),
+        ('resources=VCPU:1,MEMORY_MB:512&required=ROOT1,N1', 'cn1+numa1_1'),
+        (
+            'resources=VCPU:1,MEMORY_MB:512&required=!N1',
+            'cn1+numa1_2 cn2+numa2_1 cn2+numa2_2',
+        ),
+        ('resources=VCPU:1&root_required=ROOT1', 'numa1_1 numa1_2'),
+        ('resources=VCPU:1&in_tree=numa1_1', 'numa1_1 numa1_2'),
+        ('resources1=VCPU:1,MEMORY_MB:1', ''),
+        (
+            'resources=VCPU:2&resources1=VCPU:7&group_policy=none',
+            'numa1_1+numa1_2 numa1_1+numa1_2 numa2_1+numa2_2 numa2_1+numa2_2',
+        ),
+        ('resources1=VCPU:1&member_of1=A', ''),
+        ('resources1=VCPU:1&member_of1=B', 'numa2_1'),
+    ],
+)
+def test_trees(query: str, found: str) -> None:
+    assert who(search(TREES, query)) == found.split()
+
+
+def test_tree_summaries_hold_the_whole_tree() -> None:
+    result = search(TREES, 'resources=VCPU:1&root_required=ROOT1')
+    assert summarised(result) == ['cn1', 'numa1_1', 'numa1_2']
+
+
+@pytest.mark.parametrize(
+    ('query', 'found'),
+    [
+        ('resources=VCPU:1', NUMAS),
+        ('resources=VCPU:1,MEMORY_MB:512', ''),
+        ('resources=VCPU:1,DISK_GB:10', 'numa1_1+ss1 numa1_2+ss1 numa2_1+ss1 numa2_2+ss1'),
+    ],
+)
+def test_trees_where_one_provider_of_a_tree_may_serve(query: str, found: str) -> None:
+    result = search(TREES, query, single_provider_per_tree=True, summarise_whole_trees=False)
+    assert who(result) == found.split()
+
+
+def test_old_summaries_hold_used_providers_only() -> None:
+    result = search(
+        TREES, 'resources=VCPU:1', single_provider_per_tree=True, summarise_whole_trees=False
+    )
+    assert summarised(result) == NUMAS.split()
+
+
+BARRED = cloud(
+    provider('cn1', aggregates='A'),
+    provider('numa1_1', parent='cn1', VCPU=8, aggregates='C'),
+    provider('numa1_2', parent='cn1', VCPU=8),
+    provider('cn2', aggregates='A B'),
+    provider('numa2_1', parent='cn2', VCPU=8),
+    provider('numa2_2', parent='cn2', VCPU=8),
+    provider('ss1', DISK_GB=2000, traits=SHARING, aggregates='A'),
+    provider('ss2', DISK_GB=2000, traits=SHARING, aggregates='C'),
+)
+
+
+@pytest.mark.parametrize(
+    ('aggregates', 'found'),
+    [
+        (
+            '',
+            'numa1_1+ss1 numa1_1+ss2 numa1_2+ss1 numa1_2+ss2 numa2_1+ss1 numa2_2+ss1',
+        ),
+        ('&member_of=A', 'numa1_1+ss1 numa1_2+ss1 numa2_1+ss1 numa2_2+ss1'),
+        ('&member_of=C', 'numa1_1+ss2'),
+        ('&member_of=!A', ''),
+        ('&member_of=!B', 'numa1_1+ss1 numa1_1+ss2 numa1_2+ss1 numa1_2+ss2'),
+        ('&member_of=!C', 'numa1_2+ss1 numa2_1+ss1 numa2_2+ss1'),
+        ('&member_of=A&member_of=!in:B,C', 'numa1_2+ss1'),
+    ],
+)
+def test_negative_aggregates_on_trees(aggregates: str, found: str) -> None:
+    assert who(search(BARRED, 'resources=VCPU:1,DISK_GB:1000' + aggregates)) == found.split()
+
+
+FPGAS = cloud(
+    provider('root'),
+    provider('numa0', parent='root', VCPU=8, traits='HW_NUMA_ROOT'),
+    provider('numa1', parent='root', VCPU=8, traits='HW_NUMA_ROOT CUSTOM_FOO'),
+    provider('fpga0', parent='numa0', FPGA=1),
+    provider('fpga1_0', parent='numa1', FPGA=1),
+    provider('fpga1_1', parent='numa1', FPGA=1),
+)
+CPU_AND_FPGA = 'resources_C=VCPU:1&resources_A=FPGA:1&group_policy=none'
+TWO_FPGAS = (
+    'required_N=HW_NUMA_ROOT{}&resources_A1=FPGA:1&resources_A2=FPGA:1'
+    '&same_subtree=_N,_A1,_A2&group_policy=isolate'
+)
+WITH_FOO = 'resources_P=VCPU:1&required_Q=CUSTOM_FOO&same_subtree=_P,_Q&group_policy='
+EVERY_PAIR = (
+    'fpga0+numa0 fpga0+numa1 fpga1_0+numa0 fpga1_0+numa1 fpga1_1+numa0 fpga1_1+numa1'
+)
+
+
+@pytest.mark.parametrize(
+    ('query', 'found'),
+    [
+        (CPU_AND_FPGA, EVERY_PAIR),
+        (CPU_AND_FPGA + '&same_subtree=_C', EVERY_PAIR),
+        (CPU_AND_FPGA + '&same_subtree=_C,_A', 'fpga0+numa0 fpga1_0+numa1 fpga1_1+numa1'),
+        (TWO_FPGAS.format(''), 'fpga1_0+fpga1_1 fpga1_0+fpga1_1'),
+        (TWO_FPGAS.format(',!CUSTOM_FOO'), ''),
+        (WITH_FOO + 'none', 'numa1'),
+        (WITH_FOO + 'isolate', ''),
+    ],
+)
+def test_same_subtree(query: str, found: str) -> None:
+    assert who(search(FPGAS, query)) == found.split()
+
+
+def test_a_group_without_resources_is_mapped() -> None:
+    maps = mapped(search(FPGAS, TWO_FPGAS.format('')))
+    assert [entry['_N'] for entry in maps] == [['numa1'], ['numa1']]
+    assert {(*entry['_A1'], *entry['_A2']) for entry in maps} == {
+        ('fpga1_0', 'fpga1_1'),
+        ('fpga1_1', 'fpga1_0'),
+    }
+    assert mapped(search(FPGAS, WITH_FOO + 'none')) == [{'_P': ['numa1'], '_Q': ['numa1']}]
+
+
+def test_a_subtree_may_have_a_hole() -> None:
+    snapshot = cloud(
+        provider('root', traits='TOP'),
+        provider('left', parent='root'),
+        provider('grandchild', parent='left', VGPU=1),
+        provider('right', parent='root', FPGA=1),
+    )
+    query = 'required_R=TOP&resources_X=VGPU:1&resources_Y=FPGA:1&group_policy=none'
+    assert who(search(snapshot, query + '&same_subtree=_R,_X,_Y')) == ['grandchild+right']
+    assert who(search(snapshot, query + '&same_subtree=_R&same_subtree=_X,_Y')) == []
+
+
+FUNCTIONS = cloud(
+    provider('host'),
+    provider('pf0', parent='host', SRIOV_NET_VF=8),
+    provider('pf1', parent='host', SRIOV_NET_VF=8),
+)
+TWO_VFS = 'resources1=SRIOV_NET_VF:1&resources2=SRIOV_NET_VF:1&group_policy='
+
+
+def test_isolated_groups_mirror_their_mappings() -> None:
+    result = search(FUNCTIONS, TWO_VFS + 'isolate')
+    assert what(result) == ['pf0:1 pf1:1', 'pf0:1 pf1:1']
+    assert {(*entry['1'], *entry['2']) for entry in mapped(result)} == {
+        ('pf0', 'pf1'),
+        ('pf1', 'pf0'),
+    }
+
+
+def test_groups_may_meet_on_one_provider() -> None:
+    assert what(search(FUNCTIONS, TWO_VFS + 'none')) == ['pf0:1 pf1:1', 'pf0:1 pf1:1', 'pf0:2', 'pf1:2']
+
+
+def test_amounts_of_all_groups_are_added_up() -> None:
+    query = 'resources=SRIOV_NET_VF:1&resources1=SRIOV_NET_VF:2&group_policy='
+    found = ['pf0:1 pf1:2', 'pf0:2 pf1:1', 'pf0:3', 'pf1:3']
+    assert what(search(FUNCTIONS, query + 'none')) == found
+    assert what(search(FUNCTIONS, query + 'isolate')) == found
+
+
+@pytest.mark.parametrize(
+    ('used', 'amount', 'fits'), [(0, 1, True), (0, 4, True), (0, 5, False), (2, 2, True), (2, 3, False)]
+)
+def test_capacity_is_not_truncated_before_it_is_compared(
+    used: int, amount: int, fits: bool
+) -> None:
+    inventory = {'total': 3, 'allocation_ratio': 1.5, 'used': used}
+    snapshot = cloud(provider('cn', VCPU=inventory))
+    result = search(snapshot, f'resources=VCPU:{amount}')
+    assert bool(result.candidates) is fits
+    assert snapshot.provider(1).kind.capacities[0].reported_capacity == 4
+
+
+@pytest.mark.parametrize(('second', 'fits'), [(4, True), (6, False)])
+def test_a_sum_is_held_against_max_unit(second: int, fits: bool) -> None:
+    inventory = {'total': 100, 'max_unit': 8, 'min_unit': 4, 'step_size': 2}
+    snapshot = cloud(provider('cn', VF=inventory))
+    query = f'resources1=VF:4&resources2=VF:{second}&group_policy=none'
+    assert bool(search(snapshot, query).candidates) is fits
