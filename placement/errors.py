@@ -77,6 +77,11 @@ class UnsupportedMediaType(PlacementError):
     message = 'The media type {media_type} is not supported, use application/json'
 
 
+class DatabaseUnavailable(PlacementError):
+    status = 503
+    message = 'The database cannot be reached at the moment; please try again.'
+
+
 # Microversions (contract: http.md 4). Both are answered before a version is established.
 
 
@@ -277,8 +282,9 @@ def reported_as(
     kind: type[PlacementError],
     *found: type[PlacementError],
     prefix: str = '',
+    suffix: str = '',
 ) -> Iterator[None]:
-    """Raise `kind` in place of the errors `found`, with `prefix` before what they said.
+    """Raise `kind` in place of the errors `found`, with words around what they said.
 
     For situations that change the meaning of an error: a provider that is missing in the path
     is not found, one missing in a claim is the client's mistake.
@@ -286,4 +292,4 @@ def reported_as(
     try:
         yield
     except found as error:
-        raise kind(f'{prefix}{error}') from error
+        raise kind(f'{prefix}{error}{suffix}') from error

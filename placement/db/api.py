@@ -11,16 +11,18 @@ import contextlib
 import functools
 import logging
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
-from oslo_config import cfg
+
 from oslo_db import exception as db_errors
 from oslo_db.sqlalchemy import engines, exc_filters
 
 from placement import errors
+from placement.conf import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +40,6 @@ LONGEST_PAUSE = 0.25
 # to first, a connection that was cut (nothing of an unfinished transaction is kept by any engine).
 REPEATABLE = (
     db_errors.DBDeadlock,
-    db_errors.DBLockDeadlock,
     db_errors.DBDuplicateEntry,
     db_errors.DBReferenceError,
     db_errors.DBConnectionError,
@@ -79,7 +80,7 @@ class Database:
         self._reader = engine if read_engine is None else read_engine
 
     @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> Database:
+    def from_conf(cls, conf: ConfigOpts) -> Database:
         """The database that `[placement_database]` names (contract: config_and_policy.md)."""
         group = conf.placement_database
         options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
@@ -141,7 +142,7 @@ def _create_sqlite_engine(url: str, options: dict[str, Any]) -> sa.Engine:
     @sa.event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        connection.execute('PRAGMA journal_mode = WAL')
+        _use_write_ahead_log(connection)
         connection.execute(f'PRAGMA synchronous = {synchronous}')
         connection.execute('PRAGMA foreign_keys = ON')
 
@@ -152,6 +153,22 @@ def _create_sqlite_engine(url: str, options: dict[str, Any]) -> sa.Engine:
 
     exc_filters.register_engine(engine)
     return engine
+
+
+def _use_write_ahead_log(connection: Any) -> None:
+    """Let readers and a writer work side by side.
+
+    Several processes that open a new file at once get in each other's way here, which SQLite's
+    own waiting does not cover.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            connection.execute('PRAGMA journal_mode = WAL')
+            return
+        except sqlite3.OperationalError:
+            if attempt == ATTEMPTS - 1:
+                raise
+            _pause(attempt)
 
 
 def _use_read_committed(engine: sa.Engine) -> None:
@@ -187,8 +204,12 @@ def reader(
         context = _context_of(subject, args)
         if context.connection is not None:
             return function(subject, *args, **kwargs)
-        with context.database.reader() as connection, _opened(context, connection):
-            return function(subject, *args, **kwargs)
+        try:
+            with context.database.reader() as connection, _opened(context, connection):
+                return function(subject, *args, **kwargs)
+        except db_errors.DBConnectionError as error:
+            LOG.error('The database cannot be reached: %s', error)
+            raise errors.DatabaseUnavailable() from error
 
     return run
 
@@ -198,7 +219,8 @@ def writer(
 ) -> Callable[Concatenate[Any, Arguments], Result]:
     """As `reader`, for a transaction that writes, repeated from the start when others interfere.
 
-    Raises `errors.ConcurrentUpdate` when every attempt was interfered with. What the function
+    Raises `errors.ConcurrentUpdate` when every attempt was interfered with, and
+    `errors.DatabaseUnavailable` when the last of them found no database. What the function
     does to its object must therefore be harmless when it is done again.
     """
 
@@ -207,20 +229,24 @@ def writer(
         context = _context_of(subject, args)
         if context.connection is not None:
             return function(subject, *args, **kwargs)
+        failure: Exception | None = None
         for attempt in range(ATTEMPTS):
             try:
                 with context.database.writer() as connection, _opened(context, connection):
                     return function(subject, *args, **kwargs)
             except REPEATABLE as error:
+                failure = error
                 LOG.debug('Attempt %d at %s: %s', attempt + 1, function.__qualname__, error)
                 _pause(attempt)
             except db_errors.DBDataError as error:
                 raise errors.BadRequest('A value is beyond what the database can hold.') from error
         LOG.warning('%s gave up after %d attempts.', function.__qualname__, ATTEMPTS)
+        if isinstance(failure, db_errors.DBConnectionError):
+            raise errors.DatabaseUnavailable() from failure
         raise errors.ConcurrentUpdate(
             'Inventory and/or allocations changed while attempting to allocate: '
             'too many concurrent changes; please try again'
-        )
+        ) from failure
 
     return run
 

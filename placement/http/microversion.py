@@ -90,7 +90,8 @@ def _is_uuid_like(value: object) -> bool:
 class Api:
     """The whole API as one microversion shows it.
 
-    `introduced` tells for every rule, also those of later versions, the version that brought it.
+    `introduced` tells for every rule, also those of later versions, the version that brought it;
+    `oldest` and `newest` are the bounds of the history.
     """
 
     version: microversion_parse.Version
@@ -101,6 +102,8 @@ class Api:
     downgrades: Mapping[str, tuple[Downgrade, ...]]
     rules: frozenset[Rule]
     introduced: Mapping[Rule, str]
+    oldest: str
+    newest: str
 
     def allows(self, rule: Rule) -> bool:
         """Whether this version has what the rule brought."""
@@ -119,7 +122,10 @@ class Api:
         return reply
 
 
-def fold(history: Iterable[Change]) -> dict[tuple[int, int], Api]:
+Apis = dict[tuple[int, int], Api]
+
+
+def fold(history: Iterable[Change]) -> Apis:
     """One `Api` for every version of a history, oldest first."""
     changes = tuple(history)
     validators: dict[int, Validator] = {}
@@ -128,7 +134,7 @@ def fold(history: Iterable[Change]) -> dict[tuple[int, int], Api]:
     queries: dict[str, Validator] = {}
     rules: frozenset[Rule] = frozenset()
     introduced = {rule: change.version for change in changes for rule in change.enables}
-    apis: dict[tuple[int, int], Api] = {}
+    apis: Apis = {}
 
     def compiled(schema: Schema) -> Validator:
         if id(schema) not in validators:
@@ -157,6 +163,8 @@ def fold(history: Iterable[Change]) -> dict[tuple[int, int], Api]:
             downgrades=_gathered(c.downgrades for c in reversed(later)),
             rules=rules,
             introduced=introduced,
+            oldest=changes[0].version,
+            newest=changes[-1].version,
         )
     return apis
 
@@ -170,7 +178,7 @@ def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...
     return MappingProxyType(gathered)
 
 
-def negotiated(apis: Mapping[tuple[int, int], Api], header: str | None) -> Api:
+def negotiated(apis: Apis, header: str | None) -> Api:
     """The version that `OpenStack-API-Version` asks for; the oldest when it asks for none.
 
     Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (contract: http.md 4).
@@ -178,17 +186,17 @@ def negotiated(apis: Mapping[tuple[int, int], Api], header: str | None) -> Api:
     wanted = microversion_parse.get_version(
         {microversion_parse.STANDARD_HEADER: header or ''}, service_type=SERVICE_TYPE
     )
-    oldest, newest = next(iter(apis)), next(reversed(apis))
+    oldest = next(iter(apis.values()))
     if wanted is None:
-        return apis[oldest]
+        return oldest
     if wanted == LATEST:
-        return apis[newest]
+        return apis[next(reversed(apis))]
     try:
         version = microversion_parse.parse_version_string(wanted)
     except (TypeError, ValueError):
         raise errors.InvalidVersion(version=wanted) from None
     if version not in apis:
         raise errors.UnacceptableVersion(
-            wanted, min_version=str(oldest), max_version=str(newest)
+            wanted, min_version=oldest.oldest, max_version=oldest.newest
         )
     return apis[version]

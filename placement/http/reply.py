@@ -7,7 +7,7 @@ import dataclasses
 import datetime
 from typing import Any
 
-NO_BODY = None
+CREATED = 201
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -15,15 +15,25 @@ class Reply:
     """What to answer; `dispatch` gives it the shape of the version asked for.
 
     `body` is what becomes JSON, or None for an answer without body. `location` is the path of
-    what was made, to which scheme, host and mount point are added. `last_modified` is UTC without
-    time zone; it is sent only since there are cache headers (contract: http.md 7).
+    what was made, to which scheme, host and mount point are added. Since there are cache headers
+    (contract: http.md 7) an answer with a body has them; `has_cache_headers` says otherwise.
+    `last_modified` is UTC without time zone; None means now.
     """
 
-    body: Any = NO_BODY
+    body: Any = None
     status: int = 200
     location: str | None = None
     last_modified: datetime.datetime | None = None
+    has_cache_headers: bool | None = None
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether the answer says when what it shows was last modified."""
+        return self.body is not None if self.has_cache_headers is None else self.has_cache_headers
 
     def with_body(self, body: Any) -> Reply:
         """A copy with another body."""
         return dataclasses.replace(self, body=body)
+
+
+NO_CONTENT = Reply(status=204)

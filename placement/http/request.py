@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import webob
-from oslo_config import cfg
+
 
 from placement import errors, policy
+from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http.microversion import Api
+from placement.objects.allocation import Claim
 
 JSON = 'application/json'
 
@@ -49,15 +51,16 @@ class Request:
         self,
         http: webob.Request,
         api: Api,
+        urlvars: Mapping[str, str],
         context: RequestContext,
         enforcer: policy.Enforcer,
-        conf: cfg.ConfigOpts,
+        conf: ConfigOpts,
     ) -> None:
         self.http = http
         self.api = api
         self.context = context
         self.conf = conf
-        self.urlvars: Mapping[str, str] = {}
+        self.urlvars = urlvars
         self._enforcer = enforcer
 
     @property
@@ -65,16 +68,16 @@ class Request:
         """The path under which the application is mounted, to which links are relative."""
         return self.http.script_name
 
-    def authorise(self, rule: str, project_id: str | None = None, own: bool = True) -> None:
-        """Check that the caller may do what `rule` guards.
+    def authorise(self, rule: str) -> None:
+        """Check that the caller may do what `rule` guards with what is its own.
 
-        The target is what belongs to the caller, unless `own` is false: then it is `project_id`.
         Raises `errors.PolicyNotAuthorised` (contract: config_and_policy.md).
         """
-        target = {
-            'project_id': self.context.project_id if own else project_id,
-            'user_id': self.context.user_id,
-        }
+        self.authorise_for_project(rule, self.context.project_id)
+
+    def authorise_for_project(self, rule: str, project_id: str | None) -> None:
+        """As `authorise`, with what belongs to a project; None when none was named."""
+        target = {'project_id': project_id, 'user_id': self.context.user_id}
         self._enforcer.authorise(self.context, rule, target)
 
     def check_accepts_json(self) -> None:
@@ -94,10 +97,30 @@ class Request:
         Raises `errors.MalformedJSON` and `errors.InvalidBody` (contract: http.md 5).
         """
         body = parse_json(self.http.body)
+        self.check_by_schema(action, body)
+        return self.api.upgraded(action, body)
+
+    def check_by_schema(self, action: str, body: Any) -> None:
+        """Raise `errors.InvalidBody` for what the schema of an action does not allow."""
         complaint = self.api.bodies[action].complaint(body)
         if complaint is not None:
             raise errors.InvalidBody(reason=complaint)
-        return self.api.upgraded(action, body)
+
+    def claims(self, consumers: Mapping[str, Any]) -> list[Claim]:
+        """The claims of consumers, from the parts of a body by consumer uuid."""
+        incomplete = (
+            self.conf.placement.incomplete_consumer_project_id,
+            self.conf.placement.incomplete_consumer_user_id,
+        )
+        return [Claim.from_body(uuid, body, *incomplete) for uuid, body in consumers.items()]
+
+    def first_look(self, name: str) -> str | None:
+        """The last value of a query parameter before anything was checked."""
+        try:
+            value: str | None = dict(self.http.GET.items()).get(name)
+        except UnicodeDecodeError:
+            return None
+        return value
 
     def validated_query(self, action: str) -> Query:
         """The query string, the last value of each parameter checked by the schema.

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from placement.http.microversion import Downgrade, Upgrade
-from placement.http.reply import Reply
+from placement.http.reply import CREATED, Reply
 from placement.schemas.unchecked import UNCHECKED
 
-CREATED = 201
 CONSUMER_COUNT = 'consumer_count'
 
 

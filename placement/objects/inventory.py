@@ -94,6 +94,12 @@ class InventoryList(base.PlacementObjectList):
     fields = {'objects': fields.ListOfObjectsField('Inventory')}
 
     @classmethod
+    def from_bodies(cls, context: Any, bodies: Mapping[str, Mapping[str, Any]]) -> Self:
+        """The inventories that a client describes, by resource class."""
+        inventories = [Inventory.from_body(context, name, body) for name, body in bodies.items()]
+        return cls(context, objects=inventories)
+
+    @classmethod
     @db.reader
     def list_by_provider(
         cls, context: Any, provider: ResourceProvider

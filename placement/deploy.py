@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only place where the parts are joined (contract: http.md 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from wsgiref.types import WSGIApplication
+
+from placement.conf import ConfigOpts
+from placement.db import migration, standard_names
+from placement.db.api import Database
+from placement.dispatch import Application
+from placement.middleware import cross_origin, fault_barrier, identity, proxy_headers, request_log
+from placement.policy import Enforcer
+
+Middleware = Callable[[WSGIApplication, ConfigOpts], WSGIApplication]
+
+
+def _identified(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
+    """The application behind the strategy that the operator chose."""
+    if conf.api.auth_strategy == 'noauth2':
+        return identity.NoAuth(application)
+    return identity.keystone(application, conf)
+
+
+# Outermost first.
+MIDDLEWARE: tuple[Middleware, ...] = (
+    proxy_headers.proxy_headers,
+    lambda application, _conf: request_log.RequestLog(application),
+    cross_origin.cross_origin,
+    _identified,
+    lambda application, _conf: identity.ContextBuilder(application),
+    lambda application, _conf: fault_barrier.FaultBarrier(application),
+)
+
+
+def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplication:
+    """The service as a WSGI application, from a ready configuration.
+
+    `project_name` is ignored (contract: config_and_policy.md, entry points for Python). Raises
+    what the database raises when it cannot be reached or has no schema.
+    """
+    database = Database.from_conf(config)
+    if config.placement_database.sync_on_startup:
+        migration.sync(database.engine)
+    standard_names.sync(database)
+    application: WSGIApplication = Application(config, database, Enforcer(config))
+    for middleware in reversed(MIDDLEWARE):
+        application = middleware(application, config)
+    return application

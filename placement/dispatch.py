@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request in, one reply out.
+
+A version is agreed on, the path and method become an action, the action's handler answers in the
+newest shape, and the answer takes the shape and the headers of its version.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import urllib.parse
+from collections.abc import Iterable
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+import routes.middleware
+import webob
+import webob.datetime_utils
+
+from placement import errors, history
+from placement import routes as url_map
+from placement.conf import ConfigOpts
+from placement.db.api import Database
+from placement.http import microversion
+from placement.http.microversion import Api, Rule
+from placement.http.problem import error_response
+from placement.http.reply import Reply
+from placement.http.request import JSON, Request
+from placement.policy import Enforcer
+
+VERSION_HEADER = 'openstack-api-version'
+VERSION_KEY = 'placement.microversion'
+CONTEXT_KEY = 'placement.context'
+
+
+class Application:
+    """The service as a WSGI application, inside of all middleware."""
+
+    def __init__(self, conf: ConfigOpts, database: Database, enforcer: Enforcer) -> None:
+        self._conf = conf
+        self._database = database
+        self._enforcer = enforcer
+        self._map = URLMap(url_map.ROUTES)
+
+    def __call__(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        answer: Iterable[bytes] = self.respond(environ)(environ, start_response)
+        return answer
+
+    def respond(self, environ: WSGIEnvironment) -> webob.Response:
+        """The answer to one request, whatever it is."""
+        try:
+            api = microversion.negotiated(
+                history.APIS, environ.get('HTTP_OPENSTACK_API_VERSION')
+            )
+        except errors.UnacceptableVersion as error:
+            return error_response(
+                environ,
+                error.status,
+                str(error),
+                max_version=error.max_version,
+                min_version=error.min_version,
+            )
+        except errors.InvalidVersion as error:
+            return error_response(environ, error.status, str(error))
+        environ[VERSION_KEY] = str(api.version)
+        try:
+            response = self._answer(environ, api)
+        except errors.PlacementError as error:
+            code = error.code if api.allows(Rule.ERROR_CODES) else None
+            response = error_response(environ, error.status, str(error), code)
+            if isinstance(error, errors.MethodNotAllowed) and error.allowed:
+                response.headers['Allow'] = error.allowed
+        response.headers[VERSION_HEADER] = f'{microversion.SERVICE_TYPE} {api.version}'
+        response.headers['vary'] = VERSION_HEADER
+        return response
+
+    def _answer(self, environ: WSGIEnvironment, api: Api) -> webob.Response:
+        """The answer of the handler; everything that goes wrong is raised."""
+        check_content_length(environ)
+        route, urlvars = self._map.match(environ)
+        context = environ[CONTEXT_KEY]
+        context.database = self._database
+        request = Request(webob.Request(environ), api, urlvars, context, self._enforcer, self._conf)
+        if route.body_before_version:
+            check_media_types(request, route, brings_json=route.method != 'GET')
+        handler = api.handlers.get(route.action)
+        if handler is None:
+            raise _absent(route)
+        check_media_types(request, route, brings_json=route.action in api.bodies)
+        reply = api.downgraded(route.action, handler(request))
+        return rendered(reply, request)
+
+
+class URLMap:
+    """The routes of the service, as the Routes library matches them."""
+
+    def __init__(self, table: Iterable[url_map.Route]) -> None:
+        self._routes = {(route.path, route.method): route for route in table}
+        self._allowed: dict[str, list[str]] = {}
+        self._mapper = routes.Mapper(controller_scan=None, register=False)
+        self._mapper.minimization = False
+        for route in self._routes.values():
+            if route.path not in self._allowed:
+                self._mapper.connect(None, route.path or '/', action=route.path)
+            self._allowed.setdefault(route.path, []).append(route.method)
+        self._mapper.create_regs()
+
+    def match(self, environ: WSGIEnvironment) -> tuple[url_map.Route, dict[str, str]]:
+        """The route of a request with the variables of its path.
+
+        Raises `errors.NotFound` and `errors.MethodNotAllowed`.
+        """
+        try:
+            path = environ.get('PATH_INFO', '').encode('latin-1').decode('utf-8')
+        except UnicodeError:
+            raise errors.NotFound() from None
+        # Nothing that is stored has a null character, and not every database can be asked.
+        found = None if '\0' in path else self._mapper.match(path or '/')
+        if found is None:
+            raise errors.NotFound()
+        path = found.pop('action')
+        found.pop('controller', None)
+        method = environ['REQUEST_METHOD']
+        if (path, method) not in self._routes:
+            raise errors.MethodNotAllowed(', '.join(self._allowed[path]))
+        return self._routes[path, method], found
+
+
+def check_content_length(environ: WSGIEnvironment) -> None:
+    """Raise `errors.BadRequest` for a length that is none, or a body of no type."""
+    length = environ.get('CONTENT_LENGTH')
+    if not length:
+        return
+    try:
+        expected = int(length)
+    except ValueError:
+        raise errors.BadRequest('content-length header must be an integer') from None
+    if expected > 0 and not environ.get('CONTENT_TYPE'):
+        raise errors.BadRequest('content-type header required when content-length > 0')
+
+
+def check_media_types(request: Request, route: url_map.Route, brings_json: bool) -> None:
+    """Check what the caller accepts, and what it sends where a body is read."""
+    if route.replies_json:
+        request.check_accepts_json()
+    if brings_json:
+        request.check_brings_json()
+
+
+def _absent(route: url_map.Route) -> errors.PlacementError:
+    if route.absent is url_map.Absent.METHOD_NOT_ALLOWED:
+        return errors.MethodNotAllowed()
+    return errors.NotFound()
+
+
+def rendered(reply: Reply, request: Request) -> webob.Response:
+    """A reply as it is sent."""
+    response = webob.Response(status=reply.status)
+    if reply.body is None:
+        del response.content_type
+    else:
+        response.content_type = JSON
+        response.charset = None
+        response.body = json.dumps(reply.body).encode('utf-8')
+    if reply.location is not None:
+        path = urllib.parse.quote(reply.location, safe='/')
+        response.headers['Location'] = request.http.application_url + path
+    if reply.is_cacheable and request.api.allows(Rule.CACHE_HEADERS):
+        response.headers['last-modified'] = _http_date(reply.last_modified)
+        response.headers['cache-control'] = 'no-cache'
+    return response
+
+
+def _http_date(time: datetime.datetime | None) -> str:
+    moment: Any = datetime.datetime.now(datetime.UTC) if time is None else time
+    date: str = webob.datetime_utils.serialize_date(moment)
+    return date

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Membership of providers in aggregates (contract: aggregates.md)."""
+
+from __future__ import annotations
+
+from placement.http import views
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.objects import aggregate
+from placement.objects.resource_provider import ResourceProvider
+from placement.policies import aggregate as policy
+from placement.schemas.unchecked import UNCHECKED
+
+
+def show(request: Request) -> Reply:
+    """The aggregates of a provider."""
+    request.authorise(policy.LIST)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    uuids = aggregate.list_by_provider(request.context, provider)
+    return Reply(views.aggregates(provider.generation, uuids))
+
+
+def set_aggregates(request: Request) -> Reply:
+    """Replace the aggregates of a provider; they are shown as they were sent."""
+    request.authorise(policy.UPDATE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    body = request.validated_body('aggregates.set')
+    uuids, generation = body['aggregates'], body['resource_provider_generation']
+    aggregate.replace(
+        request.context, provider, uuids, None if generation is UNCHECKED else generation
+    )
+    return Reply(views.aggregates(provider.generation, uuids))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims, and what is claimed (contract: allocations.md)."""
+
+from __future__ import annotations
+
+import uuid
+
+from oslo_utils import uuidutils
+
+from placement import errors
+from placement.http import views
+from placement.http.reply import NO_CONTENT, Reply
+from placement.http.request import Request
+from placement.objects.allocation import AllocationList
+from placement.objects.resource_provider import ResourceProvider
+from placement.policies import allocation as policy
+
+
+def show(request: Request) -> Reply:
+    """What a consumer has; nothing is no error."""
+    request.authorise(policy.LIST)
+    allocations, consumer = AllocationList.list_by_consumer(
+        request.context, request.urlvars['consumer_uuid']
+    )
+    return Reply(
+        views.consumer_allocations(allocations, consumer),
+        last_modified=views.latest(a.created_at for a in allocations),
+    )
+
+
+def list_of_provider(request: Request) -> Reply:
+    """What consumers have of a provider."""
+    request.authorise(policy.LIST_OF_PROVIDER)
+    provider_uuid = request.urlvars['uuid']
+    with errors.reported_as(
+        errors.NotFound,
+        errors.ResourceProviderNotFound,
+        prefix=f"Resource provider '{provider_uuid}' not found: ",
+    ):
+        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
+    allocations = AllocationList.list_by_provider(request.context, provider)
+    return Reply(
+        views.provider_allocations(provider.generation, allocations),
+        last_modified=views.latest(a.created_at for a in allocations),
+    )
+
+
+def set_one(request: Request) -> Reply:
+    """Replace everything that one consumer has."""
+    request.authorise(policy.UPDATE)
+    sent_uuid = request.urlvars['consumer_uuid']
+    if not uuidutils.is_uuid_like(sent_uuid):
+        raise errors.BadRequest(f'Malformed consumer_uuid: {sent_uuid}')
+    consumer_uuid = str(uuid.UUID(sent_uuid))
+    body = request.validated_body('allocations.set')
+    with errors.reported_as(
+        errors.BadRequest,
+        errors.ResourceClassNotFound,
+        prefix=f'Unable to allocate inventory for consumer {consumer_uuid}: ',
+    ):
+        AllocationList.replace(request.context, request.claims({consumer_uuid: body}))
+    return NO_CONTENT
+
+
+def set_many(request: Request) -> Reply:
+    """Replace everything that several consumers have, all or nothing."""
+    request.authorise(policy.MANAGE)
+    body = request.validated_body('allocations.set_many')
+    with errors.reported_as(
+        errors.BadRequest,
+        errors.ResourceClassNotFound,
+        prefix='Unable to allocate inventory ',
+    ):
+        AllocationList.replace(request.context, request.claims(body))
+    return NO_CONTENT
+
+
+def delete(request: Request) -> Reply:
+    """Let a consumer have nothing."""
+    request.authorise(policy.DELETE)
+    AllocationList.delete_by_consumer(request.context, request.urlvars['consumer_uuid'])
+    return NO_CONTENT

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What providers have (contract: inventories.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from placement import errors
+from placement.http import views
+from placement.http.microversion import Rule
+from placement.http.reply import CREATED, NO_CONTENT, Reply
+from placement.http.request import Request
+from placement.objects import inventory
+from placement.objects.inventory import InventoryList
+from placement.objects.resource_provider import ResourceProvider
+from placement.policies import inventory as policy
+
+
+def list_inventories(request: Request) -> Reply:
+    """Everything that a provider has."""
+    request.authorise(policy.LIST)
+    provider_uuid = request.urlvars['uuid']
+    with errors.reported_as(
+        errors.NotFound,
+        errors.ResourceProviderNotFound,
+        prefix=f'No resource provider with uuid {provider_uuid} found : ',
+    ):
+        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
+    return _reply(request, provider)
+
+
+def _reply(request: Request, provider: ResourceProvider) -> Reply:
+    inventories = InventoryList.list_by_provider(request.context, provider)
+    return Reply(
+        views.inventories(provider.generation, inventories),
+        last_modified=views.latest(views.modified_at(i) for i in inventories),
+    )
+
+
+def set_inventories(request: Request) -> Reply:
+    """Replace everything that a provider has."""
+    request.authorise(policy.UPDATE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    body = request.validated_body('inventories.set')
+    generation = body['resource_provider_generation']
+    _check_generation(provider, generation)
+    wanted = InventoryList.from_bodies(request.context, body['inventories'])
+    _check_capacities(request, provider, wanted, 'update')
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix=f'Unknown resource class in inventory for resource provider {provider.uuid}: ',
+        ),
+        errors.reported_as(
+            errors.InventoryInUse, errors.InventoryInUse, prefix='update conflict: '
+        ),
+    ):
+        wanted.replace(provider, generation)
+    return Reply(views.inventories(provider.generation, wanted.objects))
+
+
+def create(request: Request) -> Reply:
+    """Add one class to what a provider has."""
+    request.authorise(policy.CREATE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    body = request.validated_body('inventories.create')
+    name = body['resource_class']
+    added = InventoryList.from_bodies(request.context, {name: body})
+    _check_capacities(request, provider, added, 'create')
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix=f'Unable to create inventory for resource provider {provider.uuid}: ',
+        ),
+        errors.reported_as(
+            errors.InventoryExists, errors.InventoryExists, prefix='Update conflict: '
+        ),
+    ):
+        added.add(provider)
+    return Reply(
+        views.one_inventory(provider.generation, added.objects[0]),
+        status=CREATED,
+        location=views.inventory_path(provider.uuid, name),
+    )
+
+
+def clear(request: Request) -> Reply:
+    """Remove everything that a provider has."""
+    request.authorise(policy.DELETE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    inventory.clear(request.context, provider)
+    return NO_CONTENT
+
+
+def show(request: Request) -> Reply:
+    """What a provider has of one class."""
+    request.authorise(policy.SHOW)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    name = request.urlvars['resource_class']
+    with errors.reported_as(errors.NotFound, errors.InventoryNotFound, suffix=f' for {provider.uuid}'):
+        found = InventoryList.get_one(request.context, provider, name)
+    return Reply(
+        views.one_inventory(provider.generation, found), last_modified=views.modified_at(found)
+    )
+
+
+def update(request: Request) -> Reply:
+    """Change what a provider has of one class; it never adds one."""
+    request.authorise(policy.UPDATE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    body = request.validated_body('inventories.update')
+    generation = body['resource_provider_generation']
+    _check_generation(provider, generation)
+    changed = InventoryList.from_bodies(
+        request.context, {request.urlvars['resource_class']: body}
+    )
+    _check_capacities(request, provider, changed, 'update')
+    with errors.reported_as(
+        errors.BadRequest,
+        errors.InventoryNotFound,
+        prefix=f'No inventory record with resource class for resource provider {provider.uuid}: ',
+    ):
+        changed.update_one(provider, generation)
+    return Reply(views.one_inventory(provider.generation, changed.objects[0]))
+
+
+def delete(request: Request) -> Reply:
+    """Remove what a provider has of one class."""
+    request.authorise(policy.DELETE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    name = request.urlvars['resource_class']
+    with (
+        errors.reported_as(
+            errors.NotFound,
+            errors.InventoryNotFound,
+            prefix=f'No inventory of class {name} found for delete: ',
+        ),
+        # Other than where all are removed, clients are told to try again.
+        errors.reported_as(
+            errors.ConcurrentUpdate,
+            errors.InventoryInUse,
+            prefix=f'Unable to delete inventory of class {name}: ',
+        ),
+    ):
+        inventory.remove_one(request.context, provider, name)
+    return NO_CONTENT
+
+
+def _check_generation(provider: ResourceProvider, generation: Any) -> None:
+    """Refuse early, since a stale generation is told before anything else that is wrong."""
+    if provider.generation != generation:
+        raise errors.ResourceProviderGenerationConflict()
+
+
+def _check_capacities(
+    request: Request, provider: ResourceProvider, inventories: InventoryList, action: str
+) -> None:
+    with errors.reported_as(
+        errors.BadRequest,
+        errors.InvalidInventoryCapacity,
+        prefix=f'Unable to {action} inventory for resource provider {provider.uuid}: ',
+    ):
+        inventories.check_capacities(
+            provider.uuid, may_be_empty=request.api.allows(Rule.FULLY_RESERVED_INVENTORY)
+        )

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moving inventory that is in use (contract: reshaper.md)."""
+
+from __future__ import annotations
+
+from placement import errors
+from placement.http.reply import NO_CONTENT, Reply
+from placement.http.request import Request
+from placement.objects import reshaper
+from placement.objects.inventory import InventoryList
+from placement.policies import reshaper as policy
+
+
+def reshape(request: Request) -> Reply:
+    """Replace the inventories of providers and the allocations of consumers, all or nothing."""
+    request.authorise(policy.RESHAPE)
+    body = request.validated_body('reshaper.reshape')
+    inventories = {
+        provider_uuid: (
+            part['resource_provider_generation'],
+            InventoryList.from_bodies(request.context, part['inventories']),
+        )
+        for provider_uuid, part in body['inventories'].items()
+    }
+    with (
+        errors.reported_as(
+            errors.BadRequest, errors.ResourceClassNotFound, prefix='malformed reshaper data: '
+        ),
+        errors.reported_as(
+            errors.InventoryInUse, errors.InventoryInUse, prefix='update conflict: '
+        ),
+    ):
+        reshaper.reshape(request.context, inventories, request.claims(body['allocations']))
+    return NO_CONTENT

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource providers (contract: resource_providers.md)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from placement import errors
+from placement.db.providers import Filters
+from placement.http import querystring, views
+from placement.http.microversion import Rule
+from placement.http.reply import NO_CONTENT, Reply
+from placement.http.request import Query, Request
+from placement.objects.resource_provider import Parent, ResourceProvider, ResourceProviderList
+from placement.policies import resource_provider as policy
+
+
+def list_providers(request: Request) -> Reply:
+    """The providers that meet every filter of the query."""
+    request.authorise(policy.LIST)
+    query = request.validated_query('resource_providers.list')
+    providers = _find(request, query)
+    return Reply(
+        {'resource_providers': [views.provider(p, request.mount_point) for p in providers]},
+        last_modified=views.latest(views.modified_at(p) for p in providers),
+    )
+
+
+def _find(request: Request, query: Query) -> Sequence[Any]:
+    member_of = querystring.parse_member_of(request.api, 'member_of', query.all('member_of'))
+    required = querystring.parse_required(request.api, query.all('required'))
+    resources = query.last('resources')
+    filters = Filters(
+        name=query.last('name') or None,
+        uuid=query.last('uuid'),
+        in_tree=query.last('in_tree'),
+        member_of=member_of.required,
+        forbidden_aggregates=member_of.forbidden,
+    )
+    amounts = {} if resources is None else querystring.parse_resources(resources)
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix='Invalid resource class in resources parameter: ',
+        ),
+        errors.reported_as(
+            errors.BadRequest,
+            errors.TraitNotFound,
+            prefix='Invalid trait(s) in "required" parameter: ',
+        ),
+    ):
+        return ResourceProviderList.list_by_filters(
+            request.context,
+            filters,
+            required_traits=required.required,
+            forbidden_traits=required.forbidden,
+            resources=amounts,
+        )
+
+
+def create(request: Request) -> Reply:
+    """A new provider, with a uuid of its own when the client chose none."""
+    request.authorise(policy.CREATE)
+    body = request.validated_body('resource_providers.create')
+    name = body['name']
+    # The one uuid of all that is brought into its usual form.
+    provider_uuid = str(uuid.UUID(body['uuid'])) if 'uuid' in body else uuidutils.generate_uuid()
+    with errors.reported_as(
+        errors.BadRequest,
+        errors.ResourceProviderActionFailed,
+        prefix=f'Unable to create resource provider "{name}", {provider_uuid}: ',
+    ):
+        provider = ResourceProvider.create(
+            request.context, provider_uuid, name, body.get('parent_provider_uuid')
+        )
+    return Reply(
+        views.provider(provider, request.mount_point),
+        location=views.provider_path(provider_uuid),
+    )
+
+
+def show(request: Request) -> Reply:
+    """One provider."""
+    request.authorise(policy.SHOW)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    return _reply(request, provider)
+
+
+def update(request: Request) -> Reply:
+    """A provider with another name or parent."""
+    request.authorise(policy.UPDATE)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    body = request.validated_body('resource_providers.update')
+    with errors.reported_as(
+        errors.BadRequest,
+        errors.ResourceProviderActionFailed,
+        prefix=f'Unable to save resource provider {provider.uuid}: ',
+    ):
+        provider = provider.update(
+            body['name'],
+            body.get('parent_provider_uuid', Parent.KEPT),
+            may_reparent=request.api.allows(Rule.REPARENTING),
+        )
+    return _reply(request, provider)
+
+
+def _reply(request: Request, provider: ResourceProvider) -> Reply:
+    return Reply(
+        views.provider(provider, request.mount_point), last_modified=views.modified_at(provider)
+    )
+
+
+def delete(request: Request) -> Reply:
+    """Delete a provider that has neither children nor allocations."""
+    request.authorise(policy.DELETE)
+    provider_uuid = request.urlvars['uuid']
+    with errors.reported_as(
+        errors.NotFound, errors.ResourceProviderNotFound, suffix=' for delete'
+    ):
+        ResourceProvider.get_by_uuid(request.context, provider_uuid).destroy()
+    return NO_CONTENT

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document at the root (contract: root.md)."""
+
+from __future__ import annotations
+
+from placement.http import views
+from placement.http.reply import Reply
+from placement.http.request import Request
+
+
+def show(request: Request) -> Reply:
+    """The versions that the service knows; the same at every version, and for anyone."""
+    return Reply(views.versions(request.api.oldest, request.api.newest))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traits, and the traits of providers (contract: traits.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from placement import errors
+from placement.http import views
+from placement.http.reply import CREATED, NO_CONTENT, Reply
+from placement.http.request import Query, Request
+from placement.objects import trait
+from placement.objects.resource_provider import ResourceProvider
+from placement.objects.trait import Trait, TraitList
+from placement.policies import trait as policy
+
+_ASSOCIATED = {'true': True, 'false': False}
+
+
+def list_traits(request: Request) -> Reply:
+    """The traits that meet the filters of the query."""
+    request.authorise(policy.LIST)
+    query = request.validated_query('traits.list')
+    traits = TraitList.list_by_filters(request.context, **_parse_filters(query))
+    return Reply(
+        {'traits': [found.name for found in traits]},
+        last_modified=views.latest(views.modified_at(found) for found in traits),
+    )
+
+
+def _parse_filters(query: Query) -> dict[str, Any]:
+    filters: dict[str, Any] = {}
+    name = query.last('name')
+    if name is not None:
+        operator, colon, value = name.partition(':')
+        if not colon:
+            raise errors.BadRequest(
+                'Badly formatted name parameter. Expected name query string parameter in form: '
+                f'?name=[in|startswith]:[name1,name2|prefix]. Got: "{name}"'
+            )
+        if operator == 'in':
+            filters['names'] = value.split(',')
+        elif operator == 'startswith':
+            filters['prefix'] = value
+    associated = query.last('associated')
+    if associated is not None:
+        if associated.lower() not in _ASSOCIATED:
+            raise errors.BadRequest(
+                'The query parameter "associated" only accepts "true" or "false"'
+            )
+        filters['associated'] = _ASSOCIATED[associated.lower()]
+    return filters
+
+
+def show(request: Request) -> Reply:
+    """Nothing but the news that a trait exists."""
+    request.authorise(policy.SHOW)
+    found = Trait.get_by_name(request.context, request.urlvars['name'])
+    return Reply(status=NO_CONTENT.status, last_modified=found.created_at, has_cache_headers=True)
+
+
+def put(request: Request) -> Reply:
+    """Make a custom trait unless it exists."""
+    request.authorise(policy.UPDATE)
+    name = request.urlvars['name']
+    if not trait.is_custom_name(name):
+        raise errors.BadRequest(
+            'The trait is invalid. A valid trait must be no longer than 255 characters, start '
+            'with the prefix "CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"'
+        )
+    found, created = Trait.ensure(request.context, name)
+    return Reply(
+        status=CREATED if created else NO_CONTENT.status,
+        location=views.trait_path(name),
+        last_modified=found.created_at,
+        has_cache_headers=True,
+    )
+
+
+def delete(request: Request) -> Reply:
+    """Delete a custom trait that no provider has."""
+    request.authorise(policy.DELETE)
+    Trait.get_by_name(request.context, request.urlvars['name']).destroy()
+    return NO_CONTENT
+
+
+def show_of_provider(request: Request) -> Reply:
+    """The traits of a provider."""
+    request.authorise(policy.LIST_OF_PROVIDER)
+    provider_uuid = request.urlvars['uuid']
+    with errors.reported_as(
+        errors.NotFound,
+        errors.ResourceProviderNotFound,
+        prefix=f'No resource provider with uuid {provider_uuid} found: ',
+    ):
+        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
+    traits = TraitList.list_by_provider(request.context, provider)
+    return _reply(provider, traits)
+
+
+def set_of_provider(request: Request) -> Reply:
+    """Replace the traits of a provider."""
+    request.authorise(policy.UPDATE_OF_PROVIDER)
+    body = request.validated_body('provider_traits.set')
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    with errors.reported_as(errors.BadRequest, errors.TraitNotFound):
+        traits = trait.replace(
+            request.context, provider, body['traits'], body['resource_provider_generation']
+        )
+    return _reply(provider, traits)
+
+
+def _reply(provider: ResourceProvider, traits: Any) -> Reply:
+    return Reply(
+        views.provider_traits(provider.generation, traits),
+        last_modified=views.latest(views.modified_at(found) for found in traits),
+    )
+
+
+def clear_of_provider(request: Request) -> Reply:
+    """Take every trait from a provider."""
+    request.authorise(policy.DELETE_OF_PROVIDER)
+    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
+    trait.clear(request.context, provider)
+    return NO_CONTENT

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is taken (contract: usages.md)."""
+
+from __future__ import annotations
+
+from placement import errors
+from placement.http import views
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.objects.resource_provider import ResourceProvider
+from placement.objects.usage import UsageList
+from placement.policies import usage as policy
+from placement.schemas.usage import ALL_TYPES, UNKNOWN_TYPE
+
+
+def show_provider(request: Request) -> Reply:
+    """What is used of each class that a provider has."""
+    request.authorise(policy.SHOW_PROVIDER)
+    provider_uuid = request.urlvars['uuid']
+    with errors.reported_as(
+        errors.NotFound,
+        errors.ResourceProviderNotFound,
+        prefix=f'No resource provider with uuid {provider_uuid} found: ',
+    ):
+        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
+    usages = UsageList.list_by_provider(request.context, provider)
+    return Reply(views.provider_usages(provider.generation, usages))
+
+
+def show_total(request: Request) -> Reply:
+    """What a project uses, or one user of it, by type of consumer.
+
+    A reader of the very project that is asked for may see it, so the query is looked at before
+    it is checked.
+    """
+    request.authorise_for_project(policy.SHOW_TOTAL, request.first_look('project_id'))
+    query = request.validated_query('usages.show')
+    project_id = query.last('project_id')
+    assert project_id is not None
+    usages = UsageList.get_by_project(request.context, project_id, query.last('user_id'))
+    consumer_type = query.last('consumer_type')
+    if consumer_type == ALL_TYPES:
+        usages = usages.under_one_type(ALL_TYPES)
+    elif consumer_type is not None:
+        usages = usages.of_type(None if consumer_type == UNKNOWN_TYPE else consumer_type)
+    return Reply(views.usages_by_type(usages.objects))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The URL map: which action a method on a path means (contract: http.md 1)."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+
+class Absent(enum.IntEnum):
+    """What a route answers below the version that brought it."""
+
+    NOT_FOUND = 404
+    METHOD_NOT_ALLOWED = 405
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Route:
+    """A method on a path.
+
+    `replies_json` makes the caller accept JSON, `body_before_version` has the media types looked
+    at before it is known whether the version has the route at all.
+    """
+
+    method: str
+    path: str
+    action: str
+    replies_json: bool = False
+    body_before_version: bool = False
+    absent: Absent = Absent.NOT_FOUND
+
+
+PROVIDER = '/resource_providers/{uuid}'
+INVENTORY = PROVIDER + '/inventories/{resource_class}'
+
+# The methods of one path stand in the order in which `Allow` lists them.
+ROUTES = (
+    Route('GET', '/', 'root.show'),
+    Route('GET', '', 'root.show'),
+    Route('GET', '/resource_classes', 'resource_classes.list', replies_json=True),
+    Route('POST', '/resource_classes', 'resource_classes.create'),
+    Route('GET', '/resource_classes/{name}', 'resource_classes.show', replies_json=True),
+    Route('PUT', '/resource_classes/{name}', 'resource_classes.put'),
+    Route('DELETE', '/resource_classes/{name}', 'resource_classes.delete'),
+    Route('GET', '/resource_providers', 'resource_providers.list', replies_json=True),
+    Route('POST', '/resource_providers', 'resource_providers.create'),
+    Route('GET', PROVIDER, 'resource_providers.show', replies_json=True),
+    Route('DELETE', PROVIDER, 'resource_providers.delete'),
+    Route('PUT', PROVIDER, 'resource_providers.update'),
+    Route('GET', PROVIDER + '/inventories', 'inventories.list', replies_json=True),
+    Route('POST', PROVIDER + '/inventories', 'inventories.create'),
+    Route('PUT', PROVIDER + '/inventories', 'inventories.set'),
+    Route(
+        'DELETE',
+        PROVIDER + '/inventories',
+        'inventories.clear',
+        absent=Absent.METHOD_NOT_ALLOWED,
+    ),
+    Route('GET', INVENTORY, 'inventories.show', replies_json=True),
+    Route('PUT', INVENTORY, 'inventories.update'),
+    Route('DELETE', INVENTORY, 'inventories.delete'),
+    Route('GET', PROVIDER + '/usages', 'provider_usages.show', replies_json=True),
+    Route(
+        'GET',
+        PROVIDER + '/aggregates',
+        'aggregates.show',
+        replies_json=True,
+        body_before_version=True,
+    ),
+    Route('PUT', PROVIDER + '/aggregates', 'aggregates.set', body_before_version=True),
+    Route('GET', PROVIDER + '/allocations', 'provider_allocations.list', replies_json=True),
+    Route('GET', PROVIDER + '/traits', 'provider_traits.show', replies_json=True),
+    Route('PUT', PROVIDER + '/traits', 'provider_traits.set'),
+    Route('DELETE', PROVIDER + '/traits', 'provider_traits.clear'),
+    Route('POST', '/allocations', 'allocations.set_many'),
+    Route('GET', '/allocations/{consumer_uuid}', 'allocations.show', replies_json=True),
+    Route('PUT', '/allocations/{consumer_uuid}', 'allocations.set'),
+    Route('DELETE', '/allocations/{consumer_uuid}', 'allocations.delete'),
+    Route('GET', '/allocation_candidates', 'allocation_candidates.list', replies_json=True),
+    Route('GET', '/traits', 'traits.list', replies_json=True),
+    Route('GET', '/traits/{name}', 'traits.show'),
+    Route('PUT', '/traits/{name}', 'traits.put'),
+    Route('DELETE', '/traits/{name}', 'traits.delete'),
+    Route('GET', '/usages', 'usages.show', replies_json=True),
+    Route('POST', '/reshaper', 'reshaper.reshape'),
+)
