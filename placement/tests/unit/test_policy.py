@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words of a refusal, and policy files that come, change and go."""
+
+import os
+import pathlib
+import warnings
+
+import pytest
+from oslo_config import cfg
+from oslo_policy import policy as oslo_policy
+
+from placement import conf as placement_conf
+from placement import errors, policy
+from placement.context import RequestContext
+
+RULE = 'placement:traits:list'
+
+
+@pytest.fixture
+def conf(tmp_path: pathlib.Path) -> cfg.ConfigOpts:
+    tmp_path.joinpath('placement.conf').write_text(
+        '[placement_database]\nconnection = sqlite://\n'
+        '[oslo_policy]\nenforce_new_defaults = false\n'
+    )
+    return placement_conf.load(environ={'OS_PLACEMENT_CONFIG_DIR': str(tmp_path)})
+
+
+def caller(*roles: str, system_scope: str | None = None) -> RequestContext:
+    return RequestContext(
+        user_id='user', project_id='project', roles=list(roles), system_scope=system_scope
+    )
+
+
+def allows(enforcer: policy.Enforcer, *roles: str) -> bool:
+    try:
+        enforcer.authorise(caller(*roles), RULE)
+    except errors.PolicyNotAuthorised:
+        return False
+    return True
+
+
+def test_a_refusal_names_the_rule(conf: cfg.ConfigOpts) -> None:
+    with pytest.raises(errors.PolicyNotAuthorised) as refusal:
+        policy.Enforcer(conf).authorise(caller('reader'), RULE)
+
+    assert str(refusal.value) == f'Policy does not allow {RULE} to be performed.'
+    assert refusal.value.status == 403
+
+
+def test_a_refusal_for_the_scope_says_nothing_else(conf: cfg.ConfigOpts) -> None:
+    with pytest.raises(errors.PolicyNotAuthorised) as refusal:
+        policy.Enforcer(conf).authorise(caller('admin', system_scope='all'), RULE)
+
+    assert str(refusal.value) == RULE
+
+
+def test_an_unknown_rule_is_a_mistake_of_ours(conf: cfg.ConfigOpts) -> None:
+    with pytest.raises(oslo_policy.PolicyNotRegistered):
+        policy.Enforcer(conf).authorise(caller('admin'), 'placement:nonsense')
+
+
+def test_the_target_is_the_callers_own_project_unless_another_is_named(
+    conf: cfg.ConfigOpts,
+) -> None:
+    enforcer = policy.Enforcer(conf)
+    enforcer.authorise(caller('reader'), 'placement:usages')
+
+    with pytest.raises(errors.PolicyNotAuthorised):
+        enforcer.authorise(caller('reader'), 'placement:usages', {'project_id': 'other'})
+
+
+def test_no_warning_is_given_for_defaults_that_have_changed(conf: cfg.ConfigOpts) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter('always')
+        allows(policy.Enforcer(conf), 'admin')
+
+    assert found == []
+
+
+def test_a_policy_file_overrides_a_rule_by_its_name(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+
+    assert allows(enforcer, 'librarian')
+    assert not allows(enforcer, 'admin')
+
+
+def test_overriding_the_rule_for_administrators_leaves_the_others_alone(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text('"admin_api": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+
+    assert allows(enforcer, 'admin')
+    assert not allows(enforcer, 'librarian')
+
+
+def test_a_policy_file_is_noticed_when_it_comes_and_changes_and_goes(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    enforcer = policy.Enforcer(conf)
+    assert allows(enforcer, 'admin')
+
+    file.write_text(f'"{RULE}": "role:librarian"\n')
+    assert not allows(enforcer, 'admin')
+
+    file.write_text(f'"{RULE}": "role:archivist"\n')
+    assert allows(enforcer, 'archivist')
+
+    file.unlink()
+    assert allows(enforcer, 'admin')
+    assert not allows(enforcer, 'archivist')
+
+
+def test_a_change_that_keeps_the_size_is_noticed(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    file.write_text(f'"{RULE}": "role:aaa"\n')
+    os.utime(file, ns=(1, 1))
+    enforcer = policy.Enforcer(conf)
+    file.write_text(f'"{RULE}": "role:bbb"\n')
+
+    assert allows(enforcer, 'bbb')
+
+
+def test_files_in_the_policy_directory_come_last(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    directory = tmp_path / 'policy.d'
+    directory.mkdir()
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+    assert allows(enforcer, 'librarian')
+
+    directory.joinpath('more.yaml').write_text(f'"{RULE}": "role:archivist"\n')
+    assert allows(enforcer, 'archivist')
+
+    directory.joinpath('more.yaml').unlink()
+    assert allows(enforcer, 'librarian')
+
+
+def test_a_file_that_cannot_be_read_leaves_the_former_rules_in_force(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    file.write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+    file.write_text('{ this is: [no policy')
+
+    assert allows(enforcer, 'librarian')
+    assert not allows(enforcer, 'admin')
+    assert caplog.text.count('the former rules stay in force') == 1
+
+
+def test_the_files_are_read_once_when_they_do_not_change(
+    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enforcer = policy.Enforcer(conf)
+    monkeypatch.setattr(policy, 'load_rules', lambda conf: pytest.fail('read again'))
+
+    assert allows(enforcer, 'admin')
+
+
+def test_the_tools_of_the_library_need_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION', raising=False)
+    monkeypatch.setenv('HOME', '/nonexistent')
+
+    assert RULE in policy.get_enforcer().registered_rules
