@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is let in, and as whom (http.md 3)."""
+
+import json
+from typing import Any
+from wsgiref.types import WSGIApplication
+
+import pytest
+from keystonemiddleware.auth_token import _exceptions as exceptions
+from keystonemiddleware.auth_token import _identity
+from oslo_config import cfg
+
+from placement import conf as placement_conf
+from placement.context import RequestContext
+from placement.middleware import identity, request_log
+from placement.tests.unit.middleware.samples import Inner, ask, error_of
+
+TOKEN = 'a-token'
+
+# What the identity service says of that token.
+VALIDATED = {
+    'token': {
+        'methods': ['password'],
+        'issued_at': '2020-01-01T00:00:00.000000Z',
+        'expires_at': '2999-01-01T00:00:00.000000Z',
+        'user': {'id': 'ana', 'name': 'Ana', 'domain': {'id': 'default', 'name': 'Default'}},
+        'project': {'id': 'books', 'name': 'B', 'domain': {'id': 'default', 'name': 'Default'}},
+        'roles': [{'id': 'r', 'name': 'reader'}],
+    }
+}
+
+
+@pytest.fixture
+def inner() -> Inner:
+    return Inner()
+
+
+@pytest.fixture
+def noauth(inner: Inner) -> WSGIApplication:
+    return request_log.RequestLog(identity.NoAuth(identity.ContextBuilder(inner)))
+
+
+def context_of(inner: Inner) -> RequestContext:
+    context = inner.environ['placement.context']
+    assert isinstance(context, RequestContext)
+    return context
+
+
+class TestNoAuth:
+    """The strategy noauth2."""
+
+    def test_the_root_needs_no_token(self, noauth: WSGIApplication, inner: Inner) -> None:
+        assert ask(noauth, '/').status_int == 204
+        assert context_of(inner).user_id is None
+
+    @pytest.mark.parametrize('path', ['', '/traits', '/nonsense', '//'])
+    def test_any_other_path_does(
+        self, noauth: WSGIApplication, inner: Inner, path: str
+    ) -> None:
+        assert ask(noauth, path).status_int == 401
+        assert inner.environ == {}
+
+    def test_the_empty_path_is_answered_with_a_token(self, noauth: WSGIApplication) -> None:
+        assert ask(noauth, '', X_Auth_Token='somebody').status_int == 204
+
+    @pytest.mark.parametrize(
+        ('token', 'user', 'project'),
+        [
+            ('ana', 'ana', 'ana'),
+            ('ana:books', 'ana', 'books'),
+            ('ana:', 'ana', 'ana'),
+            ('ana:books:more', 'ana', 'books:more'),
+            (':books', '', 'books'),
+        ],
+    )
+    def test_the_token_names_user_and_project(
+        self, noauth: WSGIApplication, inner: Inner, token: str, user: str, project: str
+    ) -> None:
+        assert ask(noauth, X_Auth_Token=token).status_int == 204
+
+        context = context_of(inner)
+        assert (context.user_id, context.project_id) == (user, project)
+
+    def test_a_project_that_the_client_sends_takes_precedence(
+        self, noauth: WSGIApplication, inner: Inner
+    ) -> None:
+        ask(noauth, X_Auth_Token='ana:books', X_Project_Id='maps')
+
+        assert context_of(inner).project_id == 'maps'
+
+    @pytest.mark.parametrize(
+        ('token', 'roles'), [('admin', ['admin']), ('admin:x', ['admin']), ('ana', [])]
+    )
+    def test_only_the_user_admin_has_a_role_without_asking(
+        self, noauth: WSGIApplication, inner: Inner, token: str, roles: list[str]
+    ) -> None:
+        ask(noauth, X_Auth_Token=token)
+
+        assert context_of(inner).roles == roles
+
+    @pytest.mark.parametrize(
+        ('sent', 'roles'),
+        [('reader', ['reader']), (' reader , Member', ['reader', 'Member']), ('', [])],
+    )
+    def test_roles_that_are_sent_are_used(
+        self, noauth: WSGIApplication, inner: Inner, sent: str, roles: list[str]
+    ) -> None:
+        ask(noauth, X_Auth_Token='admin', X_Roles=sent)
+
+        assert context_of(inner).roles == roles
+
+    def test_a_system_scope_leaves_out_the_project_of_the_token(
+        self, noauth: WSGIApplication, inner: Inner
+    ) -> None:
+        ask(noauth, X_Auth_Token='ana:books', OpenStack_System_Scope='all')
+
+        context = context_of(inner)
+        assert (context.system_scope, context.project_id) == ('all', None)
+
+    def test_the_user_cannot_be_another_than_that_of_the_token(
+        self, noauth: WSGIApplication, inner: Inner
+    ) -> None:
+        ask(noauth, X_Auth_Token='ana', X_User_Id='admin')
+
+        assert context_of(inner).user_id == 'ana'
+
+    def test_the_refusal_is_json_in_a_form_of_its_own(self, noauth: WSGIApplication) -> None:
+        response = ask(noauth)
+
+        assert response.content_type == 'application/json'
+        body = json.loads(response.body)
+        assert body.keys() == {'message', 'code', 'title'}
+        assert body['code'] == '401 Unauthorized'
+        assert body['title'] == 'Unauthorized'
+        assert 'openstack-api-version' not in response.headers
+        assert 'x-openstack-request-id' in response.headers
+
+
+class TestContextBuilder:
+    """What becomes of the headers that a validated token leaves."""
+
+    @pytest.fixture
+    def builder(self, inner: Inner) -> WSGIApplication:
+        return request_log.RequestLog(identity.ContextBuilder(inner))
+
+    def test_a_request_without_user_is_refused(
+        self, builder: WSGIApplication, inner: Inner
+    ) -> None:
+        assert ask(builder, X_Project_Id='books').status_int == 401
+        assert inner.environ == {}
+
+    @pytest.mark.parametrize('path', ['', '/'])
+    def test_the_public_paths_need_none(self, builder: WSGIApplication, path: str) -> None:
+        assert ask(builder, path).status_int == 204
+
+    def test_headers_on_public_paths_are_not_believed(
+        self, builder: WSGIApplication, inner: Inner
+    ) -> None:
+        ask(builder, '/', X_User_Id='admin', X_Roles='admin')
+
+        assert context_of(inner).user_id is None
+        assert context_of(inner).roles == []
+
+    def test_the_context_has_what_the_headers_say(
+        self, builder: WSGIApplication, inner: Inner
+    ) -> None:
+        response = ask(
+            builder, X_User_Id='ana', X_Project_Id='books', X_Roles='reader,member'
+        )
+
+        context = context_of(inner)
+        assert (context.user_id, context.project_id) == ('ana', 'books')
+        assert context.roles == ['reader', 'member']
+        assert context.request_id == response.headers['x-openstack-request-id']
+
+
+class TestKeystone:
+    """The strategy keystone, with an identity service that knows one token."""
+
+    @pytest.fixture
+    def application(self, inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIApplication:
+        def verify(self: Any, user_token: str, allow_expired: bool = True) -> Any:
+            if user_token != TOKEN:
+                raise exceptions.InvalidToken
+            return VALIDATED
+
+        monkeypatch.setattr(_identity.IdentityServer, 'verify_token', verify)
+        monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__WWW_AUTHENTICATE_URI', 'http://identity')
+        conf = cfg.ConfigOpts()
+        placement_conf.register_opts(conf)
+        conf.set_override('connection', 'sqlite://', 'placement_database')
+        conf([], project='placement', default_config_files=[], default_config_dirs=[])
+        return request_log.RequestLog(
+            identity.keystone(identity.ContextBuilder(inner), conf)
+        )
+
+    @pytest.mark.parametrize('path', ['', '/'])
+    def test_the_public_paths_need_no_token(
+        self, application: WSGIApplication, path: str
+    ) -> None:
+        assert ask(application, path).status_int == 204
+        assert ask(application, path, X_Auth_Token='wrong').status_int == 204
+
+    @pytest.mark.parametrize('headers', [{}, {'X_Auth_Token': 'wrong'}])
+    def test_any_other_path_does(
+        self, application: WSGIApplication, inner: Inner, headers: dict[str, str]
+    ) -> None:
+        response = ask(application, '/traits', **headers)
+
+        assert response.status_int == 401
+        assert response.headers['WWW-Authenticate'] == 'Keystone uri="http://identity"'
+        assert json.loads(response.body)['error']['code'] == 401
+        assert json.loads(response.body)['error']['title'] == 'Unauthorized'
+        assert inner.environ == {}
+
+    def test_a_token_that_is_valid_says_who_asks(
+        self, application: WSGIApplication, inner: Inner
+    ) -> None:
+        assert ask(application, X_Auth_Token=TOKEN).status_int == 204
+
+        context = context_of(inner)
+        assert (context.user_id, context.project_id) == ('ana', 'books')
+        assert context.roles == ['reader']
+
+    def test_headers_of_the_client_are_not_believed(
+        self, application: WSGIApplication, inner: Inner
+    ) -> None:
+        ask(
+            application,
+            X_Auth_Token=TOKEN, X_Roles='admin', X_Role='admin', X_User_Id='admin',
+            X_Project_Id='maps', OpenStack_System_Scope='all',
+        )  # fmt: skip
+
+        context = context_of(inner)
+        assert (context.user_id, context.project_id) == ('ana', 'books')
+        assert context.roles == ['reader']
+        assert not context.system_scope
+
+    def test_an_unexpected_failure_of_the_library_is_an_error_like_any_other(
+        self, application: WSGIApplication, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*args: Any, **kwargs: Any) -> Any:
+            raise RuntimeError('no identity service')
+
+        monkeypatch.setattr(_identity.IdentityServer, 'verify_token', fail)
+        response = ask(application, X_Auth_Token=TOKEN)
+
+        assert response.status_int == 500
+        error = error_of(response)
+        assert 'no identity service' in error['detail']
+        assert error['request_id'] == response.headers['x-openstack-request-id']
