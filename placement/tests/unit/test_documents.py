@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents say what the service does: they parse, are complete, and their samples run."""
+
+import json
+import pathlib
+import re
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from docutils import nodes
+
+from placement import history, policies, routes
+from placement.conf import opts
+from placement.tests.functional import not_served
+from placement.tests.functional.fixtures import applications, client
+from placement.tests.unit import samples, test_layers
+
+REPOSITORY = applications.repository_path('.').resolve()
+README = REPOSITORY / 'README.rst'
+REFERENCE = sorted((REPOSITORY / 'api-ref' / 'source').glob('*.rst'))
+DOCUMENTS = [
+    README,
+    *REFERENCE,
+    *sorted((REPOSITORY / 'doc' / 'source').glob('*.rst')),
+    *sorted((REPOSITORY / 'etc').rglob('*.rst')),
+]
+NOTES = sorted((REPOSITORY / 'releasenotes' / 'notes').glob('*.yaml'))
+NOTE_SECTIONS = {
+    'prelude', 'features', 'issues', 'upgrade', 'deprecations', 'critical', 'security', 'fixes',
+    'other',
+}
+
+# The reshaper is for services, everything else for administrators as well.
+CALLER = {'x-auth-token': 'admin', 'x-roles': 'admin,service', 'accept': '*/*'}
+
+
+def name_of(path: pathlib.Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+@pytest.fixture
+def service() -> Iterator[client.Client]:
+    running = applications.Service()
+    yield client.Client(running.application, CALLER)
+    running.stop()
+
+
+def send(service: client.Client, sample: samples.Sample) -> client.Answer:
+    body = sample.body.encode() if sample.body else None
+    return service.send(sample.method, sample.path, body, headers=sample.headers)
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=name_of)
+def test_a_page_parses_without_a_complaint(path: pathlib.Path) -> None:
+    _, complaints = samples.parse_page(path.read_text())
+    assert complaints == ''
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=name_of)
+def test_a_link_between_pages_leads_somewhere(path: pathlib.Path) -> None:
+    tree, _ = samples.parse_page(path.read_text())
+    targets = [node['refuri'] for node in tree.findall(nodes.reference) if 'refuri' in node]
+    relative = [target for target in targets if '://' not in target]
+    assert [target for target in relative if not (path.parent / target).exists()] == []
+
+
+def test_every_request_of_the_routes_is_described() -> None:
+    described = set()
+    for path in REFERENCE:
+        tree, _ = samples.parse_page(path.read_text())
+        # A request is described where a paragraph starts with it.
+        for paragraph in tree.findall(nodes.paragraph):
+            if paragraph.children and isinstance(paragraph.children[0], nodes.literal):
+                described.add(paragraph.children[0].astext())
+    # The empty path is the root document of a service that is mounted below a prefix.
+    served = {f'{route.method} {route.path}' for route in routes.ROUTES if route.path}
+    assert served - described == set()
+
+
+def test_the_reference_tells_the_history_of_the_microversions() -> None:
+    text = (REPOSITORY / 'api-ref' / 'source' / 'microversions.rst').read_text()
+    tree, _ = samples.parse_page(text)
+    told = {
+        item.children[0].astext(): item.children[1].children[0].astext().replace('\n', ' ')
+        for item in tree.findall(nodes.definition_list_item)
+    }
+    declared = {change.version: change.summary for change in history.HISTORY}
+    assert told == declared
+
+
+@pytest.mark.parametrize('path', REFERENCE, ids=name_of)
+def test_the_samples_of_a_page_are_what_the_service_answers(
+    path: pathlib.Path, service: client.Client
+) -> None:
+    for sample in samples.samples_of_page(path.read_text()):
+        answer = send(service, sample)
+        request = f'{sample.method} {sample.path}'
+        if not_served.is_excused(sample.path, answer.status):
+            continue
+        if sample.status is None:
+            assert answer.status < 400, f'{request} is to prepare: {answer.text}'
+            continue
+        assert answer.status == sample.status, f'{request}: {answer.text}'
+        headers = {name: answer.headers.get(name.lower()) for name in sample.answer_headers}
+        assert samples.differences(dict(sample.answer_headers), headers, request) == []
+        documented = json.loads(sample.answer) if sample.answer else None
+        answered = answer.json if answer.body else None
+        assert samples.differences(documented, answered, request) == []
+
+
+def test_the_session_of_the_readme_prints_what_it_says(service: client.Client) -> None:
+    headers: dict[str, str] = {}
+    steps = samples.session_of_readme(README.read_text())
+    for command, output in steps:
+        if command.startswith('printf '):
+            headers = samples.headers_of_printf(command)
+            continue
+        sample, prints = samples.sample_of_curl(command, headers)
+        answer = send(service, sample)
+        printed = samples.printed(answer.status, answer.text, prints)
+        assert samples.without_ids(printed) == samples.without_ids(output), command
+    methods = [command.partition('-X ')[2].split(' ')[0] or 'GET' for command, _ in steps]
+    assert {'PUT', 'DELETE', 'GET'} <= set(methods)
+
+
+def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
+    tree, _ = samples.parse_page((REPOSITORY / 'doc' / 'source' / 'architecture.rst').read_text())
+    (layers,) = tree.findall(nodes.table)
+    shown = {}
+    for row in layers.findall(nodes.row):
+        number, modules, _ = row.children
+        for module in modules.findall(nodes.literal):
+            shown[module.astext()] = int(number.astext())
+    assert shown == test_layers.ROWS
+
+
+def test_the_configuration_page_names_every_option_and_policy_rule() -> None:
+    text = (REPOSITORY / 'doc' / 'source' / 'configuration.rst').read_text()
+    names = [option.name for _, options in opts.list_opts() for option in options]
+    names += [rule.name for rule in policies.list_rules()]
+    assert [name for name in names if f'``{name}``' not in text] == []
+
+
+@pytest.mark.parametrize('path', NOTES, ids=name_of)
+def test_a_release_note_is_what_reno_reads(path: pathlib.Path) -> None:
+    assert re.fullmatch(r'[a-z0-9-]+-[0-9a-f]{16}\.yaml', path.name)
+    sections = yaml.safe_load(path.read_text())
+    assert sections.keys() <= NOTE_SECTIONS
+    assert isinstance(sections.pop('prelude', ''), str)
+    for section, items in sections.items():
+        assert items, section
+        assert [samples.parse_page(item)[1] for item in items] == [''] * len(items)
+
+
+def test_there_are_release_notes() -> None:
+    assert NOTES
