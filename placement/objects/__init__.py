@@ -6,5 +6,5 @@ import warnings
 with warnings.catch_warnings():
     # The library loads oslo.messaging, that loads eventlet, and eventlet says to every operator
     # that it is deprecated. The service does not use it.
-    warnings.simplefilter('ignore', DeprecationWarning)
+    warnings.simplefilter('ignore')
     import oslo_versionedobjects.base  # noqa: F401
