@@ -3,8 +3,7 @@
 
 import functools
 
-from .fixtures import applications
-from .fixtures import client
+from .fixtures import applications, client
 
 #: Requests to this path are excused while the service answers them with 404; no other is.
 NOT_SERVED_YET: str | None = '/allocation_candidates'

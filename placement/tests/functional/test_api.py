@@ -11,15 +11,10 @@ from typing import Any
 
 import pytest
 from gabbi import handlers as gabbi_handlers
-from gabbi import reporter
-from gabbi import suite
-from gabbi import suitemaker
-from gabbi import utils
+from gabbi import reporter, suite, suitemaker, utils
 
-from . import assertions
-from . import not_served
-from .fixtures import applications
-from .fixtures import stories
+from . import assertions, not_served
+from .fixtures import applications, stories
 
 STORIES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
 
