@@ -40,7 +40,7 @@ class Terms:
         self.contended = self._contended()
         self.constraints = self._constraints()
         self.contested = [
-            {name: amount for name, amount in demand.amounts.items() if name in self.contended}
+            tuple([item for item in demand.amounts.items() if item[0] in self.contended])
             for demand in self.demands
         ]
         # The traits that the providers of the unsuffixed group have to bring together.
@@ -92,13 +92,8 @@ class Terms:
         tree: Tree = self.snapshot.tree(demand.tree_id)  # type: ignore[arg-type]
         return demand.is_suffixed and tree.shape.has_sharing
 
-    def gains_of(self, demand: Demand, places: Mapping[int, Kind]) -> Mapping[int, int]:
-        """Which of the collected traits each of these places would bring, as bits."""
-        if demand.is_suffixed or not self.collected:
-            return NOTHING
-        return {place: self._brought_by(kind) for place, kind in places.items()}
-
-    def _brought_by(self, kind: Kind) -> int:
+    def brought_by(self, kind: Kind) -> int:
+        """Which of the collected traits a provider of this kind brings, as bits."""
         return sum(
             1 << bit
             for bit, alternatives in enumerate(self.collected)

@@ -10,12 +10,12 @@ has free.
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.search.combine import Combiner, Problem
+from placement.search.combine import Combiner, Problem, Wish
 from placement.search.filters import Offer
-from placement.search.groups import Terms
+from placement.search.groups import NOTHING, Terms
 from placement.search.layout import Candidate, Layout, Layouts
 from placement.search.provider import Kind, Provider
 from placement.search.subtree import split_by_tops
@@ -193,23 +193,30 @@ class Plan:
         if terms.request.randomize:
             for of_demand in places:
                 self.chance.shuffle(of_demand)
-        return Problem(
-            options=places,
-            amounts=terms.contested,
-            room={
-                (place, name): self._room(place, name, uses)
-                for of_demand, amounts in zip(places, terms.contested, strict=True)
-                for place in of_demand
-                for name in amounts
-            },
-            exclusive=terms.exclusive,
-            gains=[
-                terms.gains_of(demand, {place: self._kind(place) for place in of_demand})
-                for demand, of_demand in zip(terms.demands, places, strict=True)
-            ],
-            goal=(1 << len(terms.collected)) - 1,
-            homes=self._homes() if terms.request.single_provider_per_tree else None,
-        )
+        wishes = [
+            Wish(
+                of_demand,
+                terms.contested[number],
+                terms.exclusive[number],
+                self._gains(number, of_demand),
+                self._homes(number),
+            )
+            for number, of_demand in enumerate(places)
+        ]
+        room = {
+            (place, name): self._room(place, name, uses)
+            for wish in wishes
+            for name, _ in wish.amounts
+            for place in wish.options
+        }
+        return Problem(wishes, room, goal=(1 << len(terms.collected)) - 1)
+
+    def _gains(self, number: int, places: list[int]) -> Mapping[int, int]:
+        """Which of the traits that the unsuffixed group collects each place would bring, as
+        bits."""
+        if not self.terms.collected or self.terms.demands[number].is_suffixed:
+            return NOTHING
+        return {place: self.terms.brought_by(self._kind(place)) for place in places}
 
     def _outsider(self, place: int) -> Provider | None:
         size = len(self.shape.kinds)
@@ -228,7 +235,10 @@ class Plan:
             used = uses[place][position] if uses else 0
         return kind.capacities[position].room(used)
 
-    def _homes(self) -> list[int]:
+    def _homes(self, number: int) -> Sequence[int] | None:
+        terms = self.terms
+        if not terms.request.single_provider_per_tree or not terms.demands[number].amounts:
+            return None
         # Any number will do for the tree itself that is no id of another one.
         own = [-1] * len(self.shape.kinds)
         return own + [provider.root_id for provider in self.outsiders]

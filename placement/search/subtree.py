@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""same_subtree: a problem is split by who is on top, so that each part has no such constraint
-left.
+"""same_subtree: a problem is split by who is on top, so that no part has such a constraint left.
 
 The providers of a constrained set of groups have exactly one topmost among them.  For each choice
 of it the groups are narrowed to what lies beneath, and one of them has to be on top: the parts
@@ -14,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from placement.search.combine import Problem
 from placement.search.tally import COMBINATION, Reason, Tally
 
-Lineages = Callable[[int], frozenset[int]]
+Lineage = Callable[[int], frozenset[int]]
 
 
 def split_by_tops(
-    problem: Problem, constraints: Sequence[frozenset[int]], lineage: Lineages, tally: Tally
+    problem: Problem, constraints: Sequence[frozenset[int]], lineage: Lineage, tally: Tally
 ) -> Iterator[Problem]:
-    """The parts of a problem in which every constraint, a set of demands, is met by construction.
+    """The parts of a problem in which every constraint, a set of wishes, is met by construction.
 
     `lineage` gives the places that are a place itself or one of its ancestors.
     """
@@ -37,20 +36,23 @@ def split_by_tops(
         stack.extend((smaller, done + 1) for smaller in reversed(narrowed))
 
 
-def _narrowed(part: Problem, demands: list[int], lineage: Lineages) -> list[Problem]:
-    tops = dict.fromkeys(place for demand in demands for place in part.options[demand])
-    narrowed = (_beneath(part, demands, top, lineage) for top in tops)
+def _narrowed(part: Problem, numbers: list[int], lineage: Lineage) -> list[Problem]:
+    tops = dict.fromkeys(place for number in numbers for place in part.wishes[number].options)
+    narrowed = (_beneath(part, numbers, top, lineage) for top in tops)
     return [smaller for smaller in narrowed if smaller is not None]
 
 
-def _beneath(part: Problem, demands: list[int], top: int, lineage: Lineages) -> Problem | None:
-    """The part in which the demands stay within the subtree of `top` and one of them is on it."""
-    options, gains = list(part.options), list(part.gains)
+def _beneath(part: Problem, numbers: list[int], top: int, lineage: Lineage) -> Problem | None:
+    """The part in which these wishes stay in the subtree of `top` and one of them is on it."""
+    wishes = list(part.wishes)
     bit = part.goal + 1
-    for demand in demands:
-        options[demand] = [place for place in part.options[demand] if top in lineage(place)]
-        if not options[demand]:
+    for number in numbers:
+        wish = wishes[number]
+        options = [place for place in wish.options if top in lineage(place)]
+        if not options:
             return None
-        if top in options[demand]:
-            gains[demand] = {**gains[demand], top: gains[demand].get(top, 0) | bit}
-    return dataclasses.replace(part, options=options, gains=gains, goal=part.goal | bit)
+        gains = wish.gains
+        if top in options:
+            gains = {**gains, top: gains.get(top, 0) | bit}
+        wishes[number] = wish._replace(options=options, gains=gains)
+    return dataclasses.replace(part, wishes=wishes, goal=part.goal | bit)

@@ -6,7 +6,7 @@ written as a client writes it.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib import parse as urlparse
 
 from placement.search.candidates import Result, find_candidates
@@ -22,7 +22,7 @@ def provider(
     parent: str | None = None,
     traits: str = '',
     aggregates: str = '',
-    **inventories: int | dict[str, float],
+    **inventories: int | Mapping[str, float],
 ) -> dict[str, object]:
     """A provider; an inventory is a total, or a dict of what is out of the ordinary."""
     return {
@@ -31,7 +31,7 @@ def provider(
         'traits': traits.split(),
         'aggregates': aggregates.split(),
         'inventories': {
-            name: InventoryRow(**(given if isinstance(given, dict) else {'total': given}))
+            name: InventoryRow(**({'total': given} if isinstance(given, int) else given))
             for name, given in inventories.items()
         },
     }

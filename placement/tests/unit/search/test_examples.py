@@ -229,7 +229,8 @@ def test_isolated_groups_mirror_their_mappings() -> None:
 
 
 def test_groups_may_meet_on_one_provider() -> None:
-    assert what(search(FUNCTIONS, TWO_VFS + 'none')) == ['pf0:1 pf1:1', 'pf0:1 pf1:1', 'pf0:2', 'pf1:2']
+    found = ['pf0:1 pf1:1', 'pf0:1 pf1:1', 'pf0:2', 'pf1:2']
+    assert what(search(FUNCTIONS, TWO_VFS + 'none')) == found
 
 
 def test_amounts_of_all_groups_are_added_up() -> None:
@@ -240,7 +241,8 @@ def test_amounts_of_all_groups_are_added_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ('used', 'amount', 'fits'), [(0, 1, True), (0, 4, True), (0, 5, False), (2, 2, True), (2, 3, False)]
+    ('used', 'amount', 'fits'),
+    [(0, 1, True), (0, 4, True), (0, 5, False), (2, 2, True), (2, 3, False)],
 )
 def test_capacity_is_not_truncated_before_it_is_compared(
     used: int, amount: int, fits: bool

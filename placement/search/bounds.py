@@ -1,15 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether loads can be placed at all: a bound that is cheap and never wrong when it says no."""
+"""Whether wishes can be fulfilled at all: bounds that are cheap, and never wrong to say no.
+
+They let a hopeless anchor, or a hopeless part of it, be given up before anything is combined.
+"""
 
 import collections
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+Load = tuple[int, Sequence[int]]
+
 # Beyond this many steps a sum is no longer made exact.
 LARGEST_SUM = 4096
 
 
-def can_carry(loads: Sequence[tuple[int, Sequence[int]]], room: Mapping[int, int]) -> bool:
+def have_places_of_their_own(options: Sequence[Sequence[int]]) -> bool:
+    """Whether each of these can have one of its places that no other has.  Exact: a matching."""
+    room = {place: 1 for places in options for place in places}
+    return len(room) >= len(options) and can_carry([(1, places) for places in options], room)
+
+
+def sums_fit(loads: Sequence[Load], room: Mapping[int, int]) -> bool:
+    """Whether the places have room for what is wanted of one class, all in all."""
+    wanted: dict[int, list[int]] = {}
+    alike: dict[tuple[int, ...], int] = {}
+    for amount, places in loads:
+        alike[tuple(places)] = alike.get(tuple(places), 0) + amount
+        for place in places:
+            wanted.setdefault(place, []).append(amount)
+    usable = {place: largest_sum(amounts, room[place]) for place, amounts in wanted.items()}
+    return can_carry([(amount, places) for places, amount in alike.items()], usable)
+
+
+def can_carry(loads: Sequence[Load], room: Mapping[int, int]) -> bool:
     """Whether (amount, places) loads fit into the room of their places.
 
     A load may be split over its places here, so a no is certain and a yes is a hope; loads and
@@ -53,7 +76,7 @@ def _move(
 def _augment(
     start: int,
     amount: int,
-    loads: Sequence[tuple[int, Sequence[int]]],
+    loads: Sequence[Load],
     free: dict[int, int],
     carried: list[dict[int, int]],
     holders: dict[int, set[int]],

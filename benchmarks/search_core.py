@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long the candidate search alone takes, without database and HTTP: medians in milliseconds.
+
+    python benchmarks/search_core.py [repetitions]
+
+The clouds are those of the budgets on the architecture page.  Processor time, so that a busy
+machine matters less.
+"""
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from placement.search.candidates import find_candidates
+from placement.search.provider import InventoryRow, ProviderRow
+from placement.search.request import CandidateRequest, RequestGroup
+from placement.search.snapshot import Snapshot
+
+TRAITS = ('HW_CPU_X86_AVX', 'HW_CPU_X86_SSE42', 'COMPUTE_NODE', 'COMPUTE_TRUSTED_CERTS')
+SERVER = RequestGroup(resources={'VCPU': 1, 'MEMORY_MB': 512, 'DISK_GB': 10})
+
+
+def uuid(number: int) -> str:
+    """A uuid that is easy to read."""
+    return f'{number:08x}-0000-4000-8000-000000000000'
+
+
+def flat_rows(count: int, used: float = 0.3) -> Iterator[ProviderRow]:
+    """Hosts without children, each of them using up to this part of what it has."""
+    for number in range(1, count + 1):
+        part = used * (number % 7 + 1) / 7
+        yield ProviderRow(
+            number,
+            uuid(number),
+            None,
+            number,
+            {
+                'VCPU': InventoryRow(64, 0, 1, 64, 1, 16.0, int(part * 1024)),
+                'MEMORY_MB': InventoryRow(262144, 512, 1, 262144, 1, 1.5, int(part * 392448)),
+                'DISK_GB': InventoryRow(2000, 0, 1, 2000, 1, 1.0, int(part * 2000)),
+            },
+            TRAITS,
+            (f'zone-{number % 3}',),
+        )
+
+
+def different_rows(count: int) -> Iterator[ProviderRow]:
+    """Hosts of which each has an inventory that no other has."""
+    for row in flat_rows(count):
+        memory = row.inventories['MEMORY_MB']._replace(total=262144 + row.id)
+        yield row._replace(inventories={**row.inventories, 'MEMORY_MB': memory})
+
+
+def nested_rows(count: int) -> Iterator[ProviderRow]:
+    """Hosts of seven: the root, two NUMA nodes, two network functions beneath each."""
+    for number in range(count):
+        root = 7 * number + 1
+        disk = {'DISK_GB': InventoryRow(2000, 0, 1, 2000, 1, 1.0, number % 5 * 100)}
+        yield ProviderRow(root, uuid(root), None, root, disk, TRAITS, (f'zone-{number % 3}',))
+        for side in (1, 2):
+            numa = root + 3 * side - 2
+            cores = {
+                'VCPU': InventoryRow(32, 0, 1, 32, 1, 4.0, number % 6),
+                'MEMORY_MB': InventoryRow(131072, 0, 1, 131072, 1, 1.0, number % 6 * 1024),
+            }
+            yield ProviderRow(numa, uuid(numa), root, root, cores, ('HW_NUMA_ROOT',))
+            for function in (numa + 1, numa + 2):
+                traits = ('CUSTOM_PHYSNET_A',) if function % 2 else ('CUSTOM_PHYSNET_B',)
+                ports = {'SRIOV_NET_VF': InventoryRow(8, 0, 1, 8, 1, 1.0, number % 3)}
+                yield ProviderRow(function, uuid(function), numa, root, ports, traits)
+
+
+def wide_rows(children: int, size: int = 1) -> Iterator[ProviderRow]:
+    """One host with that many children, each of which can serve `size` groups."""
+    yield ProviderRow(1, uuid(1), None, 1)
+    for number in range(2, children + 2):
+        yield ProviderRow(number, uuid(number), 1, 1, {'VGPU': InventoryRow(size, max_unit=size)})
+
+
+def shared_rows(count: int) -> Iterator[ProviderRow]:
+    """Hosts without disks and the shared storage they use."""
+    for row in flat_rows(count):
+        inventories = {name: row.inventories[name] for name in ('VCPU', 'MEMORY_MB')}
+        yield row._replace(inventories=inventories)
+    for zone in range(3):
+        number = count + zone + 1
+        storage = {'DISK_GB': InventoryRow(10**6, max_unit=10**6)}
+        sharing = ('MISC_SHARES_VIA_AGGREGATE',)
+        yield ProviderRow(
+            number, uuid(number), None, number, storage, sharing, (f'zone-{zone}',)
+        )
+
+
+def granular(**settings: object) -> CandidateRequest:
+    """A server on one NUMA node with a port beneath it, and disk."""
+    groups = (
+        RequestGroup(resources={'DISK_GB': 10}),
+        RequestGroup('_N', {'VCPU': 2, 'MEMORY_MB': 2048}),
+        RequestGroup('_P', {'SRIOV_NET_VF': 1}, required=(frozenset(['CUSTOM_PHYSNET_A']),)),
+    )
+    return CandidateRequest(groups, same_subtree=(frozenset(['_N', '_P']),), **settings)
+
+
+def wide(groups: int, **settings: object) -> CandidateRequest:
+    """That many equal groups."""
+    equal = tuple(RequestGroup(f'_{number}', {'VGPU': 1}) for number in range(groups))
+    return CandidateRequest(equal, **settings)
+
+
+def flat(**settings: object) -> CandidateRequest:
+    """A server."""
+    return CandidateRequest((SERVER,), **settings)
+
+
+def cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
+    """What is measured: a name, a cloud and a request."""
+    for count in (1_000, 10_000, 50_000):
+        snapshot = Snapshot.of(flat_rows(count))
+        for limit in (10, 1_000, None):
+            yield f'{count} flat, limit={limit}', snapshot, flat(limit=limit)
+    snapshot = Snapshot.of(flat_rows(10_000))
+    yield '10000 flat, limit=10, random', snapshot, flat(limit=10, randomize=True)
+    too_much = RequestGroup(resources={'VCPU': 99_999})
+    yield '10000 flat, never fits', snapshot, CandidateRequest((too_much,), limit=10)
+    full = Snapshot.of(flat_rows(10_000, used=7))
+    yield '10000 flat, full', full, flat(limit=10)
+    snapshot = Snapshot.of(different_rows(10_000))
+    for limit in (10, 1_000, None):
+        yield f'10000 different, limit={limit}', snapshot, flat(limit=limit)
+    snapshot = Snapshot.of(shared_rows(10_000))
+    for limit in (10, 1_000, None):
+        yield f'10000 with shared disk, limit={limit}', snapshot, flat(limit=limit)
+    disk = CandidateRequest((RequestGroup(resources={'DISK_GB': 10}),))
+    yield '10000 with shared disk, disk only', snapshot, disk
+    snapshot = Snapshot.of(nested_rows(1_000))
+    for limit in (10, 1_000, None):
+        yield f'1000 trees of seven, limit={limit}', snapshot, granular(limit=limit)
+    for size in (8, 16, 64):
+        for isolate in (False, True):
+            rule = 'isolate' if isolate else 'none'
+            fitting = Snapshot.of(wide_rows(size))
+            short = Snapshot.of(wide_rows(size - 1))
+            request = wide(size, isolate=isolate, limit=1_000)
+            yield f'wide {size}x{size} {rule}, limit=1000', fitting, request
+            yield f'wide {size}x{size} {rule}, one short', short, request
+    roomy = Snapshot.of(wide_rows(8, size=8))
+    yield 'wide 8x8, room for 8 each, limit=1000', roomy, wide(8, limit=1_000)
+
+
+def median(work: Callable[[], object], repetitions: int) -> float:
+    """The median processor time of the work, in milliseconds."""
+    times = []
+    for _ in range(repetitions):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return statistics.median(times) * 1000
+
+
+def main() -> None:
+    """Print a line for each case."""
+    repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    for name, snapshot, request in cases():
+        gc.collect()
+        gc.freeze()
+        found = len(find_candidates(snapshot, request).candidates)
+        taken = median(lambda: find_candidates(snapshot, request), repetitions)  # noqa: B023
+        print(f'{name:45} {found:6} candidates {taken:9.3f} ms')
+        gc.unfreeze()
+    rows = list(flat_rows(50_000))
+    print(f'{"snapshot of 50000":45} {median(lambda: Snapshot.of(rows), 3):27.3f} ms')
+    snapshot = Snapshot.of(rows)
+    changed = median(lambda: snapshot.with_changes(rows[:1]), 100)
+    print(f'{"snapshot of 50000 with one change":45} {changed:27.3f} ms')
+
+
+if __name__ == '__main__':
+    main()
