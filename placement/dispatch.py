@@ -43,18 +43,14 @@ class Application:
         self._enforcer = enforcer
         self._map = URLMap(url_map.ROUTES)
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer: Iterable[bytes] = self.respond(environ)(environ, start_response)
         return answer
 
     def respond(self, environ: WSGIEnvironment) -> webob.Response:
         """The answer to one request, whatever it is."""
         try:
-            api = microversion.negotiated(
-                history.APIS, environ.get('HTTP_OPENSTACK_API_VERSION')
-            )
+            api = microversion.negotiated(history.APIS, environ.get('HTTP_OPENSTACK_API_VERSION'))
         except errors.UnacceptableVersion as error:
             return error_response(
                 environ,
@@ -83,7 +79,9 @@ class Application:
         route, urlvars = self._map.match(environ)
         context = environ[CONTEXT_KEY]
         context.database = self._database
-        request = Request(webob.Request(environ), api, urlvars, context, self._enforcer, self._conf)
+        request = Request(
+            webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
+        )
         if route.body_before_version:
             check_media_types(request, route, brings_json=route.method != 'GET')
         handler = api.handlers.get(route.action)

@@ -136,9 +136,7 @@ class DuplicateResourceProvider(Conflict):
 
 class ResourceProviderHasChildren(Conflict):
     code = PROVIDER_CANNOT_DELETE_PARENT
-    message = (
-        'Unable to delete parent resource provider {uuid}: It has child resource providers.'
-    )
+    message = 'Unable to delete parent resource provider {uuid}: It has child resource providers.'
 
 
 class ResourceProviderInUse(Conflict):
@@ -181,13 +179,11 @@ class InvalidInventoryReserved(InvalidInventoryCapacity):
 
 
 class InventoryNotFound(NotFound):
-    message = 'No inventory of class {resource_class} found'
+    message = 'No inventory of class {resource_class} found.'
 
 
 class InventoryExists(ConcurrentUpdate):
-    message = (
-        'Inventory of class {resource_class} on resource provider {uuid} already exists'
-    )
+    message = 'Inventory of class {resource_class} on resource provider {uuid} already exists'
 
 
 class InventoryInUse(Conflict):

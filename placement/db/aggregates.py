@@ -19,7 +19,7 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, i
         .where(memberships.c.resource_provider_id == provider_id)
         .order_by(aggregates.c.id)
     )
-    return {uuid: aggregate_id for uuid, aggregate_id in rows}
+    return dict(rows.all())
 
 
 def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
@@ -27,11 +27,11 @@ def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     if not uuids:
         return {}
     statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
-    found = {uuid: aggregate_id for uuid, aggregate_id in connection.execute(statement)}
+    found = dict(connection.execute(statement).all())
     missing = [uuid for uuid in uuids if uuid not in found]
     if missing:
         connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
-        found |= {uuid: aggregate_id for uuid, aggregate_id in connection.execute(statement)}
+        found |= dict(connection.execute(statement).all())
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.api import Row
 from placement.db.tables import (
     allocations,
     consumers,
@@ -27,7 +28,7 @@ _KNOWN_CONSUMERS = (
 )
 
 
-def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[sa.Row[Any]]:
+def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[Row]:
     """What a consumer has, with the provider it has it from."""
     return connection.execute(
         sa.select(
@@ -49,7 +50,7 @@ def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[
     ).all()
 
 
-def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa.Row[Any]]:
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """What is taken from a provider, with the consumer that has it."""
     return connection.execute(
         sa.select(

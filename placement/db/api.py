@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
-
 from oslo_db import exception as db_errors
 from oslo_db.sqlalchemy import engines, exc_filters
 
@@ -28,6 +27,9 @@ LOG = logging.getLogger(__name__)
 
 Arguments = ParamSpec('Arguments')
 Result = TypeVar('Result')
+
+# A row of whatever columns a statement has.
+Row = sa.Row[*tuple[Any, ...]]
 
 # Attempts at one transaction before the client is told that it conflicts, and the longest pause
 # before the second of them, in seconds. The pause doubles, and is jittered.

@@ -8,10 +8,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.api import Row
 from placement.db.tables import consumer_types, consumers, projects, users
 
 
-def find(connection: sa.Connection, uuid: str) -> sa.Row[Any] | None:
+def find(connection: sa.Connection, uuid: str) -> Row | None:
     """A consumer with the names of its project, user and type."""
     return connection.execute(
         sa.select(
@@ -29,7 +30,7 @@ def find(connection: sa.Connection, uuid: str) -> sa.Row[Any] | None:
     ).one_or_none()
 
 
-def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[sa.Row[Any]]:
+def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
     """The consumers that exist, in the order of their uuids, held until the transaction ends."""
     return connection.execute(
         sa.select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
@@ -45,9 +46,7 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
         connection.execute(sa.insert(consumers), list(rows))
 
 
-def advance(
-    connection: sa.Connection, ids: Collection[int], values: Mapping[str, Any]
-) -> None:
+def advance(connection: sa.Connection, ids: Collection[int], values: Mapping[str, Any]) -> None:
     """Add one to the generation of consumers that are locked, and write what else is given."""
     connection.execute(
         sa.update(consumers)

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.api import Row
 from placement.db.tables import allocations, inventories, resource_classes
 
 _INVENTORIES = (
@@ -28,16 +29,14 @@ _INVENTORIES = (
 )
 
 
-def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa.Row[Any]]:
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """What a provider has, in the order of the ids of its classes."""
     return connection.execute(
         _INVENTORIES.where(inventories.c.resource_provider_id == provider_id)
     ).all()
 
 
-def find(
-    connection: sa.Connection, provider_id: int, resource_class: str
-) -> sa.Row[Any] | None:
+def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Row | None:
     """What a provider has of one class."""
     return connection.execute(
         _INVENTORIES.where(
@@ -69,7 +68,7 @@ def list_with_usage(
     connection: sa.Connection,
     provider_ids: Collection[int],
     leaving: Collection[str] = (),
-) -> Sequence[sa.Row[Any]]:
+) -> Sequence[Row]:
     """What providers have, with what is `used` of it and what consumers `leaving` hold of that."""
     held: sa.ColumnElement[int] = sa.literal(0)
     if leaving:
@@ -93,9 +92,7 @@ def has_room(
 
     The rule of `search.capacity`, said in SQL for a list of providers as long as the cloud.
     """
-    capacity = (
-        inventories.c.total - inventories.c.reserved
-    ) * inventories.c.allocation_ratio
+    capacity = (inventories.c.total - inventories.c.reserved) * inventories.c.allocation_ratio
     having = sa.select(inventories.c.resource_provider_id).where(
         inventories.c.resource_class_id == class_id,
         inventories.c.min_unit <= amount,

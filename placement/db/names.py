@@ -35,7 +35,7 @@ def resource_class_ids(connection: sa.Connection, names: Iterable[str]) -> dict[
             .where(resource_classes.c.name.in_(custom))
             .with_for_update(read=True)
         )
-        ids.update((name, class_id) for name, class_id in rows)
+        ids.update(rows.all())
     for name in names:
         if name not in ids:
             raise errors.ResourceClassNotFound(name=name)
@@ -49,7 +49,7 @@ def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, in
     rows = connection.execute(
         sa.select(traits.c.name, traits.c.id).where(traits.c.name.in_(names))
     )
-    return {name: trait_id for name, trait_id in rows}
+    return dict(rows.all())
 
 
 def ensure_projects(connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
@@ -62,9 +62,7 @@ def ensure_users(connection: sa.Connection, external_ids: Collection[str]) -> di
     return _ensure(connection, users.c.external_id, external_ids)
 
 
-def ensure_consumer_types(
-    connection: sa.Connection, names: Collection[str]
-) -> dict[str, int]:
+def ensure_consumer_types(connection: sa.Connection, names: Collection[str]) -> dict[str, int]:
     """Ids of consumer types by name; those not yet known are inserted."""
     return _ensure(connection, consumer_types.c.name, names)
 
@@ -75,12 +73,10 @@ def _ensure(
     if not values:
         return {}
     statement = sa.select(column, column.table.c.id).where(column.in_(values))
-    found = {value: row_id for value, row_id in connection.execute(statement)}
+    found: dict[str, int] = dict(connection.execute(statement).all())
     missing = [value for value in values if value not in found]
     if missing:
         # Whoever inserts the same at the same time makes one of us begin again.
-        connection.execute(
-            sa.insert(column.table), [{column.name: value} for value in missing]
-        )
-        found |= {value: row_id for value, row_id in connection.execute(statement)}
+        connection.execute(sa.insert(column.table), [{column.name: value} for value in missing])
+        found |= dict(connection.execute(statement).all())
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.db import inventories
+from placement.db.api import Row
 from placement.db.tables import (
     allocations,
     placement_aggregates,
@@ -69,12 +70,12 @@ class Filters:
         return dataclasses.replace(self, **more)
 
 
-def find(connection: sa.Connection, uuid: str) -> sa.Row[Any] | None:
+def find(connection: sa.Connection, uuid: str) -> Row | None:
     """The provider with a uuid."""
     return connection.execute(_PROVIDERS.where(providers.c.uuid == uuid)).one_or_none()
 
 
-def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[sa.Row[Any]]:
+def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
     """The providers that meet every filter."""
     return connection.execute(_PROVIDERS.where(*_conditions(filters))).all()
 
@@ -126,12 +127,10 @@ def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int
     rows = connection.execute(
         sa.select(providers.c.uuid, providers.c.id).where(providers.c.uuid.in_(uuids))
     )
-    return {uuid: provider_id for uuid, provider_id in rows}
+    return dict(rows.all())
 
 
-def list_conflicting(
-    connection: sa.Connection, name: str, uuid: str
-) -> Sequence[sa.Row[Any]]:
+def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequence[Row]:
     """The providers that have a name or a uuid already."""
     return connection.execute(
         sa.select(providers.c.name, providers.c.uuid).where(
@@ -140,7 +139,7 @@ def list_conflicting(
     ).all()
 
 
-def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[sa.Row[Any]]:
+def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
     """Providers in the order of their ids, held until the transaction ends.
 
     Everybody locks in this order and by primary key, so that transactions queue instead of
@@ -150,7 +149,7 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[sa.Row[Any
     return connection.execute(statement).all()
 
 
-def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[sa.Row[Any]]:
+def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:
     """Every provider of some trees, held until the transaction ends."""
     members = connection.scalars(
         sa.select(providers.c.id).where(providers.c.root_provider_id.in_(root_ids))
@@ -166,9 +165,7 @@ def has_children(connection: sa.Connection, provider_id: int) -> bool:
 
 def has_allocations(connection: sa.Connection, provider_id: int) -> bool:
     """Whether anything is taken from the provider."""
-    taken = sa.select(allocations.c.id).where(
-        allocations.c.resource_provider_id == provider_id
-    )
+    taken = sa.select(allocations.c.id).where(allocations.c.resource_provider_id == provider_id)
     return connection.execute(taken.limit(1)).first() is not None
 
 
@@ -192,9 +189,7 @@ def insert(
     return provider_id
 
 
-def update(
-    connection: sa.Connection, provider_id: int, name: str, parent_id: int | None
-) -> None:
+def update(connection: sa.Connection, provider_id: int, name: str, parent_id: int | None) -> None:
     """Change the name and the parent of a provider."""
     connection.execute(
         sa.update(providers)

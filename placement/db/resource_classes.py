@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.api import Row
 from placement.db.tables import inventories, resource_classes
 
 # Ids below mark standard classes; custom ones count from here (contract: data_model.md).
@@ -21,12 +21,12 @@ _CLASSES = sa.select(
 )
 
 
-def list_all(connection: sa.Connection) -> Sequence[sa.Row[Any]]:
+def list_all(connection: sa.Connection) -> Sequence[Row]:
     """Every resource class, standard ones first."""
     return connection.execute(_CLASSES.order_by(resource_classes.c.id)).all()
 
 
-def find(connection: sa.Connection, name: str, lock: bool = False) -> sa.Row[Any] | None:
+def find(connection: sa.Connection, name: str, lock: bool = False) -> Row | None:
     """The class with a name; with `lock` it is held until the transaction ends."""
     statement = _CLASSES.where(resource_classes.c.name == name)
     if lock:

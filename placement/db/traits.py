@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.api import Row
 from placement.db.tables import resource_provider_traits as associations
 from placement.db.tables import traits
 
-_TRAITS = sa.select(
-    traits.c.id, traits.c.name, traits.c.created_at, traits.c.updated_at
-).order_by(traits.c.name)
+_TRAITS = sa.select(traits.c.id, traits.c.name, traits.c.created_at, traits.c.updated_at).order_by(
+    traits.c.name
+)
 
 
 def list_by_filters(
@@ -21,7 +21,7 @@ def list_by_filters(
     names: Collection[str] | None = None,
     prefix: str | None = None,
     associated: bool | None = None,
-) -> Sequence[sa.Row[Any]]:
+) -> Sequence[Row]:
     """The traits that meet every filter given."""
     conditions: list[sa.ColumnElement[bool]] = []
     if names is not None:
@@ -34,7 +34,7 @@ def list_by_filters(
     return connection.execute(_TRAITS.where(*conditions)).all()
 
 
-def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa.Row[Any]]:
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """The traits of a provider."""
     statement = _TRAITS.join(associations, associations.c.trait_id == traits.c.id).where(
         associations.c.resource_provider_id == provider_id
@@ -42,7 +42,7 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa
     return connection.execute(statement).all()
 
 
-def find(connection: sa.Connection, name: str) -> sa.Row[Any] | None:
+def find(connection: sa.Connection, name: str) -> Row | None:
     """The trait with a name."""
     return connection.execute(_TRAITS.where(traits.c.name == name)).one_or_none()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.api import Row
 from placement.db.tables import (
     allocations,
     consumer_types,
@@ -22,7 +23,7 @@ from placement.db.tables import (
 _SUM = sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger).label('used')
 
 
-def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa.Row[Any]]:
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """What is used of every class that a provider has inventory of, also where it is nothing."""
     return connection.execute(
         sa.select(resource_classes.c.name.label('resource_class'), _SUM)
@@ -43,7 +44,7 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[sa
 
 def list_by_project(
     connection: sa.Connection, project_id: str, user_id: str | None
-) -> Sequence[sa.Row[Any]]:
+) -> Sequence[Row]:
     """What a project uses, or one user of it, by type of consumer and resource class."""
     return connection.execute(
         _of_project(project_id, user_id)
@@ -63,7 +64,7 @@ def count_consumers(
         .add_columns(sa.func.count(sa.distinct(consumers.c.id)))
         .group_by(consumer_types.c.name)
     )
-    return {consumer_type: count for consumer_type, count in rows}
+    return dict(rows.all())
 
 
 def _of_project(project_id: str, user_id: str | None) -> sa.Select[Any]:

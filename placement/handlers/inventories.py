@@ -99,8 +99,9 @@ def show(request: Request) -> Reply:
     request.authorise(policy.SHOW)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     name = request.urlvars['resource_class']
-    with errors.reported_as(errors.NotFound, errors.InventoryNotFound, suffix=f' for {provider.uuid}'):
-        found = InventoryList.get_one(request.context, provider, name)
+    found = InventoryList.find_one(request.context, provider, name)
+    if found is None:
+        raise errors.NotFound(f'No inventory of class {name} for {provider.uuid}')
     return Reply(
         views.one_inventory(provider.generation, found), last_modified=views.modified_at(found)
     )
@@ -113,9 +114,7 @@ def update(request: Request) -> Reply:
     body = request.validated_body('inventories.update')
     generation = body['resource_provider_generation']
     _check_generation(provider, generation)
-    changed = InventoryList.from_bodies(
-        request.context, {request.urlvars['resource_class']: body}
-    )
+    changed = InventoryList.from_bodies(request.context, {request.urlvars['resource_class']: body})
     _check_capacities(request, provider, changed, 'update')
     with errors.reported_as(
         errors.BadRequest,
@@ -135,6 +134,7 @@ def delete(request: Request) -> Reply:
         errors.reported_as(
             errors.NotFound,
             errors.InventoryNotFound,
+            errors.ResourceClassNotFound,
             prefix=f'No inventory of class {name} found for delete: ',
         ),
         # Other than where all are removed, clients are told to try again.

@@ -27,9 +27,7 @@ def create(request: Request) -> Reply:
     request.authorise(policy.CREATE)
     name = request.validated_body('resource_classes.create')['name']
     ResourceClass.create(request.context, name)
-    return Reply(
-        status=CREATED, location=views.resource_class_path(name), has_cache_headers=False
-    )
+    return Reply(status=CREATED, location=views.resource_class_path(name), has_cache_headers=False)
 
 
 def show(request: Request) -> Reply:

@@ -148,9 +148,7 @@ def fold(history: Iterable[Change]) -> Apis:
         }
         for action in (action for action, schema in change.accepts.items() if schema is None):
             del bodies[action]
-        queries = queries | {
-            action: compiled(schema) for action, schema in change.queries.items()
-        }
+        queries = queries | {action: compiled(schema) for action, schema in change.queries.items()}
         rules = rules | frozenset(change.enables)
         later = changes[position + 1 :]
         version = microversion_parse.parse_version_string(change.version)

@@ -67,9 +67,7 @@ def _parse_amount(name: str, text: str) -> int:
             f'Requested resource {name} expected positive integer amount. Got: {text}.'
         ) from None
     if amount < 1:
-        raise errors.BadRequest(
-            f'Requested resource {name} requires amount >= 1. Got: {amount}.'
-        )
+        raise errors.BadRequest(f'Requested resource {name} requires amount >= 1. Got: {amount}.')
     return amount
 
 

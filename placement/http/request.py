@@ -10,7 +10,6 @@ from typing import Any
 
 import webob
 
-
 from placement import errors, policy
 from placement.conf import ConfigOpts
 from placement.context import RequestContext

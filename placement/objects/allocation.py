@@ -42,12 +42,16 @@ class Claim:
     resources: Mapping[str, Resources]
     project_id: str
     user_id: str
-    generation: int | None | Unchecked
+    generation: int | Unchecked | None
     consumer_type: str | Unchecked
 
     @classmethod
     def from_body(
-        cls, consumer_uuid: str, body: Mapping[str, Any], incomplete_project: str, incomplete_user: str
+        cls,
+        consumer_uuid: str,
+        body: Mapping[str, Any],
+        incomplete_project: str,
+        incomplete_user: str,
     ) -> Claim:
         """The claim that a client describes; a client that says no owner means the incomplete."""
         project_id, user_id = body['project_id'], body['user_id']
@@ -77,6 +81,11 @@ class Allocation(base.Timestamped):
         'used': fields.IntegerField(),
     }
 
+    provider_uuid: str
+    consumer_uuid: str
+    resource_class: str
+    used: int
+
 
 @base.register
 class AllocationList(base.PlacementObjectList):
@@ -91,7 +100,7 @@ class AllocationList(base.PlacementObjectList):
     @db.reader
     def list_by_consumer(
         cls, context: Any, uuid: str
-    ) -> tuple[Sequence[sa.Row[Any]], consumer.Consumer | None]:
+    ) -> tuple[Sequence[db.Row], consumer.Consumer | None]:
         """The rows of what a consumer has, and the consumer; None when it has nothing."""
         rows = statements.list_by_consumer(context.connection, uuid)
         owner = consumer.Consumer.find_by_uuid(context, uuid) if rows else None
@@ -99,9 +108,7 @@ class AllocationList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(
-        cls, context: Any, provider: ResourceProvider
-    ) -> Sequence[sa.Row[Any]]:
+    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
         """The rows of what is taken from a provider."""
         return statements.list_by_provider(context.connection, provider.id)
 
@@ -255,7 +262,7 @@ class _Room:
         """Whether a provider has inventory of one of some classes at least."""
         return any((provider_id, name) in self._rows for name in resource_classes)
 
-    def take(self, provider: sa.Row[Any], resource_class: str, amount: int) -> None:
+    def take(self, provider: db.Row, resource_class: str, amount: int) -> None:
         """Take an amount; raises `errors.UnableToAllocate` where it does not fit."""
         key = (provider.id, resource_class)
         row = self._rows.get(key)
@@ -286,9 +293,7 @@ class _Room:
         self._used[key] += amount
         self._check_total(capacity, provider.uuid, row, self._used[key])
 
-    def _check_total(
-        self, capacity: Capacity, uuid: str, row: sa.Row[Any], used_after: int
-    ) -> None:
+    def _check_total(self, capacity: Capacity, uuid: str, row: db.Row, used_after: int) -> None:
         if not capacity.allows_total(used_after, used_before=row.used):
             LOG.warning(
                 'Over capacity for %s on resource provider %s: %d would be used of %s, now %d.',

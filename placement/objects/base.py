@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, Self
 
 from oslo_versionedobjects import base as ovo
@@ -34,6 +35,9 @@ class Timestamped(PlacementObject):
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
+    created_at: datetime.datetime | None
+    updated_at: datetime.datetime | None
+
 
 class PlacementObjectList(ovo.ObjectListBase, PlacementObject):
     """Several objects of one kind.
@@ -41,3 +45,5 @@ class PlacementObjectList(ovo.ObjectListBase, PlacementObject):
     The `list_` methods of lists return rows instead: a field read on a versioned object costs
     several times a plain one, and what is only shown needs no rules.
     """
+
+    objects: list[Any]

@@ -85,6 +85,13 @@ class Consumer(base.PlacementObject):
         'consumer_type': fields.StringField(nullable=True),
     }
 
+    id: int
+    uuid: str
+    generation: int
+    project_id: str
+    user_id: str
+    consumer_type: str | None
+
     @classmethod
     @db.reader
     def find_by_uuid(cls, context: Any, uuid: str) -> Consumer | None:

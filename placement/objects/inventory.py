@@ -50,6 +50,14 @@ class Inventory(base.Timestamped):
         'allocation_ratio': fields.FloatField(),
     }
 
+    resource_class: str
+    total: int
+    reserved: int
+    min_unit: int
+    max_unit: int
+    step_size: int
+    allocation_ratio: float
+
     @classmethod
     def from_body(cls, context: Any, resource_class: str, body: Mapping[str, Any]) -> Self:
         """The inventory that a client describes, with defaults for what it leaves out."""
@@ -67,13 +75,9 @@ class Inventory(base.Timestamped):
         """
         capacity = self.capacity().reported_capacity
         if may_be_empty and capacity < 0:
-            raise errors.InvalidInventoryReserved(
-                resource_class=self.resource_class, uuid=uuid
-            )
+            raise errors.InvalidInventoryReserved(resource_class=self.resource_class, uuid=uuid)
         if not may_be_empty and capacity <= 0:
-            raise errors.InvalidInventoryCapacity(
-                resource_class=self.resource_class, uuid=uuid
-            )
+            raise errors.InvalidInventoryCapacity(resource_class=self.resource_class, uuid=uuid)
 
     def columns(self, provider_id: int, class_id: int) -> dict[str, Any]:
         """This inventory as a row of its table."""
@@ -101,22 +105,17 @@ class InventoryList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(
-        cls, context: Any, provider: ResourceProvider
-    ) -> Sequence[sa.Row[Any]]:
+    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
         """The rows of everything a provider has."""
         return statements.list_by_provider(context.connection, provider.id)
 
     @classmethod
     @db.reader
-    def get_one(
+    def find_one(
         cls, context: Any, provider: ResourceProvider, resource_class: str
-    ) -> sa.Row[Any]:
-        """The row of what a provider has of one class; raises `errors.InventoryNotFound`."""
-        row = statements.find(context.connection, provider.id, resource_class)
-        if row is None:
-            raise errors.InventoryNotFound(resource_class=resource_class)
-        return row
+    ) -> db.Row | None:
+        """The row of what a provider has of one class."""
+        return statements.find(context.connection, provider.id, resource_class)
 
     def check_capacities(self, uuid: str, may_be_empty: bool) -> None:
         """Raise `errors.InvalidInventoryCapacity` for the first that has none."""
@@ -145,9 +144,7 @@ class InventoryList(base.PlacementObjectList):
         present = statements.list_by_provider(connection, provider.id)
         for row in present:
             if row.resource_class in class_ids:
-                raise errors.InventoryExists(
-                    resource_class=row.resource_class, uuid=provider.uuid
-                )
+                raise errors.InventoryExists(resource_class=row.resource_class, uuid=provider.uuid)
         statements.insert(connection, self._columns(provider, class_ids))
         provider.increment_generation()
 
@@ -197,9 +194,7 @@ class InventoryList(base.PlacementObjectList):
     ) -> list[dict[str, Any]]:
         return [i.columns(provider.id, class_ids[i.resource_class]) for i in self.objects]
 
-    def _warn_of_overcommit(
-        self, provider: ResourceProvider, present: Iterable[sa.Row[Any]]
-    ) -> None:
+    def _warn_of_overcommit(self, provider: ResourceProvider, present: Iterable[db.Row]) -> None:
         """Log what is shrunk below its use: that is allowed, and worth knowing."""
         used = {row.resource_class: row.used for row in present}
         for inventory in self.objects:
@@ -224,23 +219,21 @@ def clear(context: Any, provider: ResourceProvider) -> None:
 def remove_one(context: Any, provider: ResourceProvider, resource_class: str) -> None:
     """Remove what a provider has of one class.
 
-    Raises `errors.InventoryNotFound` and `errors.InventoryInUse`.
+    Raises `errors.ResourceClassNotFound`, `errors.InventoryNotFound` and
+    `errors.InventoryInUse`.
     """
     connection = context.connection
     provider.lock()
+    names.resource_class_ids(connection, [resource_class])
     present = statements.list_with_usage(connection, [provider.id])
     removed = [row for row in present if row.resource_class == resource_class]
     if not removed:
-        raise errors.InventoryNotFound(
-            f'No inventory of class {resource_class} found for delete'
-        )
+        raise errors.InventoryNotFound(f'No inventory of class {resource_class} found for delete')
     _remove(connection, provider, removed)
     provider.increment_generation()
 
 
-def _remove(
-    connection: sa.Connection, provider: ResourceProvider, rows: Sequence[sa.Row[Any]]
-) -> None:
+def _remove(connection: sa.Connection, provider: ResourceProvider, rows: Sequence[db.Row]) -> None:
     in_use = [row.resource_class for row in rows if row.used]
     if in_use:
         raise errors.InventoryInUse(classes=', '.join(in_use), uuid=provider.uuid)

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from placement import errors
 from placement.db import api as db
 from placement.objects.allocation import Claim, ClaimWrite
@@ -44,7 +42,7 @@ def reshape(
 
 
 def _provider(
-    context: Any, locked: Mapping[str, sa.Row[Any]], uuid: str, generation: int
+    context: Any, locked: Mapping[str, db.Row], uuid: str, generation: int
 ) -> ResourceProvider:
     row = locked.get(uuid)
     if row is None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement import errors
@@ -23,6 +22,9 @@ class ResourceClass(base.Timestamped):
     VERSION = '1.0'
 
     fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
+
+    id: int
+    name: str
 
     @classmethod
     @db.reader
@@ -47,9 +49,7 @@ class ResourceClass(base.Timestamped):
     def create(cls, context: Any, name: str) -> None:
         """Make a custom class; raises `errors.ResourceClassExists`."""
         if not cls.ensure(context, name):
-            raise errors.ResourceClassExists(
-                f'Conflicting resource class already exists: {name}'
-            )
+            raise errors.ResourceClassExists(f'Conflicting resource class already exists: {name}')
 
     @db.writer
     def rename(self, name: str) -> None:
@@ -94,6 +94,6 @@ class ResourceClassList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_all(cls, context: Any) -> Sequence[sa.Row[Any]]:
+    def list_all(cls, context: Any) -> Sequence[db.Row]:
         """The rows of every class."""
         return statements.list_all(context.connection)

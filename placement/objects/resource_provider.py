@@ -39,6 +39,13 @@ class ResourceProvider(base.Timestamped):
         'parent_provider_uuid': fields.StringField(nullable=True),
     }
 
+    id: int
+    uuid: str
+    name: str
+    generation: int
+    root_provider_uuid: str | None
+    parent_provider_uuid: str | None
+
     @classmethod
     @db.reader
     def get_by_uuid(cls, context: Any, uuid: str) -> Self:
@@ -98,7 +105,7 @@ class ResourceProvider(base.Timestamped):
         providers.update(connection, self.id, name, parent_id)
         return self.get_by_uuid(self._context, self.uuid)
 
-    def lock(self) -> sa.Row[Any]:
+    def lock(self) -> db.Row:
         """The row of this provider, held until the transaction ends.
 
         Raises `errors.ResourceProviderNotFound` when it is gone meanwhile.
@@ -145,7 +152,7 @@ class ResourceProvider(base.Timestamped):
     def _move(
         self,
         connection: sa.Connection,
-        current: sa.Row[Any],
+        current: db.Row,
         parent_uuid: str | Parent | None,
         may_reparent: bool,
     ) -> int | None:
@@ -209,7 +216,7 @@ class ResourceProviderList(base.PlacementObjectList):
         required_traits: Sequence[frozenset[str]] = (),
         forbidden_traits: frozenset[str] = frozenset(),
         resources: dict[str, int] | None = None,
-    ) -> Sequence[sa.Row[Any]]:
+    ) -> Sequence[db.Row]:
         """The rows of the providers that meet every filter.
 
         Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
@@ -240,7 +247,7 @@ def _update_failed(reason: str) -> errors.ResourceProviderActionFailed:
     return errors.ResourceProviderActionFailed(action='update', reason=reason)
 
 
-def _lock_by_uuid(connection: sa.Connection, uuid: str) -> sa.Row[Any]:
+def _lock_by_uuid(connection: sa.Connection, uuid: str) -> db.Row:
     """A provider that is to become a parent, held so that it neither moves nor goes."""
     ids = providers.list_ids(connection, [uuid])
     rows = providers.lock(connection, list(ids.values())) if ids else []
@@ -262,7 +269,7 @@ def _check_unique(connection: sa.Connection, uuid: str, name: str) -> None:
         )
 
 
-def _subtree(provider_id: int, members: Sequence[sa.Row[Any]]) -> set[int]:
+def _subtree(provider_id: int, members: Sequence[db.Row]) -> set[int]:
     """The ids of a provider and of all below it."""
     children: dict[int, list[int]] = {}
     for member in members:

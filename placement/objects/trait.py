@@ -32,6 +32,9 @@ class Trait(base.Timestamped):
 
     fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
 
+    id: int
+    name: str
+
     @classmethod
     @db.reader
     def get_by_name(cls, context: Any, name: str) -> Self:
@@ -78,15 +81,13 @@ class TraitList(base.PlacementObjectList):
         names: Collection[str] | None = None,
         prefix: str | None = None,
         associated: bool | None = None,
-    ) -> Sequence[sa.Row[Any]]:
+    ) -> Sequence[db.Row]:
         """The rows of the traits that meet every filter given."""
         return statements.list_by_filters(context.connection, names, prefix, associated)
 
     @classmethod
     @db.reader
-    def list_by_provider(
-        cls, context: Any, provider: ResourceProvider
-    ) -> Sequence[sa.Row[Any]]:
+    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
         """The rows of the traits that a provider has."""
         return statements.list_by_provider(context.connection, provider.id)
 
@@ -94,7 +95,7 @@ class TraitList(base.PlacementObjectList):
 @db.writer
 def replace(
     context: Any, provider: ResourceProvider, wanted: Collection[str], generation: int
-) -> Sequence[sa.Row[Any]]:
+) -> Sequence[db.Row]:
     """The rows of the traits that a provider has from now on: exactly those wanted.
 
     Its generation is incremented only if that changes anything. Raises

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement.db import api as db
@@ -29,6 +28,11 @@ class Usage(base.PlacementObject):
         'consumer_count': fields.NonNegativeIntegerField(),
     }
 
+    resource_class: str
+    used: int
+    consumer_type: str | None
+    consumer_count: int
+
 
 @base.register
 class UsageList(base.PlacementObjectList):
@@ -41,9 +45,7 @@ class UsageList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(
-        cls, context: Any, provider: ResourceProvider
-    ) -> Sequence[sa.Row[Any]]:
+    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
         """The rows of what is used of each class that a provider has inventory of."""
         return statements.list_by_provider(context.connection, provider.id)
 

@@ -34,9 +34,7 @@ _BY_PROVIDER = common.keyed_by(
         {'generation': common.GENERATION, 'resources': RESOURCES}, required=('resources',)
     ),
 )
-SET_BY_PROVIDER = common.an_object(
-    {'allocations': _BY_PROVIDER | {'minProperties': 1}} | _OWNER
-)
+SET_BY_PROVIDER = common.an_object({'allocations': _BY_PROVIDER | {'minProperties': 1}} | _OWNER)
 
 # What one consumer is to have, where having nothing is said by an empty object.
 _CONSUMER = common.an_object({'allocations': _BY_PROVIDER} | _OWNER)

@@ -23,9 +23,7 @@ EXTERNAL_ID: Schema = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 CUSTOM_NAME: Schema = {'type': 'string', 'pattern': CUSTOM_PATTERN, 'maxLength': 255}
 
 
-def an_object(
-    properties: Schema, required: tuple[str, ...] | None = None, **more: Any
-) -> Schema:
+def an_object(properties: Schema, required: tuple[str, ...] | None = None, **more: Any) -> Schema:
     """An object with these properties and no others; all are required unless said otherwise."""
     names = list(properties) if required is None else list(required)
     schema = {'type': 'object', 'properties': properties, 'additionalProperties': False}
