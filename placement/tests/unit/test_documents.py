@@ -69,10 +69,11 @@ def test_every_request_of_the_routes_is_described() -> None:
     described = set()
     for path in REFERENCE:
         tree, _ = samples.parse_page(path.read_text())
-        # A request is described where a paragraph starts with it.
-        for paragraph in tree.findall(nodes.paragraph):
-            if paragraph.children and isinstance(paragraph.children[0], nodes.literal):
-                described.add(paragraph.children[0].astext())
+        # A request is described by the section that starts with it.
+        for section in tree.findall(nodes.section):
+            _title, first, *_ = section.children
+            if isinstance(first, nodes.paragraph) and isinstance(first.children[0], nodes.literal):
+                described.add(first.children[0].astext())
     # The empty path is the root document of a service that is mounted below a prefix.
     served = {f'{route.method} {route.path}' for route in routes.ROUTES if route.path}
     assert served - described == set()
