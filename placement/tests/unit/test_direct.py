@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service in the process of its client."""
+
+import pathlib
+
+import pytest
+from oslo_config import cfg
+
+from placement import conf as placement_conf
+from placement import direct
+
+VERSION = 'openstack-api-version'
+
+
+@pytest.fixture
+def conf(tmp_path: pathlib.Path) -> cfg.ConfigOpts:
+    conf = cfg.ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('connection', f'sqlite:///{tmp_path}/p.sqlite', 'placement_database')
+    conf.set_override('sync_on_startup', True, 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return conf
+
+
+def test_requests_are_those_of_an_administrator_at_the_oldest_version(
+    conf: cfg.ConfigOpts,
+) -> None:
+    with direct.PlacementDirect(conf) as client:
+        made = client.post('/resource_providers', json={'name': 'host é'})
+        listed = client.get('/resource_providers')
+
+    assert made.status_code == 201
+    assert [provider['name'] for provider in listed.json()['resource_providers']] == ['host é']
+    assert listed.headers[VERSION] == 'placement 1.0'
+
+
+def test_the_newest_version_can_be_the_usual_one(conf: cfg.ConfigOpts) -> None:
+    with direct.PlacementDirect(conf, latest_microversion=True) as client:
+        assert client.get('/traits').headers[VERSION] == 'placement 1.39'
+
+
+@pytest.mark.parametrize('latest', [True, False])
+def test_a_request_can_name_its_version(conf: cfg.ConfigOpts, latest: bool) -> None:
+    with direct.PlacementDirect(conf, latest_microversion=latest) as client:
+        assert client.get('/traits', microversion='1.6').headers[VERSION] == 'placement 1.6'
+
+
+def test_an_error_is_an_answer(conf: cfg.ConfigOpts) -> None:
+    with direct.PlacementDirect(conf) as client:
+        answer = client.get('/resource_providers/caf%C3%A9')
+
+    assert answer.status_code == 404
+    assert answer.reason == 'Not Found'
+    assert 'café' in answer.json()['errors'][0]['detail']
+
+
+def test_a_query_reaches_the_service(conf: cfg.ConfigOpts) -> None:
+    with direct.PlacementDirect(conf) as client:
+        assert client.get('/resource_providers?name=a&name=b').status_code == 200
+        assert client.get('/resource_providers', params={'no': 'such'}).status_code == 400
+
+
+def test_the_data_outlives_the_client(conf: cfg.ConfigOpts) -> None:
+    with direct.PlacementDirect(conf) as client:
+        client.post('/resource_providers', json={'name': 'host'})
+    with direct.PlacementDirect(conf) as client:
+        assert len(client.get('/resource_providers').json()['resource_providers']) == 1

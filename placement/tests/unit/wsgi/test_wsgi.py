@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The application as WSGI servers load it (config_and_policy.md, 'Entry points for Python')."""
+
+import pathlib
+import runpy
+import shutil
+import subprocess
+import sys
+
+import pytest
+import webob
+from oslo_config import cfg
+
+from placement import wsgi
+
+API = pathlib.Path(wsgi.__file__).with_name('api.py')
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A configuration directory, of which the environment tells."""
+    tmp_path.joinpath('placement.conf').write_text(
+        f'[placement_database]\nconnection = sqlite:///{tmp_path}/placement.sqlite\n'
+        'sync_on_startup = true\n[api]\nauth_strategy = noauth2\n'
+    )
+    monkeypatch.setenv('OS_PLACEMENT_CONFIG_DIR', str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures('directory')
+def test_the_application_is_configured_from_the_directory() -> None:
+    application = wsgi.init_application()
+    request = webob.Request.blank('/resource_providers', headers={'X-Auth-Token': 'admin'})
+
+    assert request.get_response(application).json == {'resource_providers': []}
+
+
+def test_the_module_works_when_it_is_copied_alone(directory: pathlib.Path) -> None:
+    copy = directory / 'cgi-bin' / 'placement-api'
+    copy.parent.mkdir()
+    shutil.copy(API, copy)
+    application = runpy.run_path(str(copy))['application']
+
+    assert webob.Request.blank('/').get_response(application).status_int == 200
+
+
+def test_the_module_makes_the_application_when_it_is_imported(directory: pathlib.Path) -> None:
+    subprocess.run(
+        [sys.executable, '-c', 'from placement.wsgi.api import application; application.__call__'],
+        check=True,
+    )
+
+    assert directory.joinpath('placement.sqlite').exists()
+
+
+def test_without_a_database_there_is_no_application(directory: pathlib.Path) -> None:
+    directory.joinpath('placement.conf').write_text('[api]\nauth_strategy = noauth2\n')
+
+    with pytest.raises(cfg.RequiredOptError):
+        wsgi.init_application()
