@@ -71,10 +71,13 @@ class Validator:
 
     def complaint(self, value: Any) -> str | None:
         """What is wrong with `value`, in the words of the jsonschema library, or None."""
-        # Finding out that there is no error is much cheaper than the best of none.
-        if self._validator.is_valid(value):
-            return None
-        return str(best_match(self._validator.iter_errors(value)))
+        try:
+            # Finding out that there is no error is much cheaper than the best of none.
+            if self._validator.is_valid(value):
+                return None
+            return str(best_match(self._validator.iter_errors(value)))
+        except RecursionError:
+            return 'the value is nested too deeply'
 
 
 FORMATS = jsonschema.FormatChecker(formats=())
