@@ -5,14 +5,12 @@ Blocks of trees that have nothing to offer are passed over in one step.  Contrac
 allocation_candidates.md 4 and 8.
 """
 
-import random
 from collections.abc import Iterator, Sequence
 
 from placement.search.groups import Terms
 from placement.search.layout import Candidate
 from placement.search.plan import Plan
 from placement.search.request import Strategy
-from placement.search.tally import Tally
 from placement.search.tree import Shape, Stand, Tree
 
 Anchor = tuple[Plan, Tree]
@@ -21,12 +19,10 @@ Anchor = tuple[Plan, Tree]
 class Anchors:
     """The trees worth a look, with the plan for each."""
 
-    def __init__(self, terms: Terms, tally: Tally, chance: random.Random) -> None:
+    def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self.tally = tally
-        self.chance = chance
         self.plans: dict[tuple[Shape, int], Plan] = {}
-        # Where a tree stands for itself and not for its shape, by the root ids in its plan's key.
+        # The trees that stand for themselves, whatever others have their shape.
         self.special_roots = {
             demand.tree_id for demand in terms.demands if demand.tree_id is not None
         }
@@ -44,7 +40,7 @@ class Anchors:
         """Add to the tally what the plans refused in the trees they were made for."""
         for plan in self.plans.values():
             for (where, reason), count in plan.refusals.items():
-                self.tally.add(where, reason, count * plan.visits)
+                self.terms.tally.add(where, reason, count * plan.visits)
 
     def _in_order(self) -> Iterator[Anchor]:
         if self.terms.request.randomize:
@@ -55,7 +51,7 @@ class Anchors:
         anchors = [(plan, tree) for plan, trees in stands for tree in trees]
         # As `shuffle` does it, but only as far as somebody asks.
         for last in range(len(anchors) - 1, -1, -1):
-            chosen = self.chance.randrange(last + 1)
+            chosen = self.terms.chance.randrange(last + 1)
             anchors[chosen], anchors[last] = anchors[last], anchors[chosen]
             yield anchors.pop()
 
@@ -75,11 +71,13 @@ class Anchors:
         key = (stand.shape, root_id)
         plan = self.plans.get(key)
         if plan is None:
-            plan = Plan(self.terms, self.tally, stand.trees[0], self.chance)
-            self.plans[key] = plan
+            plan = self.plans[key] = Plan(self.terms, stand.trees[0])
         is_new = not plan.visits
         plan.visits += len(stand.trees)
-        if plan.is_hopeless or not plan.admits(stand.least_used):
+        if plan.is_hopeless:
+            return
+        # A tree that is alone will be asked soon enough.
+        if len(stand.trees) > 1 and not plan.admits(stand.least_used):
             return
         if plan.needs_members:
             yield plan, stand.trees
@@ -133,7 +131,7 @@ def _distinct(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
     """
     seen: set[tuple[int, ...]] = set()
     for candidate in candidates:
-        if candidate.layout.is_all_shared:
+        if candidate.is_all_shared:
             identity = candidate.identity
             if identity in seen:
                 continue

@@ -43,19 +43,17 @@ def find_candidates(
     The same request against the same data gives the same answer in the same order, unless it is to
     be random: then `chance` decides.
     """
-    tally = Tally()
-    terms = Terms(snapshot, request)
+    terms = Terms(snapshot, request, chance or random.Random())
     if terms.names_missing_tree:
-        tally.add(COMBINATION, Reason.TREE)
-        return Result((), (), tally, 0)
-    chance = chance or random.Random()
-    anchors = Anchors(terms, tally, chance)
+        terms.tally.add(COMBINATION, Reason.TREE)
+        return Result((), (), terms.tally, 0)
+    anchors = Anchors(terms)
     found = list(itertools.islice(anchors.candidates(), request.wanted))
     anchors.tally_refusals()
     if request.randomize:
-        chance.shuffle(found)
+        terms.chance.shuffle(found)
     examined = sum(plan.visits for plan in anchors.plans.values())
-    return Result(found, _summarised(snapshot, request, found), tally, examined)
+    return Result(found, _summarised(snapshot, request, found), terms.tally, examined)
 
 
 def _summarised(
@@ -64,7 +62,7 @@ def _summarised(
     givers = {
         candidate.providers[number]
         for candidate in candidates
-        for number in candidate.layout.servers
+        for number in candidate.layout.givers
     }
     if not request.summarise_whole_trees:
         return sorted(givers, key=lambda provider: provider.id)

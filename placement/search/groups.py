@@ -3,50 +3,59 @@
 
 A suffixed group is one demand; the unsuffixed group is one demand for each class, since every
 class is served entirely by one provider.  Two different ways of serving the demands are two
-different candidates. Contract: allocation_candidates.md 5 and 6.
+different candidates.  Contract: allocation_candidates.md 5 and 6.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Sequence
 
 from placement.search.filters import Demand
+from placement.search.layout import Layout
 from placement.search.provider import Kind
 from placement.search.request import AnyOf, CandidateRequest, RequestGroup
 from placement.search.snapshot import Snapshot
-from placement.search.tree import Tree
-
-NOTHING: Mapping[int, int] = {}
+from placement.search.tally import Tally
 
 
 class Terms:
-    """A request as the search works with it: numbered demands and what ties them together.
+    """One search: a request against a snapshot, as numbered demands and what ties them together.
 
-    `contended` are the classes of which one place may have to serve several demands; `constraints`
-    are the sets of demands that same_subtree holds together.
+    `contested` holds, for each demand, its amounts of the classes of which one place may have to
+    serve several demands.  `constraints` are the sets of demands that same_subtree holds together.
+    `collected` are the traits that the providers of the unsuffixed group have to bring together.
+    With `ignores_usage` nothing counts as used, to tell what could be found in an empty cloud.
     """
 
-    def __init__(self, snapshot: Snapshot, request: CandidateRequest) -> None:
-        self.request = request
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        request: CandidateRequest,
+        chance: random.Random,
+        ignores_usage: bool = False,
+    ) -> None:
         self.snapshot = snapshot
+        self.request = request
+        self.chance = chance
+        self.ignores_usage = ignores_usage
+        self.tally = Tally()
         self.trees = {
             group.in_tree: _tree_id(snapshot, group.in_tree)
             for group in request.groups
             if group.in_tree is not None
         }
-        self.demands = [
-            demand for group in request.groups for demand in self._demands_of(group)
-        ]
+        self.demands = [demand for group in request.groups for demand in self._demands_of(group)]
         self.exclusive = [request.isolate and demand.is_suffixed for demand in self.demands]
-        self.contended = self._contended()
-        self.constraints = self._constraints()
+        contended = self._contended()
         self.contested = [
-            tuple([item for item in demand.amounts.items() if item[0] in self.contended])
+            tuple([item for item in demand.amounts.items() if item[0] in contended])
             for demand in self.demands
         ]
-        # The traits that the providers of the unsuffixed group have to bring together.
+        self.constraints = self._constraints()
         self.collected: Sequence[AnyOf] = next(
             (group.required for group in request.groups if not group.is_suffixed), ()
         )
+        self._layouts: dict[tuple[int, ...], Layout] = {}
 
     def _demands_of(self, group: RequestGroup) -> list[Demand]:
         tree_id = None if group.in_tree is None else self.trees[group.in_tree]
@@ -54,12 +63,12 @@ class Terms:
             return [Demand(group, group.resources, tree_id)]
         return [Demand(group, {name: group.resources[name]}, tree_id) for name in group.resources]
 
-    def _contended(self) -> frozenset[str]:
+    def _contended(self) -> set[str]:
         # Exclusive demands never meet on a place, so among them a class is not contended.
         askers: collections.Counter[str] = collections.Counter()
         for demand, exclusive in zip(self.demands, self.exclusive, strict=True):
             askers.update(dict.fromkeys(demand.amounts, 1 if exclusive else len(self.demands)))
-        return frozenset(name for name, count in askers.items() if count > len(self.demands))
+        return {name for name, count in askers.items() if count > len(self.demands)}
 
     def _constraints(self) -> list[frozenset[int]]:
         numbers = {demand.group.suffix: number for number, demand in enumerate(self.demands)}
@@ -68,6 +77,17 @@ class Terms:
             for suffixes in self.request.same_subtree
         )
         return list(dict.fromkeys(demands for demands in sets if len(demands) > 1))
+
+    @property
+    def are_independent(self) -> bool:
+        """Whether what serves one demand has no bearing on what may serve another."""
+        return not (
+            sum(self.exclusive) > 1
+            or any(self.contested)
+            or self.constraints
+            or self.collected
+            or self.request.single_provider_per_tree
+        )
 
     @property
     def names_missing_tree(self) -> bool:
@@ -84,13 +104,19 @@ class Terms:
         confining = [
             {demand.tree_id}
             for demand in self.demands
-            if demand.tree_id is not None and not self._may_be_shared(demand)
+            if demand.tree_id is not None
+            and not (
+                demand.is_suffixed and self.snapshot.tree(demand.tree_id).shape.has_sharing
+            )
         ]
         return set.intersection(*confining) if confining else None
 
-    def _may_be_shared(self, demand: Demand) -> bool:
-        tree: Tree = self.snapshot.tree(demand.tree_id)  # type: ignore[arg-type]
-        return demand.is_suffixed and tree.shape.has_sharing
+    def layout(self, serving: tuple[int, ...]) -> Layout:
+        """The layout in which the demands are served by these numbers."""
+        layout = self._layouts.get(serving)
+        if layout is None:
+            layout = self._layouts[serving] = Layout(self.demands, serving)
+        return layout
 
     def brought_by(self, kind: Kind) -> int:
         """Which of the collected traits a provider of this kind brings, as bits."""

@@ -1,103 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is found: candidates, and the layouts that alike candidates share.
 
-A thousand alike hosts answer a request in the same way.  A `Layout` says that way once: which
-place takes which amounts and serves which group.  A `Candidate` adds who stands at the places.  So
-whoever shows candidates can prepare a text for each layout and only fill in names.
+A thousand alike hosts answer a request in the same way.  A `Layout` says that way once: what is
+taken from the first provider, from the second one, and which groups they serve.  A `Candidate`
+adds who they are.  So whoever shows candidates can prepare a text for each layout and only fill in
+names.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
-from placement.search.combine import Combination
-from placement.search.groups import Terms
-from placement.search.provider import Kind, Provider
-from placement.search.tree import Uses
+from placement.search.filters import Demand
+from placement.search.provider import Provider
 
 
 class Layout:
-    """One way to serve all groups, for every tree of a shape.
+    """One way to divide the demands of a request among providers, whoever they are.
 
-    `amounts` holds, for each provider of a candidate in turn, what is taken from it by class;
-    nothing from one that only serves groups without resources.  `mappings` holds the suffix of
+    `serving` holds, for each demand, the number of the provider that serves it.  `amounts` holds,
+    for each provider, what is taken from it by class: nothing from one that only serves groups
+    without resources.  `givers` are the numbers of the others.  `mappings` holds the suffix of
     each group with the numbers of the providers that serve it.  `rendered` is a blank for whoever
     shows candidates.
     """
 
-    __slots__ = (
-        '_checks',
-        'amounts',
-        'is_all_shared',
-        'mappings',
-        'places',
-        'rendered',
-        'servers',
-        'serving',
-    )
+    __slots__ = ('amounts', 'givers', 'mappings', 'rendered', 'serving')
 
-    def __init__(
-        self, terms: Terms, kind_of: Callable[[int], Kind], size: int, combination: Combination
-    ) -> None:
-        self.places = tuple(dict.fromkeys(combination))
-        number_of = {place: number for number, place in enumerate(self.places)}
-        # Which provider serves each demand, by number.
-        self.serving = tuple([number_of[place] for place in combination])
-        amounts: list[dict[str, int]] = [{} for _ in self.places]
-        groups: dict[str, dict[int, None]] = {group.suffix: {} for group in terms.request.groups}
-        for demand, number in zip(terms.demands, self.serving, strict=True):
-            groups[demand.group.suffix][number] = None
+    def __init__(self, demands: Sequence[Demand], serving: tuple[int, ...]) -> None:
+        self.serving = serving
+        amounts: list[dict[str, int]] = [{} for _ in range(max(serving) + 1)]
+        groups: dict[str, dict[int, None]] = {}
+        for demand, number in zip(demands, serving, strict=True):
+            groups.setdefault(demand.group.suffix, {})[number] = None
             taken = amounts[number]
             for name, amount in demand.amounts.items():
                 taken[name] = taken.get(name, 0) + amount
         self.amounts: tuple[Mapping[str, int], ...] = tuple(amounts)
+        self.givers = tuple([number for number, taken in enumerate(amounts) if taken])
         self.mappings = tuple((suffix, tuple(numbers)) for suffix, numbers in groups.items())
-        self.servers = tuple([number for number, taken in enumerate(amounts) if taken])
-        kinds = [kind_of(place) for place in self.places]
-        self.is_all_shared = all(kind.is_sharing for kind in kinds)
-        self._checks = tuple(
-            [
-                (place, kind.position[name], kind.capacities[kind.position[name]].ceiling - amount)
-                for place, kind, taken in zip(self.places, kinds, amounts, strict=True)
-                if place < size
-                for name, amount in taken.items()
-            ]
-        )
         self.rendered: object = None
-
-    def fits(self, uses: Uses) -> bool:
-        """Whether there is room for it where the members of a tree use this much."""
-        for place, position, most_used in self._checks:
-            if uses[place][position] > most_used:
-                return False
-        return True
-
-
-class Layouts:
-    """The layouts of a shape in their order, found as far as somebody has looked."""
-
-    __slots__ = ('_found', '_rest')
-
-    def __init__(self, layouts: Iterator[Layout]) -> None:
-        self._found: list[Layout] = []
-        self._rest = layouts
-
-    def __iter__(self) -> Iterator[Layout]:
-        number = 0
-        while number < len(self._found) or self._find_next():
-            yield self._found[number]
-            number += 1
-
-    def __bool__(self) -> bool:
-        return bool(self._found) or self._find_next()
-
-    def _find_next(self) -> bool:
-        layout = next(self._rest, None)
-        if layout is not None:
-            self._found.append(layout)
-        return layout is not None
 
 
 class Candidate:
-    """One way to serve a request: a layout and the providers at its places."""
+    """One way to serve a request: a layout and its providers, in the order of their numbers."""
 
     __slots__ = ('layout', 'providers')
 
@@ -108,7 +52,7 @@ class Candidate:
     @property
     def allocations(self) -> dict[Provider, Mapping[str, int]]:
         """What is taken from each provider that gives something, by class."""
-        return {self.providers[at]: self.layout.amounts[at] for at in self.layout.servers}
+        return {self.providers[giver]: self.layout.amounts[giver] for giver in self.layout.givers}
 
     @property
     def mappings(self) -> dict[str, list[Provider]]:
@@ -117,6 +61,14 @@ class Candidate:
             suffix: [self.providers[number] for number in numbers]
             for suffix, numbers in self.layout.mappings
         }
+
+    @property
+    def is_all_shared(self) -> bool:
+        """Whether it is made of sharing providers alone, so that it may have several anchors."""
+        # Asked of every candidate found; nearly all of them have their answer from the first.
+        if not self.providers[0].kind.is_sharing:
+            return False
+        return all(provider.kind.is_sharing for provider in self.providers)
 
     @property
     def identity(self) -> tuple[int, ...]:
