@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded traffic: read it, send it again, and tell the answers apart.
+
+A recording is a sequence of sessions, each for a service of its own.  Uuids that the recorded
+server chose are mapped to those that ours chooses, and what cannot be the same twice, such as a
+time, stands in the recording as a placeholder.
+"""
+
+import dataclasses
+import json
+import pathlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .fixtures.client import Answer, Client
+
+#: The headers that were recorded; others are not compared.
+RECORDED_HEADERS = (
+    'allow', 'cache-control', 'content-type', 'last-modified', 'location',
+    'openstack-api-version', 'vary', 'www-authenticate',
+)
+
+PLACEHOLDERS = {
+    '{base}': r'http://placement\.example',
+    '{request_id}': r'req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}',
+    '{time}': r'\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT',
+    '{database error}': r'.*',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """One recorded request with its answer, as the line of the recording has it."""
+
+    record: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The request in one line."""
+        version = self.record.get('v', 'no version')
+        return f"{self.record['m']} {self.record['p']} ({version})"
+
+    def request_headers(self) -> dict[str, str | None]:
+        """The headers that the client sent; None is a usual header that it did not send."""
+        headers: dict[str, str | None] = {'accept': '*/*', 'x-auth-token': 'admin'}
+        if 'b' in self.record or 'bt' in self.record:
+            headers['content-type'] = 'application/json'
+        if 'v' in self.record:
+            headers['openstack-api-version'] = f"placement {self.record['v']}"
+        return headers | self.record.get('h', {})
+
+    def request_body(self) -> str | None:
+        """The body that the client sent."""
+        if 'b' in self.record:
+            return json.dumps(self.record['b'])
+        text: str | None = self.record.get('bt')
+        return text
+
+    def has_body(self) -> bool:
+        """Whether the answer had a body."""
+        return 'rb' in self.record or 'rbt' in self.record
+
+    def answer_headers(self) -> dict[str, str]:
+        """The recorded headers of the answer."""
+        headers: dict[str, str | None] = {
+            'vary': 'openstack-api-version',
+            'openstack-api-version': f"placement {self.record.get('v', '1.0')}",
+        }
+        if self.has_body():
+            headers['content-type'] = 'application/json'
+        headers |= self.record.get('rh', {})
+        return {name: value for name, value in headers.items() if value is not None}
+
+
+@dataclasses.dataclass(frozen=True)
+class Session:
+    """What one client did with one service."""
+
+    name: str
+    prefix: str
+    exchanges: tuple[Exchange, ...]
+
+
+def read(path: pathlib.Path) -> list[Session]:
+    """The sessions of one recording."""
+    sessions: list[Session] = []
+    exchanges: list[Exchange] = []
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        if 'session' in record:
+            exchanges = []
+            sessions.append(Session(record['session'], record['prefix'], ()))
+        else:
+            exchanges.append(Exchange(record))
+            sessions[-1] = dataclasses.replace(sessions[-1], exchanges=tuple(exchanges))
+    return sessions
+
+
+class Replay:
+    """One session, sent again to one service."""
+
+    def __init__(self, session: Session, client: Client) -> None:
+        self.session = session
+        self.client = client
+        self.ours: dict[str, str] = {}
+
+    def differences(self) -> Iterator[tuple[Exchange, Answer, list[str]]]:
+        """Each exchange, the answer we gave, and how it differs from the recorded one."""
+        for exchange in self.session.exchanges:
+            answer = self._send(exchange)
+            self._remember_chosen_uuid(exchange, answer)
+            yield exchange, answer, list(self._compare(exchange, answer))
+
+    def _send(self, exchange: Exchange) -> Answer:
+        path = self.session.prefix + self._with_our_uuids(exchange.record['p'])
+        body = exchange.request_body()
+        content = None if body is None else self._with_our_uuids(body).encode()
+        headers = exchange.request_headers()
+        return self.client.send(exchange.record['m'], path, content, headers=headers)
+
+    def _remember_chosen_uuid(self, exchange: Exchange, answer: Answer) -> None:
+        """Map the uuid that the recorded server gave to a new provider to the one that we gave."""
+        record = exchange.record
+        if (record['m'], record['p']) != ('POST', '/resource_providers') or record['s'] >= 300:
+            return
+        if 'uuid' not in record['b'] and 'location' in answer.headers:
+            theirs = exchange.answer_headers()['location'].rsplit('/', 1)[1]
+            self.ours[theirs] = answer.headers['location'].rsplit('/', 1)[1]
+
+    def _with_our_uuids(self, text: str) -> str:
+        for theirs, ours in self.ours.items():
+            text = text.replace(theirs, ours)
+        return text
+
+    def _compare(self, exchange: Exchange, answer: Answer) -> Iterator[str]:
+        if answer.status != exchange.record['s']:
+            yield f"status {answer.status} instead of {exchange.record['s']}"
+        yield from self._compare_headers(exchange, answer)
+        yield from self._compare_bodies(exchange, answer)
+
+    def _compare_headers(self, exchange: Exchange, answer: Answer) -> Iterator[str]:
+        expected = exchange.answer_headers()
+        for name in RECORDED_HEADERS:
+            theirs, ours = expected.get(name), answer.headers.get(name)
+            if name == 'vary' and theirs is None:
+                continue  # to send it always is fine
+            if theirs is None or ours is None:
+                if theirs != ours:
+                    yield f'header {name} is {ours!r} instead of {theirs!r}'
+            elif not self._matches(theirs, ours):
+                yield f'header {name} is {ours!r} instead of {theirs!r}'
+
+    def _compare_bodies(self, exchange: Exchange, answer: Answer) -> Iterator[str]:
+        if 'rb' in exchange.record:
+            expected = json.loads(self._with_our_uuids(json.dumps(exchange.record['rb'])))
+            try:
+                found = answer.json
+            except ValueError:
+                yield f'body is no JSON: {answer.text!r}'
+                return
+            yield from self._compare_values('body', expected, with_short_links(found, self.prefix))
+        elif not self._matches(exchange.record.get('rbt', ''), answer.text):
+            yield f"body is {answer.text!r} instead of {exchange.record.get('rbt', '')!r}"
+
+    @property
+    def prefix(self) -> str:
+        """Where the service is mounted."""
+        return self.session.prefix
+
+    def _compare_values(self, where: str, theirs: Any, ours: Any) -> Iterator[str]:
+        if isinstance(theirs, dict) and isinstance(ours, dict):
+            for key in sorted(theirs.keys() | ours.keys()):
+                if key not in theirs or key not in ours:
+                    yield f"{where}.{key} is {'missing' if key in theirs else 'new'}"
+                else:
+                    yield from self._compare_values(f'{where}.{key}', theirs[key], ours[key])
+        elif isinstance(theirs, list) and isinstance(ours, list):
+            yield from self._compare_lists(where, theirs, ours)
+        elif isinstance(theirs, str) and isinstance(ours, str):
+            detail = where.endswith('.detail')
+            if not self._matches(*(_words(text) if detail else text for text in (theirs, ours))):
+                yield f'{where} is {ours!r} instead of {theirs!r}'
+        elif type(theirs) is not type(ours) or theirs != ours:
+            yield f'{where} is {ours!r} instead of {theirs!r}'
+
+    def _compare_lists(self, where: str, theirs: list[Any], ours: list[Any]) -> Iterator[str]:
+        """Compare lists whose order means nothing."""
+        if len(theirs) != len(ours):
+            yield f'{where} is {ours!r} instead of {theirs!r}'
+            return
+        remaining = list(ours)
+        for entry in theirs:
+            for candidate in remaining:
+                if not list(self._compare_values(where, entry, candidate)):
+                    remaining.remove(candidate)
+                    break
+            else:
+                closest = remaining[0] if len(theirs) == 1 else None
+                if closest is not None:
+                    yield from self._compare_values(f'{where}[]', entry, closest)
+                else:
+                    yield f'{where} holds no {entry!r} but {remaining!r}'
+
+    def _matches(self, theirs: str, ours: str) -> bool:
+        theirs = self._with_our_uuids(theirs)
+        pattern = re.escape(theirs).replace(re.escape('{prefix}'), re.escape(self.session.prefix))
+        for placeholder, form in PLACEHOLDERS.items():
+            pattern = pattern.replace(re.escape(placeholder), form)
+        return re.fullmatch(pattern, ours, re.DOTALL) is not None
+
+
+def with_short_links(value: Any, prefix: str) -> Any:
+    """The value, with the links of each provider shortened to their rels as in the recording."""
+    if isinstance(value, list):
+        return [with_short_links(entry, prefix) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    value = {key: with_short_links(entry, prefix) for key, entry in value.items()}
+    if 'uuid' in value and 'links' in value:
+        own = f"{prefix}/resource_providers/{value['uuid']}"
+        if all(
+            link['href'] == (own if link['rel'] == 'self' else f"{own}/{link['rel']}")
+            for link in value['links']
+        ):
+            value['links'] = [link['rel'] for link in value['links']]
+    return value
+
+
+def _words(detail: str) -> str:
+    return ' '.join(detail.split('Failed validating')[0].split())
