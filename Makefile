@@ -3,9 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check \
+    --no-build-isolation --constraint constraints.txt
 
-.PHONY: help serve test lint clean python
+# Stamps: the environment can run the service; it can run the tests.
+READY := $(VENV)/.ready
+TESTABLE := $(VENV)/.testable
+
+.PHONY: help serve test lint clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
@@ -17,12 +22,12 @@ serve: $(READY)
 	@exec $(BIN)/placement-serve --state-dir state
 
 # The layer check is one of the unit tests.
-test: $(READY)
+test: $(TESTABLE)
 	@echo '==> unit tests, stories and layer check'
 	@$(BIN)/pytest -n 2 --dist loadfile placement/tests
 	@$(MAKE) --no-print-directory lint
 
-lint: $(READY)
+lint: $(TESTABLE)
 	@echo '==> ruff'
 	@$(BIN)/ruff check .
 	@echo '==> mypy'
@@ -34,22 +39,23 @@ clean:
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once, and again when one of these files is newer.
-$(READY): constraints.txt setup.cfg setup.py pyproject.toml | python
-	@echo '==> making the Python environment in $(VENV)'
-	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { \
-	    echo '$(PYTHON) cannot make a virtual environment: is its venv module installed?' >&2; \
-	    exit 1; }
-	@echo '==> installing the requirements, a minute or two the first time'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --constraint constraints.txt setuptools
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
-	    --constraint constraints.txt --editable '.[test]'
-	@touch $@
-
-python:
+$(READY): constraints.txt setup.cfg setup.py
 	@command -v $(PYTHON) >/dev/null || { \
 	    echo '$(PYTHON) is not there: install Python 3.11 or later, or name it: make PYTHON=...' >&2; \
 	    exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "$(PYTHON) is too old, $$($(PYTHON) -V 2>&1): Python 3.11 or later is needed" >&2; \
 	    exit 1; }
+	@echo '==> making the Python environment in $(VENV)'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { \
+	    echo '$(PYTHON) cannot make a virtual environment: is its venv module installed?' >&2; \
+	    exit 1; }
+	@echo '==> installing the service, a minute or so the first time'
+	@$(PIP_INSTALL) setuptools
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(TESTABLE): $(READY)
+	@echo '==> installing what the tests need'
+	@$(PIP_INSTALL) --editable '.[test]'
+	@touch $@
