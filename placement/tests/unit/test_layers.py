@@ -81,7 +81,7 @@ def imports(source: str, name: str, is_package: bool = False) -> set[str]:
     package = ['placement', *name.split('.')]
     if not is_package:
         package.pop()
-    found = set()
+    found: set[str] = set()
     for node in running(ast.parse(source)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
