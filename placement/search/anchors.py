@@ -15,6 +15,9 @@ from placement.search.tree import Shape, Stand, Tree
 
 Anchor = tuple[Plan, Tree]
 
+# In the key of a plan that is good for every tree of its shape.
+ANY_ROOT = -1
+
 
 class Anchors:
     """The trees worth a look, with the plan for each."""
@@ -22,19 +25,21 @@ class Anchors:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.plans: dict[tuple[Shape, int], Plan] = {}
-        # The trees that stand for themselves, whatever others have their shape.
-        self.special_roots = {
+        self.named_roots = {
             demand.tree_id for demand in terms.demands if demand.tree_id is not None
         }
 
     def candidates(self) -> Iterator[Candidate]:
         """Every candidate once, in the order the request wants."""
         request = self.terms.request
-        in_turn = request.wanted is not None and (
-            request.randomize or request.strategy is Strategy.BREADTH_FIRST
-        )
-        streams = (plan.candidates(tree) for plan, tree in self._in_order())
-        return _distinct(_breadth_first(streams) if in_turn else _depth_first(streams))
+        in_turn = request.randomize or request.strategy is Strategy.BREADTH_FIRST
+        anchors = self._in_order()
+        return _distinct(_breadth_first(anchors) if in_turn else _depth_first(anchors))
+
+    @property
+    def visits(self) -> int:
+        """How many trees were looked at."""
+        return sum(plan.visits for plan in self.plans.values())
 
     def tally_refusals(self) -> None:
         """Add to the tally what the plans refused in the trees they were made for."""
@@ -57,33 +62,40 @@ class Anchors:
 
     def _stands(self) -> Iterator[tuple[Plan, Sequence[Tree]]]:
         """Trees with a common plan, where at least one might serve the request."""
-        for shape, trees, least_used in self._all_stands():
-            if shape.has_sharing or not self.special_roots.isdisjoint(
-                [tree.root_id for tree in trees]
-            ):
-                own = (Stand(shape, (tree,), tree.uses) for tree in trees)
-                for stand in own:
-                    yield from self._worthy(stand, stand.trees[0].root_id)
-            else:
-                yield from self._worthy(Stand(shape, trees, least_used), -1)
+        for plan, stand in self.planned():
+            is_new = not plan.visits
+            plan.visits += len(stand.trees)
+            # A tree that is alone will be asked soon enough.
+            is_alone = len(stand.trees) == 1
+            if plan.is_hopeless or not (is_alone or plan.admits(stand.least_used)):
+                continue
+            if plan.needs_members:
+                yield plan, stand.trees
+            elif is_new:
+                # Sharing providers alone serve the request: the next tree would say the same.
+                yield plan, stand.trees[:1]
 
-    def _worthy(self, stand: Stand, root_id: int) -> Iterator[tuple[Plan, Sequence[Tree]]]:
-        key = (stand.shape, root_id)
-        plan = self.plans.get(key)
+    def planned(self) -> Iterator[tuple[Plan, Stand]]:
+        """Every stand of trees with its plan."""
+        for stand in self._all_stands():
+            if self._is_special(stand):
+                for tree in stand.trees:
+                    yield self._plan(tree, tree.root_id), Stand(stand.shape, (tree,), tree.uses)
+            else:
+                yield self._plan(stand.trees[0], ANY_ROOT), stand
+
+    def _is_special(self, stand: Stand) -> bool:
+        """Whether these trees stand for themselves and not for their shape."""
+        return stand.shape.has_sharing or (
+            bool(self.named_roots)
+            and not self.named_roots.isdisjoint([tree.root_id for tree in stand.trees])
+        )
+
+    def _plan(self, tree: Tree, root_id: int) -> Plan:
+        plan = self.plans.get((tree.shape, root_id))
         if plan is None:
-            plan = self.plans[key] = Plan(self.terms, stand.trees[0])
-        is_new = not plan.visits
-        plan.visits += len(stand.trees)
-        if plan.is_hopeless:
-            return
-        # A tree that is alone will be asked soon enough.
-        if len(stand.trees) > 1 and not plan.admits(stand.least_used):
-            return
-        if plan.needs_members:
-            yield plan, stand.trees
-        elif is_new:
-            # Sharing providers alone serve the request: the next tree would say the same.
-            yield plan, stand.trees[:1]
+            plan = self.plans[tree.shape, root_id] = Plan(self.terms, tree)
+        return plan
 
     def _all_stands(self) -> Iterator[Stand]:
         snapshot, only_roots = self.terms.snapshot, self.terms.only_roots
@@ -96,19 +108,23 @@ class Anchors:
                 yield Stand(tree.shape, (tree,), tree.uses)
 
 
-def _depth_first(streams: Iterator[Iterator[Candidate]]) -> Iterator[Candidate]:
+def _depth_first(anchors: Iterator[Anchor]) -> Iterator[Candidate]:
     """All candidates of one anchor before those of the next."""
-    for stream in streams:
-        yield from stream
+    for plan, tree in anchors:
+        yield from plan.candidates(tree)
 
 
-def _breadth_first(streams: Iterator[Iterator[Candidate]]) -> Iterator[Candidate]:
+def _breadth_first(anchors: Iterator[Anchor]) -> Iterator[Candidate]:
     """One candidate from each anchor in turn.
 
     Holds no more anchors than it has yielded candidates: the next is opened when it is asked for.
     """
     waiting = []
-    for stream in streams:
+    for plan, tree in anchors:
+        stream = plan.candidates(tree)
+        if plan.is_single:
+            yield from stream
+            continue
         for candidate in stream:
             yield candidate
             waiting.append(stream)

@@ -3,8 +3,8 @@
 
 It reads from here downwards: `groups` makes demands of the request, `anchors` walks over the
 trees, `plan` says who in a tree could serve which demand (asking `filters`), `combine` and
-`subtree` put the demands together, `layout` is what comes out.  Contract: allocation_candidates.md
-4 to 9.
+`subtree` put the demands together, `layout` is what comes out, and `explain` says why nothing did.
+Contract: allocation_candidates.md 4 to 9.
 """
 
 import dataclasses
@@ -13,6 +13,7 @@ import random
 from collections.abc import Sequence
 
 from placement.search.anchors import Anchors
+from placement.search.explain import explain
 from placement.search.groups import Terms
 from placement.search.layout import Candidate
 from placement.search.provider import Provider
@@ -26,13 +27,15 @@ class Result:
     """What was found.
 
     `providers` are those to be summarised: the trees of all who give something, or, when whole
-    trees are not asked for, only those who do.  `trees_examined` tells how far the search went.
+    trees are not asked for, only those who do.  `trees_examined` tells how far the search went,
+    `explanation` says of an empty answer in one line why it is empty.
     """
 
     candidates: Sequence[Candidate]
     providers: Sequence[Provider]
     tally: Tally
     trees_examined: int
+    explanation: str = ''
 
 
 def find_candidates(
@@ -44,16 +47,18 @@ def find_candidates(
     be random: then `chance` decides.
     """
     terms = Terms(snapshot, request, chance or random.Random())
+    anchors = Anchors(terms)
     if terms.names_missing_tree:
         terms.tally.add(COMBINATION, Reason.TREE)
-        return Result((), (), terms.tally, 0)
-    anchors = Anchors(terms)
+        return Result((), (), terms.tally, 0, explain(anchors))
     found = list(itertools.islice(anchors.candidates(), request.wanted))
     anchors.tally_refusals()
+    if not found:
+        return Result((), (), terms.tally, anchors.visits, explain(anchors))
     if request.randomize:
         terms.chance.shuffle(found)
-    examined = sum(plan.visits for plan in anchors.plans.values())
-    return Result(found, _summarised(snapshot, request, found), terms.tally, examined)
+    summarised = _summarised(snapshot, request, found)
+    return Result(found, summarised, terms.tally, anchors.visits)
 
 
 def _summarised(

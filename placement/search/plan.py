@@ -6,6 +6,7 @@ tree it remains to compare numbers.  Where the combinations of a shape are few, 
 only checked against each tree; where they are many, each tree is searched with what it has free.
 """
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -46,6 +47,10 @@ class Arrangement(NamedTuple):
                 return False
         return True
 
+    def candidate(self, standing: Sequence[Provider]) -> Candidate:
+        """What it is with these providers at the places."""
+        return Candidate(self.layout, tuple([standing[place] for place in self.places]))
+
 
 class Plan:
     """A request laid over one shape.
@@ -74,7 +79,12 @@ class Plan:
     @property
     def is_hopeless(self) -> bool:
         """Whether a tree of this shape could not serve the request if nothing of it were used."""
-        return not self._found and not self._find_next()
+        return not self._has(1)
+
+    @functools.cached_property
+    def is_single(self) -> bool:
+        """Whether there is but one way to serve a tree of this shape."""
+        return self.is_small and not self._has(2)
 
     @property
     def needs_members(self) -> bool:
@@ -100,41 +110,46 @@ class Plan:
                 return False
         return True
 
-    def candidates(self, tree: Tree) -> Iterator[Candidate]:
+    def _has(self, count: int) -> bool:
+        """Whether there are that many ways to serve a tree of which nothing is used."""
+        while len(self._found) < count:
+            arrangement = next(self._rest, None)
+            if arrangement is None:
+                return False
+            self._found.append(arrangement)
+        return True
+
+    def candidates(self, tree: Tree) -> Iterable[Candidate]:
         """Every candidate with this tree as anchor."""
         standing: Sequence[Provider] = tree.members
         if self.stage.outsiders:
             standing = (*standing, *self.stage.outsiders)
+        if self.is_single and not self._found[0].fits(tree.uses):
+            self.terms.tally.add(COMBINATION, Reason.USED)
+            return ()
+        if self.is_single:
+            return (self._found[0].candidate(standing),)
         fitting = self._kept_that_fit if self.is_small else self._arrangements
-        for layout, places, _ in fitting(tree.uses):
-            yield Candidate(layout, tuple([standing[place] for place in places]))
+        return (arrangement.candidate(standing) for arrangement in fitting(tree.uses))
 
     def _kept_that_fit(self, uses: Uses) -> Iterator[Arrangement]:
         is_empty = True
-        for arrangement in self._in_chosen_order():
+        for arrangement in self._kept():
             if arrangement.fits(uses):
                 is_empty = False
                 yield arrangement
         if is_empty:
             self.terms.tally.add(COMBINATION, Reason.USED)
 
-    def _in_chosen_order(self) -> Iterator[Arrangement]:
+    def _kept(self) -> Iterator[Arrangement]:
         if self.terms.request.randomize:
-            while self._find_next():
-                pass
+            self._has(FEW)
             yield from self.terms.chance.sample(self._found, len(self._found))
             return
         number = 0
-        while number < len(self._found) or self._find_next():
+        while self._has(number + 1):
             yield self._found[number]
             number += 1
-
-    def _find_next(self) -> bool:
-        """Look for one more way to serve a tree of which nothing is used."""
-        arrangement = next(self._rest, None)
-        if arrangement is not None:
-            self._found.append(arrangement)
-        return arrangement is not None
 
     def _open_options(self, uses: Uses) -> Iterator[list[Option]]:
         size = self.stage.size
