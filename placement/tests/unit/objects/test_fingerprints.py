@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A field that changes demands a new version of its object.
+
+When one of these fails, and the change of the fields is meant, raise VERSION, say why in a comment
+above it, and put the new fingerprint here. The checker of oslo.versionedobjects does the same, but
+needs two more libraries, one of which warns when it is imported.
+"""
+
+import hashlib
+import importlib
+import pathlib
+import pkgutil
+from typing import Any
+
+import pytest
+from oslo_versionedobjects import base, fields
+
+from placement import objects
+
+FINGERPRINTS = {
+    'Allocation': '1.0-78b48c93b1663266',
+    'AllocationList': '1.0-a1ce9f7ab92983f0',
+    'Consumer': '1.0-f01351623b98821e',
+    'ConsumerType': '1.0-bdfaef7aa3af0651',
+    'Inventory': '1.0-dcbdef0917d1818d',
+    'InventoryList': '1.0-2be7f4e0072e3027',
+    'Project': '1.0-228acab1604e5a47',
+    'ResourceClass': '1.0-06cdcdceb4c5431a',
+    'ResourceClassList': '1.0-dbb71e6eb22e1f15',
+    'ResourceProvider': '1.0-d6b51e73da00cbd8',
+    'ResourceProviderList': '1.0-76c02a5983519a76',
+    'Trait': '1.0-06cdcdceb4c5431a',
+    'TraitList': '1.0-123cbeb96739bcc1',
+    'Usage': '1.0-3d4909eb11a26705',
+    'UsageList': '1.0-074eb29abf48e702',
+    'User': '1.0-228acab1604e5a47',
+}
+
+
+def registered() -> dict[str, Any]:
+    """The objects of the service, once all of their modules are imported."""
+    for module in pkgutil.iter_modules(objects.__path__):
+        importlib.import_module(f'{objects.__name__}.{module.name}')
+    return {
+        name: classes[0]
+        for name, classes in base.VersionedObjectRegistry.obj_classes().items()
+        if classes[0].__module__.startswith('placement.objects.')
+    }
+
+
+def fingerprint(versioned: Any) -> str:
+    """The version of an object with a digest of its fields: name, type, element, null, default."""
+    described = [
+        f'{name} {field!r} {element_of(field)}' for name, field in sorted(versioned.fields.items())
+    ]
+    digest = hashlib.sha256('\n'.join(described).encode()).hexdigest()
+    return f'{versioned.VERSION}-{digest[:16]}'
+
+
+def element_of(field: fields.Field) -> str:
+    """What a list is a list of, which its description leaves out."""
+    if not isinstance(field, fields.ListOfObjectsField):
+        return ''
+    elements: Any = field._type
+    name: str = elements._element_type._type._obj_name
+    return name
+
+
+def test_a_changed_field_comes_with_a_new_version() -> None:
+    assert {name: fingerprint(found) for name, found in registered().items()} == FINGERPRINTS
+
+
+@pytest.mark.parametrize('name', sorted(FINGERPRINTS))
+def test_a_version_is_told_in_a_comment(name: str) -> None:
+    found = registered()[name]
+    source = importlib.import_module(found.__module__).__file__
+
+    assert f'# Version {found.VERSION}: ' in pathlib.Path(str(source)).read_text()
+
+
+class Label(base.VersionedObject):
+    """An object to change."""
+
+    VERSION = '1.0'
+    fields = {'name': fields.StringField()}
+
+
+class LabelList(base.VersionedObject):
+    """A list to change."""
+
+    VERSION = '1.0'
+    fields = {'objects': fields.ListOfObjectsField('Label')}
+
+
+@pytest.mark.parametrize(
+    ('original', 'changed'),
+    [
+        (Label, {'name': fields.StringField(nullable=True)}),
+        (Label, {'name': fields.StringField(default='none')}),
+        (Label, {'name': fields.IntegerField()}),
+        (Label, {'title': fields.StringField()}),
+        (Label, {'name': fields.StringField(), 'colour': fields.StringField()}),
+        (LabelList, {'objects': fields.ListOfObjectsField('Other')}),
+    ],
+)
+def test_every_change_of_a_field_changes_the_fingerprint(original: Any, changed: Any) -> None:
+    other = type('Other', (base.VersionedObject,), {'VERSION': '1.0', 'fields': changed})
+
+    assert fingerprint(other) != fingerprint(original)

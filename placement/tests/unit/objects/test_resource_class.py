@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource classes and their ids (contract: resource_classes.md, data_model.md)."""
+
+import os_resource_classes
+import pytest
+import sqlalchemy as sa
+
+from placement import errors
+from placement.db import tables
+from placement.objects.resource_class import ResourceClass, ResourceClassList
+from placement.tests.unit.objects.cloud import Cloud, uuid_of
+
+
+def make(cloud: Cloud, name: str) -> int:
+    """The id of a new class."""
+    ResourceClass.create(cloud.context, name)
+    return ResourceClass.get_by_name(cloud.context, name).id
+
+
+def test_standard_classes_have_the_id_of_their_place(cloud: Cloud) -> None:
+    rows = ResourceClassList.list_all(cloud.context)
+
+    assert [row.name for row in rows] == list(os_resource_classes.STANDARDS)
+    assert [row.id for row in rows] == list(range(len(rows)))
+    assert ResourceClass.get_by_name(cloud.context, 'VCPU').id == 0
+
+
+def test_custom_classes_count_from_ten_thousand(cloud: Cloud) -> None:
+    assert make(cloud, 'CUSTOM_A') == 10000
+    assert make(cloud, 'CUSTOM_B') == 10001
+
+
+def test_a_custom_class_gets_one_above_the_highest(cloud: Cloud) -> None:
+    make(cloud, 'CUSTOM_A')
+    make(cloud, 'CUSTOM_B')
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').destroy()
+
+    assert make(cloud, 'CUSTOM_C') == 10002
+
+
+def test_a_gap_in_the_ids_is_not_filled(cloud: Cloud) -> None:
+    with cloud.database.writer() as connection:
+        connection.execute(sa.insert(tables.resource_classes).values(id=20000, name='CUSTOM_X'))
+
+    assert make(cloud, 'CUSTOM_A') == 20001
+
+
+def test_a_class_is_made_once(cloud: Cloud) -> None:
+    make(cloud, 'CUSTOM_A')
+
+    with pytest.raises(errors.ResourceClassExists) as raised:
+        make(cloud, 'CUSTOM_A')
+
+    assert str(raised.value) == 'Conflicting resource class already exists: CUSTOM_A'
+    assert raised.value.code == 'placement.undefined_code'
+
+
+def test_ensuring_a_class_says_whether_it_was_made(cloud: Cloud) -> None:
+    assert ResourceClass.ensure(cloud.context, 'CUSTOM_A') is True
+    assert ResourceClass.ensure(cloud.context, 'CUSTOM_A') is False
+
+
+def test_an_unknown_class_is_not_found(cloud: Cloud) -> None:
+    with pytest.raises(errors.ResourceClassNotFound) as raised:
+        ResourceClass.get_by_name(cloud.context, 'CUSTOM_A')
+
+    assert str(raised.value) == 'No such resource class CUSTOM_A.'
+
+
+def test_inventories_and_allocations_follow_a_renamed_class(cloud: Cloud) -> None:
+    make(cloud, 'CUSTOM_A')
+    cloud.add('host', CUSTOM_A=4)
+    cloud.take('server', {'host': {'CUSTOM_A': 1}})
+
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_B')
+
+    assert cloud.has('server') == {uuid_of('host'): {'CUSTOM_B': 1}}
+    with pytest.raises(errors.ResourceClassNotFound):
+        cloud.take('server', {'host': {'CUSTOM_A': 1}})
+
+
+def test_a_class_may_be_renamed_to_what_it_is_called(cloud: Cloud) -> None:
+    make(cloud, 'CUSTOM_A')
+
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_A')
+
+    assert ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').id == 10000
+
+
+def test_a_class_cannot_take_the_name_of_another(cloud: Cloud) -> None:
+    make(cloud, 'CUSTOM_A')
+    make(cloud, 'CUSTOM_B')
+
+    with pytest.raises(errors.ResourceClassExists) as raised:
+        ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_B')
+
+    assert str(raised.value) == 'Resource class already exists: CUSTOM_B'
+
+
+@pytest.mark.parametrize('name', ['VCPU', 'FPGA'])
+def test_a_standard_class_stays_as_it_is(cloud: Cloud, name: str) -> None:
+    standard = ResourceClass.get_by_name(cloud.context, name)
+
+    with pytest.raises(errors.StandardResourceClass) as raised:
+        standard.rename('CUSTOM_A')
+    assert str(raised.value) == f'Cannot update standard resource class {name}'
+
+    with pytest.raises(errors.StandardResourceClass) as raised:
+        standard.destroy()
+    assert str(raised.value) == f'Cannot delete standard resource class {name}.'
+
+
+def test_a_class_that_a_provider_has_inventory_of_stays(cloud: Cloud) -> None:
+    make(cloud, 'CUSTOM_A')
+    cloud.add('host', CUSTOM_A=4)
+
+    with pytest.raises(errors.ResourceClassInUse) as raised:
+        ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').destroy()
+    assert str(raised.value) == (
+        'Cannot delete resource class CUSTOM_A. Class is in use in inventory.'
+    )
+
+    cloud.give('host')
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').destroy()
+    assert len(ResourceClassList.list_all(cloud.context)) == len(os_resource_classes.STANDARDS)
+
+
+def test_a_class_made_again_under_another_id_is_not_mistaken_for_the_old_one(
+    cloud: Cloud,
+) -> None:
+    make(cloud, 'CUSTOM_A')
+    make(cloud, 'CUSTOM_B')
+    cloud.add('host', CUSTOM_A=4)
+    cloud.give('host')
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').destroy()
+    assert make(cloud, 'CUSTOM_A') == 10002
+
+    cloud.give('host', CUSTOM_A=4)
+
+    assert cloud.rows(tables.inventories.c.resource_class_id) == [(10002,)]
