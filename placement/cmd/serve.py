@@ -121,7 +121,9 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
     def register(conf: placement_conf.ConfigOpts) -> None:
         placement_conf.register_opts(conf)
         if state is not None:
-            conf.set_default('connection', _sqlite_url(state), 'placement_database')
+            # oslo.config would take a dollar sign for the beginning of an option's name.
+            url = _sqlite_url(state).replace('$', '$$')
+            conf.set_default('connection', url, 'placement_database')
 
     arguments = [] if config_file is None else ['--config-file', config_file]
     try:

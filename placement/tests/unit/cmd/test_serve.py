@@ -229,6 +229,11 @@ class TestConfiguration:
         assert conf.placement_database.sync_on_startup is True
         assert conf.api.auth_strategy == 'noauth2'
 
+    def test_a_directory_may_have_an_odd_name(self, tmp_path: Path) -> None:
+        odd = tmp_path / 'of $HOME, 100% café'
+
+        assert load(odd).placement_database.connection == f'sqlite:///{odd}/placement.sqlite'
+
     def test_variables_of_the_environment_win(
         self, state: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
