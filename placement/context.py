@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     import sqlalchemy
 
     from placement.db.api import Database
+    from placement.db.snapshot import SnapshotKeeper
 
 
 class RequestContext(oslo_context.RequestContext):
     """The identity of a caller together with the means its request works with.
 
-    `database` is set by the dispatcher; `connection` exists only while a transaction is open
+    `database` and `snapshots` are set by the dispatcher; `connection` exists only while a transaction is open
     (`placement.db.api.reader` and `writer`), so that no statement can run outside one.
     """
 
     def __init__(self, database: Database | None = None, **identity: Any) -> None:
         super().__init__(**identity)
         self.database = database
+        self.snapshots: SnapshotKeeper | None = None
         self.connection: sqlalchemy.Connection | None = None

@@ -9,6 +9,7 @@ from wsgiref.types import WSGIApplication
 from placement.conf import ConfigOpts
 from placement.db import migration, standard_names
 from placement.db.api import Database
+from placement.db.snapshot import SnapshotKeeper
 from placement.dispatch import Application
 from placement.middleware import cross_origin, fault_barrier, identity, proxy_headers, request_log
 from placement.policy import Enforcer
@@ -44,7 +45,12 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
     if config.placement_database.sync_on_startup:
         migration.sync(database.engine)
     standard_names.sync(database)
-    application: WSGIApplication = Application(config, database, Enforcer(config))
+    snapshots = SnapshotKeeper(
+        database,
+        is_cached=config.placement.candidate_snapshot == 'cached',
+        audit_interval=config.placement.candidate_snapshot_audit_interval,
+    )
+    application: WSGIApplication = Application(config, database, snapshots, Enforcer(config))
     for middleware in reversed(MIDDLEWARE):
         application = middleware(application, config)
     return application

@@ -22,6 +22,7 @@ from placement import errors, history
 from placement import routes as url_map
 from placement.conf import ConfigOpts
 from placement.db.api import Database
+from placement.db.snapshot import SnapshotKeeper
 from placement.http import microversion
 from placement.http.microversion import Api, Rule
 from placement.http.problem import error_response
@@ -37,9 +38,16 @@ CONTEXT_KEY = 'placement.context'
 class Application:
     """The service as a WSGI application, inside of all middleware."""
 
-    def __init__(self, conf: ConfigOpts, database: Database, enforcer: Enforcer) -> None:
+    def __init__(
+        self,
+        conf: ConfigOpts,
+        database: Database,
+        snapshots: SnapshotKeeper,
+        enforcer: Enforcer,
+    ) -> None:
         self._conf = conf
         self._database = database
+        self._snapshots = snapshots
         self._enforcer = enforcer
         self._map = URLMap(url_map.ROUTES)
 
@@ -79,6 +87,7 @@ class Application:
         route, urlvars = self._map.match(environ)
         context = environ[CONTEXT_KEY]
         context.database = self._database
+        context.snapshots = self._snapshots
         request = Request(
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )

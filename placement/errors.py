@@ -150,6 +150,10 @@ class ConcurrentUpdate(Conflict):
     code = CONCURRENT_UPDATE
 
 
+class TooManyConflicts(ConcurrentUpdate):
+    message = 'update conflict: too many others changed the same; please try again'
+
+
 class ResourceProviderGenerationConflict(ConcurrentUpdate):
     message = 'resource provider generation conflict'
 

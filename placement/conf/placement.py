@@ -82,4 +82,29 @@ It matters when ``max_allocation_candidates`` or the ``limit`` of a request cuts
 short.
 """,
     ),
+    cfg.StrOpt(
+        'candidate_snapshot',
+        default='cached',
+        choices=[
+            ('cached', 'A worker keeps what it has read and reads only what has changed since.'),
+            ('per_request', 'Every search reads everything, as long as that may take.'),
+        ],
+        help="""
+Where candidate searches look.
+
+Both give the same answers. Choose ``per_request`` only to rule out the cache when something
+seems wrong, or while a service that does not feed changes writes to the same database.
+""",
+    ),
+    cfg.IntOpt(
+        'candidate_snapshot_audit_interval',
+        default=300,
+        min=0,
+        help="""
+Seconds after which a worker compares what it keeps with the database.
+
+A difference means that something else writes to the database without feeding changes, such as
+another service during an upgrade. The worker then logs a warning and reads everything anew.
+""",
+    ),
 ]

@@ -33,7 +33,7 @@ Row = sa.Row[*tuple[Any, ...]]
 
 # Attempts at one transaction before the client is told that it conflicts, and the longest pause
 # before the second of them, in seconds. The pause doubles, and is jittered.
-ATTEMPTS = 12
+ATTEMPTS = 10
 FIRST_PAUSE = 0.004
 LONGEST_PAUSE = 0.25
 
@@ -76,8 +76,14 @@ class Context(Protocol):
 class Database:
     """The engines of one configuration: one to write to, one to read from."""
 
-    def __init__(self, engine: sa.Engine, read_engine: sa.Engine | None = None) -> None:
+    def __init__(
+        self,
+        engine: sa.Engine,
+        read_engine: sa.Engine | None = None,
+        attempts: int = ATTEMPTS,
+    ) -> None:
         self.engine = engine
+        self.attempts = attempts
         self._writer = engine.execution_options(placement_writer=True)
         self._reader = engine if read_engine is None else read_engine
 
@@ -86,15 +92,31 @@ class Database:
         """The database that `[placement_database]` names (contract: config_and_policy.md)."""
         group = conf.placement_database
         options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
-        engine = create_engine(group.connection, **options)
+        read_engine = None
         if group.slave_connection:
-            return cls(engine, create_engine(group.slave_connection, **options))
-        return cls(engine)
+            read_engine = create_engine(group.slave_connection, **options)
+        attempts = max(1, conf.placement.allocation_conflict_retry_count)
+        return cls(create_engine(group.connection, **options), read_engine, attempts)
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[sa.Connection]:
         """A connection in one transaction that only reads."""
         with self._reader.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def fresh_reader(self) -> Iterator[sa.Connection]:
+        """As `reader`, but never from a replica, which may lag behind."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def consistent_reader(self) -> Iterator[sa.Connection]:
+        """As `fresh_reader`, and all statements see the same moment."""
+        with self.engine.begin() as connection:
+            # On SQLite that is so in any transaction.
+            if connection.dialect.name != 'sqlite':
+                connection.execute(sa.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'))
             yield connection
 
     @contextlib.contextmanager
@@ -221,7 +243,7 @@ def writer(
 ) -> Callable[Concatenate[Any, Arguments], Result]:
     """As `reader`, for a transaction that writes, repeated from the start when others interfere.
 
-    Raises `errors.ConcurrentUpdate` when every attempt was interfered with, and
+    Raises `errors.TooManyConflicts` when every attempt was interfered with, and
     `errors.DatabaseUnavailable` when the last of them found no database. What the function
     does to its object must therefore be harmless when it is done again.
     """
@@ -232,7 +254,8 @@ def writer(
         if context.connection is not None:
             return function(subject, *args, **kwargs)
         failure: Exception | None = None
-        for attempt in range(ATTEMPTS):
+        attempts = context.database.attempts
+        for attempt in range(attempts):
             try:
                 with context.database.writer() as connection, _opened(context, connection):
                     return function(subject, *args, **kwargs)
@@ -242,13 +265,10 @@ def writer(
                 _pause(attempt)
             except db_errors.DBDataError as error:
                 raise errors.BadRequest('A value is beyond what the database can hold.') from error
-        LOG.warning('%s gave up after %d attempts.', function.__qualname__, ATTEMPTS)
+        LOG.warning('%s gave up after %d attempts.', function.__qualname__, attempts)
         if isinstance(failure, db_errors.DBConnectionError):
             raise errors.DatabaseUnavailable() from failure
-        raise errors.ConcurrentUpdate(
-            'Inventory and/or allocations changed while attempting to allocate: '
-            'too many concurrent changes; please try again'
-        ) from failure
+        raise errors.TooManyConflicts() from failure
 
     return run
 

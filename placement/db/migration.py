@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bringing a schema to its newest revision, and saying which one it has.
 
+There are two chains of revisions: that of the contract, which operators know and which stays as
+it is, and one for the tables that are ours alone.
+
 Engines come from `placement.db.api`. Any number of processes may migrate one database at the same
 time: one of them does, the others wait and find nothing left to do.
 """
@@ -8,6 +11,7 @@ time: one of them does, the others wait and find nothing left to do.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import logging
 import threading
@@ -19,11 +23,20 @@ from oslo_db import exception as db_errors
 
 LOG = logging.getLogger(__name__)
 
-# Where the revisions are, as Alembic names a directory inside a package.
+# Where the environment of Alembic is, named as a directory inside a package.
 SCRIPTS = 'placement.db:migrations'
 
-# Where Alembic keeps the revision.
-VERSION = sa.table('alembic_version', sa.column('version_num', sa.String))
+
+@dataclasses.dataclass(frozen=True)
+class Chain:
+    """A chain of revisions: where they are, and the table that keeps which one is in force."""
+
+    versions: str
+    table: str
+
+
+CONTRACT = Chain('placement.db.migrations:versions', 'alembic_version')
+OWN = Chain('placement.db:own_migrations', 'placement_alembic_version')
 
 # Who migrates a database on PostgreSQL holds this number: any will do that nobody else has.
 POSTGRESQL_LOCK = 0x706C6163656D
@@ -45,18 +58,19 @@ def sync(engine: sa.Engine) -> None:
     at each change of a table, keeps the revisions before the one that failed. Raises
     `alembic.util.CommandError` when the data is not ready for a revision.
     """
-    if version(engine) == head():
-        return
-    with ALEMBIC, migrating(engine) as connection:
-        command.upgrade(configuration(connection), 'head')
+    for chain in (CONTRACT, OWN):
+        if version(engine, chain) != head(chain):
+            with ALEMBIC, migrating(engine) as connection:
+                command.upgrade(configuration(connection, chain), 'head')
 
 
-def version(engine: sa.Engine) -> str | None:
+def version(engine: sa.Engine, chain: Chain = CONTRACT) -> str | None:
     """The revision of the schema; None where there is none yet."""
+    table = sa.table(chain.table, sa.column('version_num', sa.String))
     with engine.connect() as connection:
-        if not sa.inspect(connection).has_table(VERSION.name):
+        if not sa.inspect(connection).has_table(chain.table):
             return None
-        revision: str | None = connection.scalar(sa.select(VERSION.c.version_num))
+        revision: str | None = connection.scalar(sa.select(table.c.version_num))
         return revision
 
 
@@ -70,15 +84,20 @@ def stamp(engine: sa.Engine, revision: str) -> None:
 
 
 @functools.cache
-def head() -> str | None:
+def head(chain: Chain = CONTRACT) -> str | None:
     """The newest revision there is."""
-    return script.ScriptDirectory.from_config(configuration()).get_current_head()
+    return script.ScriptDirectory.from_config(configuration(chain=chain)).get_current_head()
 
 
-def configuration(connection: sa.Connection | None = None) -> config.Config:
-    """What Alembic wants to know, with the connection that `env.py` takes from it."""
+def configuration(
+    connection: sa.Connection | None = None, chain: Chain = CONTRACT
+) -> config.Config:
+    """What Alembic wants to know, with what `env.py` takes from it."""
     settings = config.Config()
     settings.set_main_option('script_location', SCRIPTS)
+    settings.set_main_option('version_locations', chain.versions)
+    settings.set_main_option('path_separator', 'newline')
+    settings.attributes['version_table'] = chain.table
     if connection is not None:
         settings.attributes['connection'] = connection
     return settings

@@ -49,6 +49,12 @@ def rename(connection: sa.Connection, class_id: int, name: str) -> None:
     )
 
 
+def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
+    """The ids of the providers that have inventory of a class."""
+    having = inventories.c.resource_class_id == class_id
+    return connection.scalars(sa.select(inventories.c.resource_provider_id).where(having)).all()
+
+
 def is_in_use(connection: sa.Connection, class_id: int) -> bool:
     """Whether any provider has inventory of a class."""
     having = sa.select(inventories.c.id).where(inventories.c.resource_class_id == class_id)

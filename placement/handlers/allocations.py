@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 
 from oslo_utils import uuidutils
@@ -53,10 +54,13 @@ def set_one(request: Request) -> Reply:
         raise errors.BadRequest(f'Malformed consumer_uuid: {sent_uuid}')
     consumer_uuid = str(uuid.UUID(sent_uuid))
     body = request.validated_body('allocations.set')
-    with errors.reported_as(
-        errors.BadRequest,
-        errors.ResourceClassNotFound,
-        prefix=f'Unable to allocate inventory for consumer {consumer_uuid}: ',
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix=f'Unable to allocate inventory for consumer {consumer_uuid}: ',
+        ),
+        _told_of_conflicts(),
     ):
         AllocationList.replace(request.context, request.claims({consumer_uuid: body}))
     return NO_CONTENT
@@ -66,13 +70,24 @@ def set_many(request: Request) -> Reply:
     """Replace everything that several consumers have, all or nothing."""
     request.authorise(policy.MANAGE)
     body = request.validated_body('allocations.set_many')
-    with errors.reported_as(
-        errors.BadRequest,
-        errors.ResourceClassNotFound,
-        prefix='Unable to allocate inventory ',
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix='Unable to allocate inventory ',
+        ),
+        _told_of_conflicts(),
     ):
         AllocationList.replace(request.context, request.claims(body))
     return NO_CONTENT
+
+
+def _told_of_conflicts() -> contextlib.AbstractContextManager[None]:
+    return errors.reported_as(
+        errors.TooManyConflicts,
+        errors.TooManyConflicts,
+        prefix='Inventory and/or allocations changed while attempting to allocate: ',
+    )
 
 
 def delete(request: Request) -> Reply:

@@ -12,6 +12,7 @@ from typing import Any
 from placement import errors
 from placement.db import aggregates as statements
 from placement.db import api as db
+from placement.db import changes
 from placement.objects.resource_provider import ResourceProvider
 
 
@@ -42,5 +43,7 @@ def replace(
     wanted = set(statements.ensure(connection, uuids).values())
     statements.leave(connection, provider.id, present - wanted)
     statements.join(connection, provider.id, wanted - present)
-    if generation is not None:
+    if generation is None:
+        changes.record(connection, [provider.id])
+    else:
         provider.increment_generation()

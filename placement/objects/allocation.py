@@ -19,7 +19,7 @@ from oslo_versionedobjects import fields
 from placement import errors
 from placement.db import allocations as statements
 from placement.db import api as db
-from placement.db import inventories, names, providers
+from placement.db import changes, inventories, names, providers
 from placement.objects import base, consumer
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas.unchecked import UNCHECKED, Unchecked
@@ -132,10 +132,12 @@ class AllocationList(base.PlacementObjectList):
         connection = context.connection
         consumers = consumer.Locked(connection, [uuid])
         # Asked first: deleting rows that are not there would lock the gap between others.
-        if not statements.list_providers_used(connection, [uuid]):
+        used = statements.list_providers_used(connection, [uuid])
+        if not used:
             raise errors.AllocationsNotFound(uuid=uuid)
         statements.delete(connection, [uuid])
         consumers.delete([uuid])
+        changes.record(connection, [provider_id for _uuid, provider_id in used])
 
 
 class ClaimWrite:
@@ -150,6 +152,8 @@ class ClaimWrite:
         self._connection = connection
         self._claims = claims
         self._consumers = consumer.Locked(connection, [c.consumer_uuid for c in claims])
+        known = [c.consumer_uuid for c in claims if c.consumer_uuid in self._consumers]
+        self._used = statements.list_providers_used(connection, known)
         self._released = self._providers_released()
         named = {uuid: None for claim in claims for uuid in claim.resources}
         ids = providers.list_ids(connection, [*named, *(u for u in also if u not in named)])
@@ -159,13 +163,8 @@ class ClaimWrite:
 
     def _providers_released(self) -> set[int]:
         """The ids of providers of which a consumer has something that is to have nothing."""
-        cleared = [
-            claim.consumer_uuid
-            for claim in self._claims
-            if not claim.resources and claim.consumer_uuid in self._consumers
-        ]
-        used = statements.list_providers_used(self._connection, cleared)
-        return {provider_id for _consumer, provider_id in used}
+        cleared = {claim.consumer_uuid for claim in self._claims if not claim.resources}
+        return {provider_id for uuid, provider_id in self._used if uuid in cleared}
 
     def check(self) -> None:
         """Raise for a consumer's generation that is stale, then for an unknown provider."""
@@ -185,15 +184,16 @@ class ClaimWrite:
         class_ids = names.resource_class_ids(
             connection, (name for _claim, _uuid, name, _amount in self._amounts())
         )
-        known = [c.consumer_uuid for c in self._claims if c.consumer_uuid in self._consumers]
+        holding = {uuid for uuid, _provider_id in self._used}
         if self._named:
-            self._check_room(_Room(connection, self._ids_of_named(), known), class_ids)
-        statements.delete(connection, known)
+            self._check_room(_Room(connection, self._ids_of_named(), holding), class_ids)
+        statements.delete(connection, holding)
         self._write_consumers()
         statements.insert(connection, self._rows(class_ids))
         changed = {*self._ids_of_named(), *self._released}
         if changed:
             providers.increment_generations(connection, changed)
+        changes.record(connection, {*changed, *(provider_id for _uuid, provider_id in self._used)})
 
     def _amounts(self) -> Iterator[tuple[Claim, str, str, int]]:
         """Every amount with its claim, provider and class."""

@@ -10,6 +10,7 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.db import api as db
+from placement.db import changes
 from placement.db import resource_classes as statements
 from placement.objects import base
 
@@ -63,6 +64,7 @@ class ResourceClass(base.Timestamped):
         if owner is not None and owner.id != self.id:
             raise errors.ResourceClassExists(name=name)
         statements.rename(connection, self.id, name)
+        changes.record(connection, statements.list_providers(connection, self.id))
 
     @db.writer
     def destroy(self) -> None:

@@ -12,7 +12,7 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.db import api as db
-from placement.db import names, providers
+from placement.db import changes, names, providers
 from placement.objects import base
 from placement.schemas import common
 
@@ -78,13 +78,14 @@ class ResourceProvider(base.Timestamped):
                 )
             parent = _lock_by_uuid(connection, parent_uuid)
         _check_unique(connection, uuid, name)
-        providers.insert(
+        provider_id = providers.insert(
             connection,
             uuid,
             name,
             parent_id=parent.id if parent else None,
             root_id=parent.root_provider_id if parent else None,
         )
+        changes.record(connection, [provider_id])
         return cls.get_by_uuid(context, uuid)
 
     @db.writer
@@ -103,6 +104,7 @@ class ResourceProvider(base.Timestamped):
         if parent_uuid is not Parent.KEPT:
             parent_id = self._move(connection, current, parent_uuid, may_reparent)
         providers.update(connection, self.id, name, parent_id)
+        changes.record(connection, [self.id])
         return self.get_by_uuid(self._context, self.uuid)
 
     def lock(self) -> db.Row:
@@ -123,8 +125,9 @@ class ResourceProvider(base.Timestamped):
             raise conflict()
 
     def increment_generation(self) -> None:
-        """Add one to the generation of this provider, which is locked."""
+        """Add one to the generation of this provider, which is locked and has changed."""
         providers.increment_generations(self._context.connection, [self.id])
+        changes.record(self._context.connection, [self.id])
         self.generation += 1
 
     @db.writer
@@ -141,6 +144,7 @@ class ResourceProvider(base.Timestamped):
         if providers.has_allocations(connection, self.id):
             raise errors.ResourceProviderInUse(uuid=self.uuid)
         providers.delete(connection, self.id)
+        changes.record(connection, [self.id])
 
     def _check_name_is_free(self, connection: sa.Connection, name: str) -> None:
         conflicting = providers.list_conflicting(connection, name, self.uuid)
@@ -196,6 +200,7 @@ class ResourceProvider(base.Timestamped):
         if parent_id in subtree:
             raise _update_failed('creating loop in the provider tree is not allowed.')
         providers.set_root(connection, subtree, new_root)
+        changes.record(connection, subtree)
 
 
 @base.register

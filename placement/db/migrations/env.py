@@ -14,7 +14,10 @@ def run() -> None:
         raise util.CommandError('The migrations cannot be written to a script: they read data.')
     if 'connection' not in context.config.attributes:
         raise util.CommandError('Use "placement-manage db" to migrate the database.')
-    context.configure(connection=context.config.attributes['connection'])
+    context.configure(
+        connection=context.config.attributes['connection'],
+        version_table=context.config.attributes['version_table'],
+    )
     with context.begin_transaction():
         context.run_migrations()
 
