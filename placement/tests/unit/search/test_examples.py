@@ -64,17 +64,17 @@ TREES = cloud(
     provider('ss1', DISK_GB=2000, traits=SHARING, aggregates='A'),
 )
 SERVER = 'resources=VCPU:1,MEMORY_MB:512,DISK_GB:500'
+EVERY_SERVER = (
+    'cn1+numa1_1 cn1+numa1_1+ss1 cn1+numa1_2 cn1+numa1_2+ss1 '
+    'cn2+numa2_1 cn2+numa2_1+ss1 cn2+numa2_2 cn2+numa2_2+ss1'
+)
 NUMAS = 'numa1_1 numa1_2 numa2_1 numa2_2'
 
 
 @pytest.mark.parametrize(
     ('query', 'found'),
     [
-        (
-            SERVER,
-            'cn1+numa1_1 cn1+numa1_1+ss1 cn1+numa1_2 cn1+numa1_2+ss1 '
-            'cn2+numa2_1 cn2+numa2_1+ss1 cn2+numa2_2 cn2+numa2_2+ss1',
-        ),
+        (SERVER, EVERY_SERVER),
         (SERVER + '&member_of=B', 'cn1+numa1_1 cn1+numa1_2'),
         (SERVER + '&required=N1', 'cn1+numa1_1 cn1+numa1_1+ss1'),
         ('resources=VCPU:1&required=ROOT1', ''),

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many candidates are found, in which order, and how far the search goes for them.
+
+No test here takes the time: they count what was looked at.
+"""
+
+import random
+
+import pytest
+
+from placement.search import combine
+from placement.search.candidates import find_candidates
+from placement.search.layout import Candidate, Layout
+from placement.search.plan import Plan
+from placement.search.provider import Provider
+from placement.search.request import CandidateRequest, Strategy
+from placement.search.snapshot import Snapshot
+from placement.search.tree import Tree
+from placement.tests.unit.search.cloud import (
+    SHARING,
+    cloud,
+    mapped,
+    parse,
+    provider,
+    search,
+    summarised,
+    who,
+)
+
+SERVER = 'resources=VCPU:1,DISK_GB:1'
+
+
+def hosts(count: int, used: int = 0) -> Snapshot:
+    """Hosts without children."""
+    cores = {'total': 8, 'used': used}
+    names = [f'cn{number}' for number in range(1, count + 1)]
+    return cloud(*[provider(name, VCPU=cores, DISK_GB=8) for name in names])
+
+
+def nested(count: int, children: int) -> Snapshot:
+    """Hosts with children that serve one group each."""
+    return cloud(
+        *[
+            one
+            for host in range(1, count + 1)
+            for one in (
+                provider(f'cn{host}'),
+                *[
+                    provider(f'pf{host}_{child}', parent=f'cn{host}', VF=1)
+                    for child in range(1, children + 1)
+                ],
+            )
+        ]
+    )
+
+
+def equal_groups(count: int, policy: str = 'none') -> str:
+    groups = '&'.join(f'resources{number}=VF:1' for number in range(1, count + 1))
+    return f'{groups}&group_policy={policy}'
+
+
+@pytest.fixture
+def generated(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
+    """Every candidate that is generated, whether it is returned or not."""
+    made: list[Candidate] = []
+
+    class Counted(Candidate):
+        def __init__(self, layout: Layout, providers: tuple[Provider, ...]) -> None:
+            super().__init__(layout, providers)
+            made.append(self)
+
+    monkeypatch.setattr('placement.search.plan.Candidate', Counted)
+    return made
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Every place that is tried for a demand while demands are combined."""
+    places: list[int] = []
+    take = combine.Combiner._take
+
+    def counted(self: combine.Combiner, depth: int, place: int) -> bool:
+        places.append(place)
+        return take(self, depth, place)
+
+    monkeypatch.setattr(combine.Combiner, '_take', counted)
+    return places
+
+
+@pytest.mark.parametrize('randomize', [False, True])
+def test_a_limit_costs_what_it_returns(generated: list[Candidate], randomize: bool) -> None:
+    result = search(hosts(1000), SERVER, limit=10, randomize=randomize)
+    assert len(result.candidates) == 10
+    assert len(generated) == 10
+
+
+def test_a_limit_leaves_most_of_the_cloud_alone() -> None:
+    assert search(hosts(1000), SERVER, limit=10).trees_examined < 100
+
+
+def test_a_wide_tree_costs_what_it_returns(generated: list[Candidate], tried: list[int]) -> None:
+    snapshot = nested(1, 64)
+    result = search(snapshot, equal_groups(64), limit=5)
+    assert len(result.candidates) == len(generated) == 5
+    # Each of 64 groups passes by the places of those before it, once for each way of looking.
+    assert len(tried) < 2 * 64 * 64
+
+
+@pytest.mark.parametrize('policy', ['none', 'isolate'])
+def test_one_short_is_told_before_anything_is_tried(tried: list[int], policy: str) -> None:
+    assert not search(nested(1, 63), equal_groups(64, policy)).candidates
+    assert tried == []
+
+
+def test_one_of_the_children_being_used_is_one_short(tried: list[int]) -> None:
+    children = [provider(f'pf{number}', parent='cn', VF=1) for number in range(63)]
+    used = provider('used', parent='cn', VF={'total': 1, 'used': 1})
+    snapshot = cloud(provider('cn'), *children, used)
+    assert not search(snapshot, equal_groups(64)).candidates
+    # The shape is tried while nothing counts as used; the tree itself is not.
+    assert len(tried) < 2 * 64 * 64
+
+
+def test_groups_that_are_too_large_for_what_is_left_everywhere_are_told_at_once(
+    tried: list[int],
+) -> None:
+    # Room for 24, and yet no room for nine times two: three hold one group of two.
+    snapshot = cloud(
+        provider('cn'), *[provider(f'pf{one}', parent='cn', VF=3) for one in range(8)]
+    )
+    groups = '&'.join(f'resources{number}=VF:2' for number in range(9))
+    assert not search(snapshot, groups + '&group_policy=none').candidates
+    assert tried == []
+
+
+def test_dead_ends_are_not_explored_under_other_names(tried: list[int]) -> None:
+    # Sums allow it: 12 children of 5 hold 60.  But 5 = 3 + 2 only, and there is one 2 too few for
+    # every 3 to have its own, so 2 + 2 has to stand somewhere and wastes 1.
+    children = [provider(f'pf{one}', parent='cn', VF=5) for one in range(12)]
+    snapshot = cloud(provider('cn'), *children)
+    sizes = [3] * 11 + [2] * 13
+    groups = '&'.join(f'resources{number}=VF:{size}' for number, size in enumerate(sizes))
+    search(snapshot, groups + '&group_policy=none', limit=1)
+    first = len(tried)
+    assert not search(snapshot, groups + '&resources_x=VF:3&group_policy=none').candidates
+    assert first < 20_000
+    assert len(tried) < 50_000
+
+
+def test_crossing_choices_are_matched(tried: list[int]) -> None:
+    # Each half of the groups is content with two thirds of the children, and they need them all.
+    children = [
+        provider(
+            f'pf{one}', parent='cn', VF=1, traits='LEFT ' * (one < 40) + 'RIGHT' * (one > 19)
+        )
+        for one in range(60)
+    ]
+    snapshot = cloud(provider('cn'), *children)
+
+    def query(left: int, right: int) -> str:
+        wanted = [*['LEFT'] * left, *['RIGHT'] * right]
+        groups = [
+            f'resources{number}=VF:1&required{number}={trait}'
+            for number, trait in enumerate(wanted)
+        ]
+        return '&'.join(groups) + '&group_policy=isolate'
+
+    assert search(snapshot, query(30, 30), limit=3).candidates
+    assert len(tried) < 20_000
+    tried.clear()
+    assert not search(snapshot, query(31, 30)).candidates
+    assert not search(snapshot, query(41, 10)).candidates
+    # Nothing but what it takes to see that without isolation, or traits, it would fit.
+    assert len(tried) < 10_000
+
+
+def test_a_full_cloud_is_passed_over_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Tree] = []
+
+    def candidates(self: Plan, tree: Tree) -> tuple[Candidate, ...]:
+        opened.append(tree)
+        return ()
+
+    monkeypatch.setattr(Plan, 'candidates', candidates)
+    full = hosts(1000, used=8)
+    assert not search(full, SERVER).candidates
+    assert opened == []
+
+
+def test_every_tree_that_only_borrows_is_asked_once(generated: list[Candidate]) -> None:
+    snapshot = cloud(
+        *[provider(f'cn{number}', VCPU=8, aggregates='A') for number in range(500)],
+        provider('ss1', DISK_GB=8, aggregates='A', traits=SHARING),
+    )
+    assert who(search(snapshot, 'resources=DISK_GB:1')) == ['ss1']
+    assert len(generated) == 2
+
+
+def test_candidates_come_from_many_hosts() -> None:
+    found = mapped(search(nested(4, 4), 'resources1=VF:1', limit=4))
+    assert [one['1'] for one in found] == [['pf1_1'], ['pf2_1'], ['pf3_1'], ['pf4_1']]
+
+
+def test_a_bound_spreads_as_a_limit_does() -> None:
+    found = mapped(search(nested(2, 4), 'resources1=VF:1', bound=3))
+    assert [one['1'] for one in found] == [['pf1_1'], ['pf2_1'], ['pf1_2']]
+
+
+def test_candidates_come_from_one_host_after_the_other() -> None:
+    result = search(nested(4, 4), 'resources1=VF:1', limit=5, strategy=Strategy.DEPTH_FIRST)
+    hosts_used = [one['1'][0].split('_')[0] for one in mapped(result)]
+    assert hosts_used == ['pf1', 'pf1', 'pf1', 'pf1', 'pf2']
+
+
+@pytest.mark.parametrize(
+    ('settings', 'wanted'),
+    [
+        ({}, None),
+        ({'limit': 3}, 3),
+        ({'bound': 3}, 3),
+        ({'limit': 3, 'bound': 5}, 3),
+        ({'limit': 5, 'bound': 3}, 3),
+        ({'bound': 0}, 1),
+        ({'bound': -1}, None),
+        ({'limit': 5, 'bound': -1}, 5),
+    ],
+)
+def test_the_smaller_of_limit_and_bound_counts(settings: dict, wanted: int | None) -> None:
+    assert CandidateRequest((), **settings).wanted == wanted
+
+
+def test_summaries_are_of_what_is_returned() -> None:
+    assert summarised(search(nested(4, 2), 'resources1=VF:1', limit=1)) == [
+        'cn1',
+        'pf1_1',
+        'pf1_2',
+    ]
+
+
+@pytest.mark.parametrize('limit', [None, 7])
+def test_the_order_is_stable(limit: int | None) -> None:
+    snapshot, request = nested(3, 4), parse(equal_groups(2), limit=limit)
+    orders = [mapped(find_candidates(snapshot, request)) for _ in range(3)]
+    assert orders[0] == orders[1] == orders[2]
+    assert orders[0] == mapped(search(snapshot, equal_groups(2)))[:limit]
+
+
+def test_a_random_answer_holds_everything_in_some_order() -> None:
+    snapshot = nested(3, 4)
+    found = mapped(search(snapshot, equal_groups(2)))
+    shuffled = mapped(search(snapshot, equal_groups(2), randomize=True))
+    assert shuffled != found
+    assert sorted(map(str, shuffled)) == sorted(map(str, found))
+
+
+def test_a_random_sample_is_another_one_each_time() -> None:
+    snapshot, request = hosts(200), parse(SERVER, limit=5, randomize=True)
+    samples = {
+        tuple(who(find_candidates(snapshot, request, random.Random(seed)))) for seed in range(20)
+    }
+    assert len(samples) == 20
+    assert {len(set(sample)) for sample in samples} == {5}
+
+
+def test_every_candidate_may_be_in_a_random_sample() -> None:
+    snapshot, request = nested(3, 3), parse('resources1=VF:1', limit=2, randomize=True)
+    seen = {
+        name
+        for seed in range(200)
+        for name in who(find_candidates(snapshot, request, random.Random(seed)))
+    }
+    assert len(seen) == 9
