@@ -28,6 +28,8 @@ ROWS = {
 
 # Neighbours in a row that may be imported nevertheless: importer, imported.
 NEIGHBOURS = {
+    # The rows that a snapshot is made of have a module of their own.
+    ('db.snapshot', 'search.provider'),
     ('db.snapshot', 'search.snapshot'),
     ('objects', 'context'),
     ('http.microversion', 'http.reply'),

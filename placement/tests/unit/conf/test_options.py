@@ -32,6 +32,9 @@ CONTRACT = [
     ('placement', 'max_allocation_candidates', cfg.IntOpt, -1),
     # The default differs from the contract's on purpose: candidates come from many hosts.
     ('placement', 'allocation_candidates_generation_strategy', cfg.StrOpt, 'breadth-first'),
+    # Options of our own, which the contract does not have.
+    ('placement', 'candidate_snapshot', cfg.StrOpt, 'cached'),
+    ('placement', 'candidate_snapshot_audit_interval', cfg.IntOpt, 300),
     ('workarounds', 'optimize_for_wide_provider_trees', cfg.BoolOpt, False),
     ('placement_database', 'connection_parameters', cfg.StrOpt, ''),
     ('placement_database', 'sqlite_synchronous', cfg.BoolOpt, True),
