@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search and the oracle find the same, whatever the cloud and the request.
+
+SEARCH_EXAMPLES=20 in the environment tries twenty times as many, and other ones each time.
+"""
+
+import collections
+import dataclasses
+import itertools
+import os
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from placement.search.candidates import find_candidates
+from placement.search.layout import Candidate
+from placement.search.provider import InventoryRow, ProviderRow
+from placement.search.request import CandidateRequest, RequestGroup, Strategy
+from placement.search.snapshot import Snapshot
+from placement.tests.unit.search import test_examples
+from placement.tests.unit.search.cloud import parse
+from placement.tests.unit.search.oracle import SHARING, Cloud, Found, solve, summarised
+
+TIMES = int(os.environ.get('SEARCH_EXAMPLES', '1'))
+
+CLASSES = ['VCPU', 'DISK_GB', 'FPGA']
+TRAITS = ['T1', 'T2', 'T3']
+AGGREGATES = ['A', 'B', 'C']
+
+# Examples are made by choosing from tables, which is what makes thousands of them affordable.  An
+# example gets smaller towards the beginning of a table, so what is ordinary comes first, as often
+# as it should.  Of more than 127 entries Hypothesis would choose the first ones too often.
+
+Entry = TypeVar('Entry')
+
+
+class Looks(NamedTuple):
+    """What alike providers have in common."""
+
+    inventories: dict[str, InventoryRow]
+    traits: frozenset[str]
+    aggregates: frozenset[str]
+
+
+class Choose(Protocol):
+    """Something that chooses from a table; random.choice is another."""
+
+    def __call__(self, table: Sequence[Entry], /) -> Entry: ...
+
+
+def subsets(names: list[str], most: int) -> list[frozenset[str]]:
+    return [
+        frozenset(chosen)
+        for size in range(most + 1)
+        for chosen in itertools.combinations(names, size)
+    ]
+
+
+SOME_CLASSES = subsets(CLASSES, 3) + subsets(CLASSES, 3)[4:] * 2
+ODD_LIMITS = list(
+    itertools.product((7, 4), (0, 2), (1, 2), (5, 2), (1, 2, 3), (1.0, 1.5, 0.3, 16.0))
+)
+INVENTORIES = [
+    *[InventoryRow(8)] * 70,
+    *[InventoryRow(total) for total in (1, 2, 3)] * 5,
+    *itertools.starmap(InventoryRow, ODD_LIMITS[::5]),
+]
+USAGES = [(0, 0, 0)] * 90 + list(itertools.product((0, 2, 9), repeat=3))
+SOME_TRAITS = [
+    *subsets(TRAITS, 2) * 2,
+    *[traits | {SHARING} for traits in subsets(TRAITS, 1)],
+]
+SOME_AGGREGATES: list[frozenset[str]] = [frozenset()] * 3 + subsets(AGGREGATES, 2)
+FEW_AGGREGATES: list[frozenset[str]] = [frozenset()] * 20 + subsets(AGGREGATES, 1)
+# Members of a tree: each with the number of its parent, and who is like whom.
+TREES: list[list[tuple[int | None, int]]] = [
+    [(None, 0)],
+    [(None, 0), (0, 1)],
+    [(None, 0), (0, 0)],
+    [(None, 0), (0, 1), (0, 1)],
+    [(None, 0), (0, 1), (0, 1), (0, 1)],
+    [(None, 0), (0, 1), (0, 2)],
+    [(None, 0), (0, 1), (1, 2)],
+    [(None, 0), (0, 1), (0, 1), (1, 2), (2, 2)],
+    [(None, 0), (0, 1), (0, 1), (2, 2), (2, 2)],
+    [(None, 0), (0, 1), (1, 2), (0, 2)],
+]
+# How many trees are alike but for what is used of them.
+FORESTS = [(1,), (1, 1), (2,), (3,), (2, 1), (1, 1, 1), (2, 1, 1), (2, 2), (1, 1, 2)]
+
+
+def choose_cloud(choose: Choose) -> list[ProviderRow]:
+    """Rows of a few trees."""
+    trees = [tree for copies in choose(FORESTS) for tree in [choose_tree(choose)] * copies]
+    count = sum(map(len, trees))
+    # Ids say nothing about the order of parents and children; those far apart share no block.
+    ids = range(1, count + 1) if choose([True, False]) else range(count * 40, 0, -40)
+    rows: list[ProviderRow] = []
+    for tree in trees:
+        first = len(rows)
+        for parent, looks in tree:
+            used = choose(USAGES)
+            row = ProviderRow(
+                ids[len(rows)],
+                f'p{ids[len(rows)]}',
+                None if parent is None else ids[first + parent],
+                ids[first],
+                {
+                    name: inventory._replace(used=used[place])
+                    for place, (name, inventory) in enumerate(looks.inventories.items())
+                },
+                looks.traits,
+                looks.aggregates | choose(FEW_AGGREGATES),
+            )
+            rows.append(row)
+    return rows
+
+
+def choose_tree(choose: Choose) -> list[tuple[int | None, Looks]]:
+    """The providers of a tree without their names, each with the number of its parent."""
+    shape = choose(TREES)
+    looks = [
+        Looks(
+            {name: choose(INVENTORIES) for name in sorted(choose(SOME_CLASSES))},
+            choose(SOME_TRAITS),
+            choose(SOME_AGGREGATES),
+        )
+        for kind in sorted({kind for parent, kind in shape})
+    ]
+    return [(parent, looks[kind]) for parent, kind in shape]
+
+
+def alternatives(names: list[str]) -> list[tuple[frozenset[str], ...]]:
+    """Conditions of which each is met by any name of a set; as a rule none."""
+    sets = subsets(names, 2)[1:]
+    return [*[()] * 100, *[(one,) for one in sets], *[*itertools.combinations(sets, 2)][::3]]
+
+
+def barred(names: list[str]) -> list[frozenset[str]]:
+    return [frozenset()] * 60 + subsets(names, 1)[1:] + subsets(names, 2)[-1:]
+
+
+WANTED_CLASSES = subsets(CLASSES, 1)[1:] * 3 + subsets(CLASSES, 3)[4:]
+AMOUNTS = [(1, 1, 1)] * 30 + list(itertools.product((1, 2, 3, 6), repeat=3))
+REQUIRED = alternatives(TRAITS)
+ROOT_REQUIRED = barred(TRAITS)
+FORBIDDEN = barred([*TRAITS, SHARING])
+MEMBER_OF = alternatives(AGGREGATES)
+FORBIDDEN_AGGREGATES = barred(AGGREGATES)
+# Which groups there are: u the one without suffix, O without resources, like letters ask alike.
+ASKED = ['u', 'a', 'ua', 'aa', 'ab', 'uaa', 'uab', 'aaa', 'aab', 'aO', 'uaO', 'aaO', 'abO', 'aOO']
+SUFFIXES = ['1', '_N', '3', '-four']
+
+
+def choose_request(choose: Choose, rows: list[ProviderRow]) -> CandidateRequest:
+    """A request that is valid; what it asks for may well be out of reach."""
+    asked = choose(ASKED)
+    uuids = [None] * 60 + [row.uuid for row in rows][:5] + ['nobody']
+    kinds = {letter: choose_group(choose, letter, uuids) for letter in sorted(set(asked))}
+    suffixes = iter(SUFFIXES)
+    groups = tuple(
+        dataclasses.replace(kinds[letter], suffix='' if letter == 'u' else next(suffixes))
+        for letter in choose([asked, asked[::-1]])
+    )
+    return CandidateRequest(
+        groups,
+        isolate=choose([False, True]),
+        same_subtree=choose_subtrees(choose, groups),
+        root_required=choose(ROOT_REQUIRED),
+        root_forbidden=choose(FORBIDDEN),
+        single_provider_per_tree=choose([False, False, False, True]),
+        summarise_whole_trees=choose([True, False]),
+    )
+
+
+def choose_group(choose: Choose, letter: str, uuids: Sequence[str | None]) -> RequestGroup:
+    wanted = zip(sorted(choose(WANTED_CLASSES)), choose(AMOUNTS), strict=False)
+    return RequestGroup(
+        resources={} if letter == 'O' else dict(wanted),
+        required=choose(REQUIRED),
+        forbidden=choose(FORBIDDEN),
+        member_of=choose(MEMBER_OF),
+        forbidden_aggregates=choose(FORBIDDEN_AGGREGATES),
+        in_tree=choose(uuids),
+    )
+
+
+def choose_subtrees(
+    choose: Choose, groups: tuple[RequestGroup, ...]
+) -> tuple[frozenset[str], ...]:
+    """Constraints, among which every group without resources occurs."""
+    suffixes = subsets([group.suffix for group in groups if group.suffix], 4)[1:]
+    count = choose([0, 0, 0, 0, 1, 2]) if suffixes else 0
+    given = tuple(choose(suffixes) for _ in range(count))
+    bare = frozenset(group.suffix for group in groups if not group.resources)
+    return given if bare <= frozenset().union(*given) else (*given, bare)
+
+
+def chooser(draw: st.DrawFn) -> Choose:
+    return lambda table: table[draw(st.integers(0, len(table) - 1))]
+
+
+@st.composite
+def clouds(draw: st.DrawFn) -> list[ProviderRow]:
+    return choose_cloud(chooser(draw))
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
+    rows = choose_cloud(chooser(draw))
+    return rows, choose_request(chooser(draw), rows)
+
+
+def worked_examples() -> Iterator[tuple[Snapshot, str, str]]:
+    """A cloud, a query and who has to be found, from the tables the search is tested with."""
+    for test, snapshot, query in (
+        (test_examples.test_flat_and_sharing, test_examples.FLAT, ''),
+        (test_examples.test_trees, test_examples.TREES, ''),
+        (
+            test_examples.test_negative_aggregates_on_trees,
+            test_examples.BARRED,
+            'resources=VCPU:1,DISK_GB:1000',
+        ),
+        (test_examples.test_same_subtree, test_examples.FPGAS, ''),
+    ):
+        for more, found in vars(test)['pytestmark'][0].args[1]:
+            yield snapshot, query + more, found
+
+
+@pytest.mark.parametrize(('snapshot', 'query', 'expected'), list(worked_examples()))
+def test_the_oracle_knows_the_worked_examples(
+    snapshot: Snapshot, query: str, expected: str
+) -> None:
+    found = solve(Cloud(snapshot.rows().values()), parse(query))
+    givers = [{uuid for uuid, name, amount in one.allocations} for one in found]
+    assert sorted('+'.join(sorted(uuids)) for uuids in givers) == expected.split()
+
+
+def examples(count: int) -> hypothesis.settings:
+    """Settings under which nothing depends on the time or on an earlier run."""
+    return hypothesis.settings(
+        max_examples=count * TIMES,
+        derandomize=TIMES == 1,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+
+
+def shown(candidate: Candidate) -> Found:
+    """The candidate in the words of the oracle."""
+    for served_by in candidate.mappings.values():
+        assert len(served_by) == len(set(served_by))
+    return Found(
+        frozenset(
+            (provider.uuid, name, amount)
+            for provider, amounts in candidate.allocations.items()
+            for name, amount in amounts.items()
+        ),
+        frozenset(
+            (suffix, frozenset(provider.uuid for provider in providers))
+            for suffix, providers in candidate.mappings.items()
+        ),
+    )
+
+
+def ask(snapshot: Snapshot, request: CandidateRequest, **options: Any) -> list[Found]:
+    """What the search finds, in its order, when its summaries are right for it."""
+    request = dataclasses.replace(request, **options)
+    result = find_candidates(snapshot, request, random.Random(1))
+    found = [shown(candidate) for candidate in result.candidates]
+    uuids = [provider.uuid for provider in result.providers]
+    assert len(uuids) == len(set(uuids))
+    assert set(uuids) == summarised(Cloud(snapshot.rows().values()), request, found)
+    return found
+
+
+@examples(2500)
+@hypothesis.given(questions())
+def test_every_candidate_is_found_once(question: tuple) -> None:
+    rows, request = question
+    expected = solve(Cloud(rows), request)
+    found = ask(Snapshot.of(rows), request)
+    assert len(found) == len(set(found))
+    assert set(found) == set(expected)
+
+
+@examples(400)
+@hypothesis.given(questions(), st.integers(1, 9), st.sampled_from(list(Strategy)), st.booleans())
+def test_a_limit_keeps_some(
+    question: tuple, limit: int, strategy: Strategy, randomize: bool
+) -> None:
+    rows, request = question
+    expected = solve(Cloud(rows), request)
+    snapshot = Snapshot.of(rows)
+    for options, count in (
+        ({}, len(expected)),
+        ({'limit': limit}, limit),
+        ({'bound': limit}, limit),
+        ({'limit': limit, 'bound': 3}, min(limit, 3)),
+        ({'limit': 3, 'bound': limit}, min(limit, 3)),
+        ({'limit': limit, 'bound': -1}, limit),
+        ({'limit': limit, 'bound': 0}, 1),
+    ):
+        found = ask(snapshot, request, strategy=strategy, randomize=randomize, **options)
+        assert len(found) == len(set(found)) == min(count, len(expected))
+        assert set(found) <= set(expected)
+
+
+@examples(300)
+@hypothesis.given(questions(), st.sampled_from(list(Strategy)), st.randoms(use_true_random=False))
+def test_the_order_depends_on_nothing_but_data_and_request(
+    question: tuple, strategy: Strategy, chance: random.Random
+) -> None:
+    rows, request = question
+    snapshot = Snapshot.of(rows)
+    found = ask(snapshot, request, strategy=strategy)
+    assert ask(snapshot, request, strategy=strategy) == found
+    chance.shuffle(rows)
+    assert ask(Snapshot.of(rows), request, strategy=strategy) == found
+    for limit in range(1, 6):
+        assert ask(snapshot, request, strategy=strategy, limit=limit) == found[:limit]
+
+
+@examples(400)
+@hypothesis.given(questions(), st.integers(1, 9), st.sampled_from(['limit', 'bound']))
+def test_candidates_come_from_many_anchors_or_from_few(
+    question: tuple, count: int, kind: str
+) -> None:
+    rows, request = question
+    anchors = solve(Cloud(rows), request)
+    every = collections.Counter(anchor for roots in anchors.values() for anchor in roots)
+    broad, deep = (
+        collections.Counter(
+            anchor
+            for found in ask(Snapshot.of(rows), request, strategy=strategy, **{kind: count})
+            for anchor in anchors[found]
+        )
+        for strategy in (Strategy.BREADTH_FIRST, Strategy.DEPTH_FIRST)
+    )
+    assert len(broad) >= min(count, len(every))
+    # What is found under several anchors counts for the first to come.
+    if every.total() == len(anchors):
+        assert all(
+            broad[anchor] >= max(broad.values()) - 1
+            for anchor in every
+            if broad[anchor] < every[anchor]
+        )
+        assert sum(deep[anchor] < every[anchor] for anchor in deep) <= 1
+
+
+@examples(300)
+@hypothesis.given(clouds(), questions())
+def test_a_changed_snapshot_answers_like_a_fresh_one(
+    before: list[ProviderRow], question: tuple
+) -> None:
+    rows, request = question
+    known = {row.id: row for row in before}
+    changed = [row for row in rows if known.get(row.id) != row]
+    old = Snapshot.of(before)
+    rows_before = old.rows()
+    snapshot = old.with_changes(changed, known.keys() - {row.id for row in rows})
+    assert snapshot == Snapshot.of(rows)
+    assert ask(snapshot, request) == ask(Snapshot.of(rows), request)
+    assert set(ask(snapshot, request)) == set(solve(Cloud(rows), request))
+    assert old.rows() == rows_before
+
+
+@examples(500)
+@hypothesis.given(questions())
+def test_an_empty_answer_tells_never_from_not_now(question: tuple) -> None:
+    rows, request = question
+    # Most of what there is, is used, so that there are enough empty answers of either kind.
+    full = [
+        row._replace(
+            inventories={
+                name: inventory._replace(used=max(inventory.used, inventory.total - 1))
+                for name, inventory in row.inventories.items()
+            }
+        )
+        for row in rows
+    ]
+    result = find_candidates(Snapshot.of(full), request)
+    assert bool(result.explanation) == (not result.candidates)
+    if not result.candidates:
+        could_ever_fit = bool(solve(Cloud(full).unused(), request))
+        assert ('full at present' in result.explanation) == could_ever_fit
+        assert ('never fit' in result.explanation) == (not could_ever_fit)
+
+
+def test_chance_may_pick_every_candidate() -> None:
+    rows = [
+        ProviderRow(number, f'p{number}', parent, parent or number, {'VCPU': InventoryRow(8)})
+        for number, parent in enumerate([None, 1, 1, None, 4, None], 1)
+    ]
+    groups = (RequestGroup('1', {'VCPU': 1}), RequestGroup('2', {'VCPU': 1}))
+    request = CandidateRequest(groups, isolate=True, limit=1, randomize=True)
+    snapshot = Snapshot.of(rows)
+    picked = {
+        shown(candidate)
+        for seed in range(300)
+        for candidate in find_candidates(snapshot, request, random.Random(seed)).candidates
+    }
+    assert picked == set(solve(Cloud(rows), request))
