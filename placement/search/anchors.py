@@ -5,6 +5,8 @@ Blocks of trees that have nothing to offer are passed over in one step.  Contrac
 allocation_candidates.md 4 and 8.
 """
 
+import bisect
+import itertools
 from collections.abc import Iterator, Sequence
 
 from placement.search.groups import Terms
@@ -14,6 +16,9 @@ from placement.search.request import Strategy
 from placement.search.tree import Shape, Stand, Tree
 
 Anchor = tuple[Plan, Tree]
+
+# How many plans are remembered at a time; a cloud has fewer shapes of trees, as a rule.
+MOST_PLANS = 2048
 
 # In the key of a plan that is good for every tree of its shape.
 ANY_ROOT = -1
@@ -25,6 +30,7 @@ class Anchors:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.plans: dict[tuple[Shape, int], Plan] = {}
+        self.visits = 0
         self.named_roots = {
             demand.tree_id for demand in terms.demands if demand.tree_id is not None
         }
@@ -36,16 +42,12 @@ class Anchors:
         anchors = self._in_order()
         return _distinct(_breadth_first(anchors) if in_turn else _depth_first(anchors))
 
-    @property
-    def visits(self) -> int:
-        """How many trees were looked at."""
-        return sum(plan.visits for plan in self.plans.values())
-
-    def tally_refusals(self) -> None:
+    def settle(self) -> None:
         """Add to the tally what the plans refused in the trees they were made for."""
         for plan in self.plans.values():
             for (where, reason), count in plan.refusals.items():
                 self.terms.tally.add(where, reason, count * plan.visits)
+            plan.visits = 0
 
     def _in_order(self) -> Iterator[Anchor]:
         if self.terms.request.randomize:
@@ -53,18 +55,24 @@ class Anchors:
         return ((plan, tree) for plan, trees in self._stands() for tree in trees)
 
     def _shuffled(self, stands: list[tuple[Plan, Sequence[Tree]]]) -> Iterator[Anchor]:
-        anchors = [(plan, tree) for plan, trees in stands for tree in trees]
-        # As `shuffle` does it, but only as far as somebody asks.
-        for last in range(len(anchors) - 1, -1, -1):
+        # As `shuffle` does it, by numbers and only as far as somebody asks: `moved` holds what is
+        # not at its own number any more.
+        ends = list(itertools.accumulate(len(trees) for _, trees in stands))
+        moved: dict[int, int] = {}
+        for last in range(ends[-1] - 1 if ends else -1, -1, -1):
             chosen = self.terms.chance.randrange(last + 1)
-            anchors[chosen], anchors[last] = anchors[last], anchors[chosen]
-            yield anchors.pop()
+            number = moved.get(chosen, chosen)
+            moved[chosen] = moved.pop(last, last)
+            stand = bisect.bisect_right(ends, number)
+            plan, trees = stands[stand]
+            yield plan, trees[number - ends[stand]]
 
     def _stands(self) -> Iterator[tuple[Plan, Sequence[Tree]]]:
         """Trees with a common plan, where at least one might serve the request."""
         for plan, stand in self.planned():
             is_new = not plan.visits
             plan.visits += len(stand.trees)
+            self.visits += len(stand.trees)
             # A tree that is alone will be asked soon enough.
             is_alone = len(stand.trees) == 1
             if plan.is_hopeless or not (is_alone or plan.admits(stand.least_used)):
@@ -78,13 +86,13 @@ class Anchors:
     def planned(self) -> Iterator[tuple[Plan, Stand]]:
         """Every stand of trees with its plan."""
         for stand in self._all_stands():
-            if self._is_special(stand):
+            if self.is_special(stand):
                 for tree in stand.trees:
                     yield self._plan(tree, tree.root_id), Stand(stand.shape, (tree,), tree.uses)
             else:
                 yield self._plan(stand.trees[0], ANY_ROOT), stand
 
-    def _is_special(self, stand: Stand) -> bool:
+    def is_special(self, stand: Stand) -> bool:
         """Whether these trees stand for themselves and not for their shape."""
         return stand.shape.has_sharing or (
             bool(self.named_roots)
@@ -94,6 +102,10 @@ class Anchors:
     def _plan(self, tree: Tree, root_id: int) -> Plan:
         plan = self.plans.get((tree.shape, root_id))
         if plan is None:
+            if len(self.plans) >= MOST_PLANS:
+                self.settle()
+                self.plans.clear()
+                self.terms.forget_verdicts()
             plan = self.plans[tree.shape, root_id] = Plan(self.terms, tree)
         return plan
 

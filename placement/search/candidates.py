@@ -52,7 +52,7 @@ def find_candidates(
         terms.tally.add(COMBINATION, Reason.TREE)
         return Result((), (), terms.tally, 0, explain(anchors))
     found = list(itertools.islice(anchors.candidates(), request.wanted))
-    anchors.tally_refusals()
+    anchors.settle()
     if not found:
         return Result((), (), terms.tally, anchors.visits, explain(anchors))
     if request.randomize:

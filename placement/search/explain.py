@@ -7,6 +7,7 @@ again; beyond it a bounded number of trees is asked once more with a condition t
 """
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -16,7 +17,7 @@ from placement.search.groups import Terms
 from placement.search.plan import Plan
 from placement.search.request import CandidateRequest, RequestGroup
 from placement.search.tally import Reason
-from placement.search.tree import Stand
+from placement.search.tree import Shape, Stand
 
 NEVER = 'the request can never fit'
 NOT_NOW = 'the request fits, but the providers are full at present'
@@ -50,9 +51,10 @@ def _described(demand: Demand) -> str:
 def _verdicts(demand: Demand, anchors: Anchors) -> Counter[Offer | Reason]:
     """How many providers have which verdict."""
     verdicts: Counter[Offer | Reason] = Counter()
-    for (shape, _), plan in anchors.plans.items():
-        for kind in shape.kinds:
-            verdicts[demand.verdict(kind)] += plan.visits
+    for plan, stand in anchors.planned():
+        for kind in stand.shape.kinds:
+            verdicts[demand.verdict(kind)] += len(stand.trees)
+        # These are members of another tree, and counted there if it is looked at.
         for outsider in plan.stage.outsiders:
             verdicts[demand.verdict(outsider.kind)] += 0
     return verdicts
@@ -74,24 +76,22 @@ def _last_straw(verdicts: Counter[Offer | Reason]) -> str:
 
 def _could_fit_unused(anchors: Anchors) -> bool:
     """Whether the request could be served if nothing were used."""
-    if any(not plan.is_hopeless for plan in anchors.plans.values()):
-        return True
-    # A plan knows what the sharing providers of other trees have free, and counts on no more.
     terms = anchors.terms
     relaxed = Terms(terms.snapshot, terms.request, terms.chance, ignores_usage=True)
     return any(
-        not Plan(relaxed, stand.trees[0]).is_hopeless
-        for plan, stand in _planned(anchors)
-        if plan.stage.outsiders
+        not plan.is_hopeless
+        # A plan counts on what the sharing providers of other trees have free, and on no more.
+        or (plan.stage.outsiders and not Plan(relaxed, stand.trees[0]).is_hopeless)
+        for plan, stand in _by_plan(anchors)
     )
 
 
-def _planned(anchors: Anchors) -> Iterator[tuple[Plan, Stand]]:
-    """Every plan with a stand it was made for."""
-    seen: set[int] = set()
+def _by_plan(anchors: Anchors) -> Iterator[tuple[Plan, Stand]]:
+    """Every plan with the first of the stands it is good for."""
+    seen: set[Shape] = set()
     for plan, stand in anchors.planned():
-        if id(plan) not in seen:
-            seen.add(id(plan))
+        if anchors.is_special(stand) or stand.shape not in seen:
+            seen.add(stand.shape)
             yield plan, stand
 
 
@@ -113,7 +113,7 @@ def _has_room(number: int, plan: Plan, stand: Stand) -> bool:
 def _condition(anchors: Anchors) -> str:
     """The condition without which something could be found."""
     terms = anchors.terms
-    asked = [stand for _, stand in _planned(anchors)][:MOST_SHAPES]
+    asked = [stand for _, stand in itertools.islice(_by_plan(anchors), MOST_SHAPES)]
     for name, without in CONDITIONS:
         request = without(terms.request)
         if request == terms.request:

@@ -53,6 +53,10 @@ class Demand:
             verdict = self._verdicts[kind] = _verdict(self, kind)
         return verdict
 
+    def forget_verdicts(self) -> None:
+        """Let go of what is known of kinds; it can be found out again."""
+        self._verdicts.clear()
+
     def is_within(self, aggregates: frozenset[str]) -> bool:
         """Whether these aggregates hold one of each set the group wants."""
         return all(not wanted.isdisjoint(aggregates) for wanted in self.group.member_of)

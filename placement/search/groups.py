@@ -111,6 +111,11 @@ class Terms:
         ]
         return set.intersection(*confining) if confining else None
 
+    def forget_verdicts(self) -> None:
+        """Let go of what is known of kinds of providers; it can be found out again."""
+        for demand in self.demands:
+            demand.forget_verdicts()
+
     def layout(self, serving: tuple[int, ...]) -> Layout:
         """The layout in which the demands are served by these numbers."""
         layout = self._layouts.get(serving)

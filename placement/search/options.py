@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from placement.search.filters import Demand, Offer
 from placement.search.stage import Stage
-from placement.search.tally import Reason, Tally
+from placement.search.tally import Reason
 
 Refusals = Counter[tuple[str, Reason]]
 
@@ -44,7 +44,7 @@ def members_for(demand: Demand, stage: Stage, root_id: int, refusals: Refusals) 
     return options
 
 
-def outsiders_for(demand: Demand, stage: Stage, tally: Tally) -> list[Option]:
+def outsiders_for(demand: Demand, stage: Stage, refusals: Refusals) -> list[Option]:
     """The sharing providers of other trees that can serve the demand, and have room for it."""
     if not stage.outsiders:
         return []
@@ -59,7 +59,7 @@ def outsiders_for(demand: Demand, stage: Stage, tally: Tally) -> list[Option]:
         if isinstance(verdict, Offer):
             options.append(Option(stage.size + number, verdict))
         else:
-            tally.add(demand.group.suffix, verdict)
+            refusals[demand.group.suffix, verdict] += 1
     return options
 
 

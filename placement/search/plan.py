@@ -68,7 +68,7 @@ class Plan:
             self.options = [
                 [
                     *members_for(demand, self.stage, tree.root_id, self.refusals),
-                    *outsiders_for(demand, self.stage, terms.tally),
+                    *outsiders_for(demand, self.stage, self.refusals),
                 ]
                 for demand in terms.demands
             ]

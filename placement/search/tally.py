@@ -33,9 +33,9 @@ COMBINATION = 'combination'
 class Tally:
     """Counts by (group, reason).
 
-    What one group refuses is counted once for every provider looked at, or every tree where no
-    member is left; what a combination refuses once for every combination dropped.  A search that
-    stops at its limit has not looked at everything.
+    What one group refuses is counted once for every provider looked at under every anchor, or for
+    trees in which no provider is left; what a combination refuses once for every combination
+    dropped.  A search that stops at its limit has not looked at everything.
     """
 
     __slots__ = ('counts',)
