@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which version a request asks for, and how changes become one `Api` each (http.md 4)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from placement import errors, history
+from placement.http import microversion
+from placement.http.microversion import Change, Rule, Validator
+from placement.http.reply import Reply
+from placement.schemas import common
+
+# Negotiation: the table of http.md 4.
+
+
+def asked(header: str | None) -> str:
+    return str(microversion.negotiated(history.APIS, header).version)
+
+
+@pytest.mark.parametrize(
+    ('header', 'version'),
+    [
+        (None, '1.0'),
+        ('', '1.0'),
+        *((f'placement 1.{minor}', f'1.{minor}') for minor in range(40)),
+        ('placement latest', '1.39'),
+        ('PLACEMENT 1.10', '1.10'),
+        ('Placement latest', '1.39'),
+        ('compute 2.5, placement 1.10', '1.10'),
+        ('placement 1.10, compute 2.5', '1.10'),
+        ('compute 2.5,placement 1.10', '1.10'),
+        ('placement 1.10, placement 1.12', '1.12'),
+        ('placement 1.12, placement 1.10', '1.10'),
+        ('compute, placement 1.10', '1.10'),
+        ('compute 2.5', '1.0'),
+        ('placement', '1.0'),
+        ('1.10', '1.0'),
+        ('latest', '1.0'),
+        ('placement 01.010', '1.10'),
+        ('placement 1. 10', '1.10'),
+        ('placement   1.10', '1.10'),
+    ],
+)
+def test_a_header_asks_for_a_version(header: str | None, version: str) -> None:
+    assert asked(header) == version
+
+
+@pytest.mark.parametrize('version', ['0.5', '1.40', '2.0', '10.1', '0.0', '1.100'])
+def test_a_version_that_is_unknown_is_not_acceptable(version: str) -> None:
+    with pytest.raises(errors.UnacceptableVersion) as raised:
+        asked(f'placement {version}')
+
+    assert raised.value.status == 406
+    assert f'Unacceptable version header: {version}' in str(raised.value)
+    assert (raised.value.min_version, raised.value.max_version) == ('1.0', '1.39')
+
+
+@pytest.mark.parametrize(
+    'version', ['1', '1.2.3', 'pony.horse', 'LATEST', 'Latest', '1.', '.1', '1,10', 'v1.10', 'x']
+)
+def test_what_is_not_two_integers_is_no_version(version: str) -> None:
+    header = f'placement {version}'
+    if version == '1,10':
+        header = 'placement 1;10'
+        version = '1;10'
+
+    with pytest.raises(errors.InvalidVersion) as raised:
+        asked(header)
+
+    assert raised.value.status == 400
+    assert f'invalid version string: {version}' in str(raised.value)
+
+
+@pytest.mark.parametrize('header', ['placement ' + '9' * 5000 + '.1', 'placement 1.' + '1' * 5000])
+def test_a_number_that_is_too_long_is_refused(header: str) -> None:
+    with pytest.raises(errors.PlacementError) as raised:
+        asked(header)
+
+    assert raised.value.status in (400, 406)
+
+
+# Folding
+
+
+def handler(name: str) -> microversion.Handler:
+    return lambda request: Reply(name)
+
+
+def append(letter: str) -> Any:
+    """An upgrade that leaves its mark."""
+    return lambda body: body + letter
+
+
+def append_to_body(letter: str) -> microversion.Downgrade:
+    return lambda reply: reply.with_body(reply.body + letter)
+
+
+OLD: common.Schema = {'type': 'string'}
+NEW: common.Schema = {'type': 'integer'}
+
+STORY = (
+    Change(
+        '1.0',
+        'Songs.',
+        serves={'song.sing': handler('first'), 'song.hum': handler('hum')},
+        accepts={'song.sing': OLD},
+        queries={'song.hum': OLD},
+    ),
+    Change(
+        '1.1',
+        'Other songs.',
+        accepts={'song.sing': NEW},
+        upgrades={'song.sing': append('b')},
+        downgrades={'song.sing': append_to_body('b')},
+        enables={Rule.REPARENTING},
+    ),
+    Change(
+        '1.2',
+        'Another singer.',
+        serves={'song.sing': handler('second')},
+        accepts={'song.sing': None},
+        queries={'song.hum': NEW},
+        upgrades={'song.sing': append('c')},
+        downgrades={'song.sing': append_to_body('c')},
+        enables={Rule.ERROR_CODES},
+    ),
+)
+APIS = microversion.fold(STORY)
+
+
+def test_there_is_one_api_for_each_change() -> None:
+    assert list(APIS) == [(1, 0), (1, 1), (1, 2)]
+    assert [str(api.version) for api in APIS.values()] == ['1.0', '1.1', '1.2']
+    assert {(api.oldest, api.newest) for api in APIS.values()} == {('1.0', '1.2')}
+
+
+def test_a_handler_serves_until_another_does() -> None:
+    served = [api.handlers['song.sing'](None).body for api in APIS.values()]
+
+    assert served == ['first', 'first', 'second']
+    assert {api.handlers['song.hum'](None).body for api in APIS.values()} == {'hum'}
+
+
+def test_a_schema_holds_until_another_does_or_none() -> None:
+    assert APIS[1, 0].bodies['song.sing'].schema is OLD
+    assert APIS[1, 1].bodies['song.sing'].schema is NEW
+    assert 'song.sing' not in APIS[1, 2].bodies
+    assert [api.queries['song.hum'].schema for api in APIS.values()] == [OLD, OLD, NEW]
+
+
+def test_a_schema_is_compiled_once() -> None:
+    assert APIS[1, 0].queries['song.hum'] is APIS[1, 1].queries['song.hum']
+
+
+def test_a_body_is_upgraded_change_by_change_oldest_first() -> None:
+    upgraded = [api.upgraded('song.sing', 'a') for api in APIS.values()]
+
+    assert upgraded == ['abc', 'ac', 'a']
+    assert APIS[1, 0].upgraded('song.hum', 'a') == 'a'
+
+
+def test_a_reply_is_downgraded_change_by_change_newest_first() -> None:
+    downgraded = [api.downgraded('song.sing', Reply('a')).body for api in APIS.values()]
+
+    assert downgraded == ['acb', 'ac', 'a']
+    assert APIS[1, 0].downgraded('song.hum', Reply('a')).body == 'a'
+
+
+def test_a_rule_holds_from_its_change_on_and_everyone_knows_since_when() -> None:
+    assert [api.allows(Rule.REPARENTING) for api in APIS.values()] == [False, True, True]
+    assert [api.allows(Rule.ERROR_CODES) for api in APIS.values()] == [False, False, True]
+    assert APIS[1, 0].introduced == {Rule.REPARENTING: '1.1', Rule.ERROR_CODES: '1.2'}
+
+
+@pytest.mark.parametrize('mapping', ['handlers', 'bodies', 'queries', 'upgrades', 'downgrades'])
+def test_an_api_cannot_be_changed(mapping: str) -> None:
+    frozen: Mapping[str, Any] = getattr(APIS[1, 0], mapping)
+
+    with pytest.raises(TypeError):
+        frozen['song.sing'] = None  # type: ignore[index]
+
+
+# Validating
+
+
+@pytest.mark.parametrize(
+    'uuid',
+    [
+        'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1',
+        'B7A09E9A-5A8C-4E1D-9C0B-5F6F1D4AD9A1',
+        'b7a09e9a5a8c4e1d9c0b5f6f1d4ad9a1',
+        '{b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1}',
+        'urn:uuid:b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1',
+    ],
+)
+def test_a_uuid_may_be_spelled_in_many_ways(uuid: str) -> None:
+    assert Validator(common.UUID).complaint(uuid) is None
+
+
+@pytest.mark.parametrize(
+    'uuid', ['', 'foo', 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a', 'x' * 32, 'b' * 33]
+)
+def test_what_is_no_uuid_is_told_in_the_words_of_the_library(uuid: str) -> None:
+    complaint = Validator(common.UUID).complaint(uuid)
+
+    assert complaint is not None
+    assert f"{uuid!r} is not a 'uuid'" in complaint
+    assert "Failed validating 'format' in schema" in complaint
+
+
+def test_a_complaint_quotes_what_is_wrong() -> None:
+    complaint = Validator(common.an_object({'total': {'type': 'integer'}})).complaint({})
+
+    assert complaint is not None
+    assert complaint.startswith("'total' is a required property")
+    assert "Failed validating 'required' in schema" in complaint
+
+
+@pytest.mark.parametrize('value', [10, 10.0, -1, 0, 2**70])
+def test_an_integer_may_be_written_as_a_whole_float(value: float) -> None:
+    assert Validator(common.GENERATION).complaint(value) is None
+
+
+@pytest.mark.parametrize('value', [10.5, '10', True, None, [10]])
+def test_what_is_not_whole_is_no_integer(value: object) -> None:
+    assert "is not of type 'integer'" in str(Validator(common.GENERATION).complaint(value))
+
+
+@pytest.mark.parametrize('depth', [10, 300, 500, 900])
+def test_a_body_nested_too_deep_to_be_quoted_is_still_a_complaint(depth: int) -> None:
+    nested: list[Any] = []
+    for _ in range(depth):
+        nested = [nested]
+
+    for version, action in (((1, 1), 'aggregates.set'), ((1, 39), 'inventories.set')):
+        assert history.APIS[version].bodies[action].complaint(nested) is not None

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request brings (contract: http.md 5)."""
+
+import json
+from typing import Any
+
+import pytest
+import webob
+
+from placement import conf as placement_conf
+from placement import errors, history
+from placement.conf import ConfigOpts
+from placement.context import RequestContext
+from placement.http.request import Query, Request, parse_json
+from placement.policy import Enforcer
+from placement.schemas.unchecked import UNCHECKED
+
+UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
+
+
+# JSON
+
+
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [
+        ('{"a": [1, "b", null, true]}', {'a': [1, 'b', None, True]}),
+        ('"Grüße ☃ \U0001f427"', 'Grüße ☃ \U0001f427'),
+        (r'"\ud83d\udc27"', '\U0001f427'),
+        (r'"\\u0000"', r'\u0000'),
+        ('{"a": 1, "a": 2}', {'a': 2}),
+        ('10.0', 10),
+        ('-10.0', -10),
+        ('1e3', 1000),
+        ('10.5', 10.5),
+        ('1e-400', 0),
+        (str(2**70), 2**70),
+    ],
+)
+def test_json_is_read(text: str, value: object) -> None:
+    assert parse_json(text.encode()) == value
+
+
+@pytest.mark.parametrize('text', ['10.0', '1e3', '-0.0', '{"total": 10.0}'])
+def test_a_whole_float_becomes_an_integer(text: str) -> None:
+    value = parse_json(text.encode())
+
+    assert type(value['total'] if isinstance(value, dict) else value) is int
+
+
+def test_a_float_that_is_no_exact_integer_stays_a_float() -> None:
+    assert type(parse_json(b'1e30')) is float
+
+
+@pytest.mark.parametrize(
+    'body',
+    [
+        b'',
+        b' ',
+        b'{',
+        b'{"a": }',
+        b"{'a': 1}",
+        b'[1,]',
+        b'nope',
+        b'{} {}',
+        b'\xff\xfe',
+        b'"\xed\xa0\x80"',
+        '{}'.encode('utf-16'),
+        b'\xef\xbb\xbf{}',
+        b'NaN',
+        b'Infinity',
+        b'{"total": -Infinity}',
+        b'1e400',
+        b'-1e400',
+        b'[1e999999]',
+        b'9' * 5000,
+        rb'"\ud800"',
+        rb'{"\udfff": 1}',
+        rb'[[{"a": ["\udc27\ud83d"]}]]',
+        rb'"\u0000"',
+        rb'{"a\u0000b": 1}',
+        rb'{"a": {"b": ["\u0000"]}}',
+        b'"\x00"',
+        b'[' * 100000,
+        b'[' * 100000 + b']' * 100000,
+        b'{"a":' * 100000 + b'1' + b'}' * 100000,
+    ],
+    ids=lambda body: repr(body[:20]),
+)
+def test_what_is_no_json_or_cannot_be_stored_is_malformed(body: bytes) -> None:
+    with pytest.raises(errors.MalformedJSON) as raised:
+        parse_json(body)
+
+    assert raised.value.status == 400
+    assert str(raised.value).startswith('Malformed JSON: ')
+    assert len(str(raised.value)) < 300
+
+
+# Requests
+
+
+@pytest.fixture(scope='module')
+def conf() -> ConfigOpts:
+    conf = ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('connection', 'sqlite://', 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return conf
+
+
+def request(conf: ConfigOpts, minor: int = 39, path: str = '/', **blank: Any) -> Request:
+    context = RequestContext(user_id='u', project_id='p', roles=['reader', 'member'])
+    http = webob.Request.blank(path, **blank)
+    return Request(http, history.APIS[1, minor], {}, context, Enforcer(conf), conf)
+
+
+@pytest.mark.parametrize(
+    ('accept', 'expected'),
+    [
+        (None, True),
+        ('*/*', True),
+        ('application/json', True),
+        ('application/*', True),
+        ('text/html, application/json;q=0.1', True),
+        ('text/html, */*;q=0.1', True),
+        ('text/plain', False),
+        ('application/json;q=0', False),
+        ('application/json;q=0, */*', False),
+        ('application/xml', False),
+    ],
+)
+def test_json_has_to_be_acceptable(conf: ConfigOpts, accept: str | None, expected: bool) -> None:
+    asked = request(conf, headers={} if accept is None else {'Accept': accept})
+
+    if expected:
+        asked.check_accepts_json()
+        return
+    with pytest.raises(errors.NotAcceptable, match='Only application/json is provided'):
+        asked.check_accepts_json()
+
+
+@pytest.mark.parametrize(
+    'media_type',
+    ['application/json', 'application/json; charset=utf-8', 'application/json;charset=latin-1'],
+)
+def test_a_body_has_to_be_json(conf: ConfigOpts, media_type: str) -> None:
+    request(conf, headers={'Content-Type': media_type}).check_brings_json()
+
+
+@pytest.mark.parametrize(
+    ('media_type', 'shown'),
+    [
+        (None, 'None'),
+        ('text/plain', 'text/plain'),
+        ('Application/JSON', 'Application/JSON'),
+        ('application/jsonx', 'application/jsonx'),
+    ],
+)
+def test_another_media_type_is_told(
+    conf: ConfigOpts, media_type: str | None, shown: str
+) -> None:
+    headers = {} if media_type is None else {'Content-Type': media_type}
+
+    with pytest.raises(errors.UnsupportedMediaType) as raised:
+        request(conf, headers=headers).check_brings_json()
+
+    assert str(raised.value) == (
+        f'The media type {shown} is not supported, use application/json'
+    )
+
+
+def test_a_body_is_checked_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
+    old = request(conf, 18, body=json.dumps([UUID]).encode())
+    new = {'aggregates': [UUID], 'resource_provider_generation': 3}
+
+    assert old.validated_body('aggregates.set') == {
+        'aggregates': [UUID],
+        'resource_provider_generation': UNCHECKED,
+    }
+    body = json.dumps(new).encode()
+    assert request(conf, 19, body=body).validated_body('aggregates.set') == new
+    with pytest.raises(errors.InvalidBody) as raised:
+        request(conf, 18, body=body).validated_body('aggregates.set')
+    assert str(raised.value).startswith('JSON does not validate: ')
+    assert "is not of type 'array'" in str(raised.value)
+
+
+def query(conf: ConfigOpts, text: str, minor: int = 39) -> Query:
+    asked = request(conf, minor, f'/resource_providers?{text}')
+    return asked.validated_query('resource_providers.list')
+
+
+def test_of_a_repeated_parameter_the_last_counts(conf: ConfigOpts) -> None:
+    found = query(conf, 'name=a&name=b')
+
+    assert found.last('name') == 'b'
+    assert found.all('name') == ['a', 'b']
+    assert list(found) == [('name', 'a'), ('name', 'b')]
+    assert 'name' in found
+    assert 'uuid' not in found
+    assert (found.last('uuid'), found.all('uuid')) == (None, [])
+
+
+def test_only_the_last_of_a_repeated_parameter_is_checked(conf: ConfigOpts) -> None:
+    assert query(conf, f'uuid=foo&uuid={UUID}').last('uuid') == UUID
+    with pytest.raises(errors.InvalidQuery):
+        query(conf, f'uuid={UUID}&uuid=foo')
+
+
+def test_an_unknown_parameter_is_told(conf: ConfigOpts) -> None:
+    with pytest.raises(errors.InvalidQuery) as raised:
+        query(conf, 'in_tree=x', 13)
+
+    assert str(raised.value).startswith(
+        'Invalid query string parameters: Additional properties are not allowed '
+        "('in_tree' was unexpected)"
+    )
+
+
+@pytest.mark.parametrize('text', ['name=%ff', '%ff=a', 'name=%ed%a0%80', 'name=a%00b'])
+def test_a_query_that_is_no_text_is_invalid(conf: ConfigOpts, text: str) -> None:
+    with pytest.raises(errors.InvalidQuery, match='Invalid query string parameters: '):
+        query(conf, text)
+
+
+def test_a_first_look_never_fails(conf: ConfigOpts) -> None:
+    def look(text: str) -> str | None:
+        return request(conf, path=f'/usages?{text}').first_look('project_id')
+
+    assert look('project_id=a&project_id=b') == 'b'
+    assert look('') is None
+    assert look('project_id=%ff') is None
+
+
+# Authorisation
+
+
+def test_what_the_policy_forbids_is_told_by_its_rule(conf: ConfigOpts) -> None:
+    with pytest.raises(errors.PolicyNotAuthorised, match='placement:reshaper:reshape'):
+        request(conf).authorise('placement:reshaper:reshape')
+
+
+def test_a_reader_may_see_its_own_project_and_no_other(conf: ConfigOpts) -> None:
+    asked = request(conf)
+
+    asked.authorise_for_project('placement:usages', 'p')
+    for project_id in ('q', None):
+        with pytest.raises(errors.PolicyNotAuthorised):
+            asked.authorise_for_project('placement:usages', project_id)
+
+
+# Claims
+
+
+def test_claims_of_clients_that_say_no_owner_are_incomplete(conf: ConfigOpts) -> None:
+    old = {
+        'allocations': [{'resource_provider': {'uuid': UUID}, 'resources': {'VCPU': 1}}]
+    }
+    asked = request(conf, 0, body=json.dumps(old).encode())
+
+    (claim,) = asked.claims({'consumer': asked.validated_body('allocations.set')})
+
+    assert claim.project_id == conf.placement.incomplete_consumer_project_id
+    assert claim.user_id == conf.placement.incomplete_consumer_user_id
+    assert (claim.generation, claim.consumer_type) == (UNCHECKED, UNCHECKED)
+    assert claim.resources == {UUID: {'VCPU': 1}}
+
+
+def test_links_are_relative_to_the_mount_point(conf: ConfigOpts) -> None:
+    asked = request(conf)
+    asked.http.environ['SCRIPT_NAME'] = '/placement'
+
+    assert asked.mount_point == '/placement'
