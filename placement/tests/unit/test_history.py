@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of the API is whole, and nothing else knows version numbers.
+
+Contract: microversions.md.
+"""
+
+import ast
+import importlib.util
+import itertools
+import pathlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from placement import history, routes
+from placement.http.microversion import Api, Rule
+
+PACKAGE = pathlib.Path(history.__file__).parent
+STORIES = PACKAGE.parent / 'gabbits'
+NEWEST_MINOR = 39
+ALL_MINORS = range(NEWEST_MINOR + 1)
+
+# What is routed before it is served. Empty once the handler is there.
+AWAITED = (
+    set()
+    if importlib.util.find_spec('placement.handlers.allocation_candidates')
+    else {'allocation_candidates.list'}
+)
+
+# The table 'Schema generations by route', bodies first, with those of one generation besides.
+BODIES = {
+    'resource_providers.create': [0, 14],
+    'resource_providers.update': [0, 14],
+    'inventories.create': [0],
+    'inventories.set': [0],
+    'inventories.update': [0],
+    'aggregates.set': [1, 19],
+    'resource_classes.create': [2],
+    # At 1.7 it becomes a request without a body.
+    'resource_classes.put': [2, 7],
+    'provider_traits.set': [6],
+    'allocations.set': [0, 8, 12, 28, 34, 38],
+    'allocations.set_many': [13, 28, 34, 38],
+    'reshaper.reshape': [30, 34, 38],
+}
+QUERIES = {
+    'resource_providers.list': [0, 3, 4, 14, 18],
+    'traits.list': [6],
+    'usages.show': [9, 38],
+    'allocation_candidates.list': [10, 16, 17, 21, 25, 31, 33, 35, 36],
+}
+SYNTAX = {
+    Rule.CACHE_HEADERS: 15,
+    Rule.FORBIDDEN_TRAITS: 22,
+    Rule.ERROR_CODES: 23,
+    Rule.REPEATED_MEMBER_OF: 24,
+    Rule.FULLY_RESERVED_INVENTORY: 26,
+    Rule.FORBIDDEN_AGGREGATES: 32,
+    Rule.REPARENTING: 37,
+    Rule.ANY_TRAITS: 39,
+}
+
+# Since when each route is there: the table of http.md 1.
+SINCE = {
+    'root': 0,
+    'resource_classes': 2,
+    'resource_providers': 0,
+    'inventories': 0,
+    'inventories.clear': 5,
+    'provider_usages': 0,
+    'aggregates': 1,
+    'provider_allocations': 0,
+    'provider_traits': 6,
+    'allocations.set_many': 13,
+    'allocations': 0,
+    'allocation_candidates': 10,
+    'traits': 6,
+    'usages': 9,
+    'reshaper': 30,
+}
+
+
+def minor_of(version: str) -> int:
+    return int(version.removeprefix('1.'))
+
+
+def at(minor: int) -> Api:
+    return history.APIS[1, minor]
+
+
+def actions(kind: str) -> set[str]:
+    """Every action that some change says something about."""
+    return {action for change in history.HISTORY for action in getattr(change, kind)}
+
+
+def generations(kind: str) -> dict[str, list[int]]:
+    """The minor versions at which each action gets another schema."""
+    found: dict[str, list[int]] = {}
+    for change in history.HISTORY:
+        for action in getattr(change, kind):
+            found.setdefault(action, []).append(minor_of(change.version))
+    return found
+
+
+# Versions
+
+
+def test_there_is_a_change_for_every_version_and_no_gap() -> None:
+    assert [change.version for change in history.HISTORY] == [f'1.{n}' for n in ALL_MINORS]
+    assert [str(api.version) for api in history.APIS.values()] == [f'1.{n}' for n in ALL_MINORS]
+
+
+@pytest.mark.parametrize('change', history.HISTORY, ids=lambda change: change.version)
+def test_every_change_says_in_a_sentence_what_it_is(change: Any) -> None:
+    assert re.fullmatch(r'\w.{10,}[^.]\.', change.summary)
+
+
+def test_every_summary_is_its_own() -> None:
+    assert len({change.summary for change in history.HISTORY}) == len(history.HISTORY)
+
+
+# Actions
+
+
+def test_everything_that_is_routed_is_served() -> None:
+    routed = {route.action for route in routes.ROUTES}
+
+    assert routed - actions('serves') == AWAITED
+
+
+@pytest.mark.parametrize('kind', ['serves', 'accepts', 'queries', 'upgrades', 'downgrades'])
+def test_everything_that_changes_is_routed(kind: str) -> None:
+    assert actions(kind) <= {route.action for route in routes.ROUTES}
+
+
+@pytest.mark.parametrize('action', sorted({route.action for route in routes.ROUTES} - AWAITED))
+def test_a_route_is_there_since_its_version_and_for_ever(action: str) -> None:
+    since = SINCE.get(action, SINCE[action.partition('.')[0]])
+
+    assert [minor for minor in ALL_MINORS if action in at(minor).handlers] == list(
+        range(since, NEWEST_MINOR + 1)
+    )
+
+
+@pytest.mark.parametrize('kind', ['accepts', 'queries', 'downgrades'])
+def test_a_change_is_of_what_is_served_by_then(kind: str) -> None:
+    for change in history.HISTORY:
+        served = at(minor_of(change.version)).handlers
+        assert set(getattr(change, kind)) <= set(served)
+
+
+def test_a_body_is_read_by_exactly_those_handlers_that_have_a_schema_for_it() -> None:
+    """An action whose route is PUT or POST has a body, save for the two that take none."""
+    for minor in ALL_MINORS:
+        writing = {r.action for r in routes.ROUTES if r.method in ('PUT', 'POST')}
+        bodiless = {'traits.put'} | ({'resource_classes.put'} if minor >= 7 else set())
+        assert set(at(minor).bodies) == (writing & set(at(minor).handlers)) - bodiless
+
+
+# Rules
+
+
+def test_every_rule_is_enabled_by_its_change_and_by_no_other() -> None:
+    enabled = [
+        (rule, minor_of(change.version)) for change in history.HISTORY for rule in change.enables
+    ]
+
+    assert len(enabled) == len(Rule) == len(dict(enabled))
+    assert {rule: minor for rule, minor in enabled if rule in SYNTAX} == SYNTAX
+
+
+def sources(*without: str) -> Iterator[tuple[str, ast.Module]]:
+    """The modules of the service by their path, but for tests, migrations and some others."""
+    for path in sorted(PACKAGE.rglob('*.py')):
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith(('tests/', 'db/migrations/', *without)):
+            yield name, ast.parse(path.read_text())
+
+
+def test_every_rule_is_asked_for() -> None:
+    asked = {
+        node.attr
+        for _name, tree in sources('history.py', 'http/microversion.py')
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith('Rule')
+    }
+
+    assert asked == {rule.name for rule in Rule}
+
+
+# Version numbers
+
+
+def version_numbers(tree: ast.Module) -> Iterator[str]:
+    """Where a module names a microversion in its code; words for readers are no code."""
+    words = {id(node) for found in ast.walk(tree) for node in words_for_readers(found)}
+    for node in ast.walk(tree):
+        if id(node) not in words and (is_version_text(node) or is_version_pair(node)):
+            yield f'line {getattr(node, "lineno", 0)}: {ast.unparse(node)}'
+
+
+def words_for_readers(node: ast.AST) -> Iterator[ast.AST]:
+    """The docstring of a definition, the help of an option, and the version of an object."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+        if node.body and isinstance(node.body[0], ast.Expr):
+            yield node.body[0].value
+    elif isinstance(node, ast.keyword):
+        if node.arg == 'help':
+            yield node.value
+    elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == 'VERSION':
+        yield node.value
+
+
+def is_version_text(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return False
+    return re.search(r'(?<![\d.])1\.\d{1,2}(?![\d.]*\d)', node.value) is not None
+
+
+def is_version_pair(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
+        return False
+    major, minor = (e.value if isinstance(e, ast.Constant) else None for e in node.elts)
+    return type(major) is int and major == 1 and type(minor) is int and minor in ALL_MINORS
+
+
+def test_no_other_module_knows_a_version_number() -> None:
+    found = {
+        name: numbers
+        for name, tree in sources('history.py')
+        if (numbers := list(version_numbers(tree)))
+    }
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    'source',
+    [
+        'if version >= (1, 26): pass',
+        "if wanted == '1.26': pass",
+        "needs('placement 1.26')",
+        "raise BadRequest(f'only since microversion 1.39. Got: {value}')",
+        "LATEST = 'v1.39'",
+    ],
+)
+def test_a_version_number_would_be_found(source: str) -> None:
+    assert list(version_numbers(ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    'source',
+    [
+        "VERSION = '1.0'",
+        '"""Since 1.26."""',
+        "StrOpt('project', help='Not asked for below 1.8.')",
+        'def f():\n    """Since 1.26."""',
+        'ratio = 1.0',
+        "address = '127.0.0.1'",
+        "requires = '11.30'",
+        "needs = '1.2.3'",
+        'range(1, 26)',
+    ],
+)
+def test_another_number_is_not_mistaken_for_one(source: str) -> None:
+    assert list(version_numbers(ast.parse(source))) == []
+
+
+# Schemas
+
+
+def schemas() -> Iterator[tuple[str, Any]]:
+    for change, kind in itertools.product(history.HISTORY, ('accepts', 'queries')):
+        for action, schema in getattr(change, kind).items():
+            if schema is not None:
+                yield f'{action} {change.version}', schema
+
+
+@pytest.mark.parametrize('schema', [pytest.param(s, id=name) for name, s in schemas()])
+def test_every_schema_is_one(schema: Any) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_bodies_change_at_their_versions() -> None:
+    assert generations('accepts') == BODIES
+
+
+def test_queries_change_at_their_versions() -> None:
+    assert generations('queries') == {
+        action: minors for action, minors in QUERIES.items() if action not in AWAITED
+    }
+
+
+@pytest.mark.parametrize('kind', ['accepts', 'queries'])
+def test_a_new_schema_differs_from_the_one_before(kind: str) -> None:
+    before: dict[str, Any] = {}
+    for change in history.HISTORY:
+        for action, schema in getattr(change, kind).items():
+            assert schema != before.get(action)
+            before[action] = schema
+
+
+# Stories
+
+
+def versions_told() -> dict[str, set[int]]:
+    """The minor versions that the stories of each subject ask for.
+
+    The subject is what the names of several files begin with: the stories of one filter may be
+    told in a file of its own, and what was there before it in another.
+    """
+    told: dict[str, set[int]] = {}
+    for path in STORIES.glob('*.yaml'):
+        subject = '-'.join(path.stem.split('-')[:2])
+        asked = re.findall(r'placement 1\.(\d+)\b', path.read_text())
+        told.setdefault(subject, set()).update(map(int, asked))
+    return told
+
+
+@pytest.mark.parametrize('minor', range(1, NEWEST_MINOR + 1))
+def test_every_boundary_has_stories_on_both_sides(minor: int) -> None:
+    told = [subject for subject, minors in versions_told().items() if {minor - 1, minor} <= minors]
+
+    assert told, f'no subject in gabbits/ has stories at both 1.{minor - 1} and 1.{minor}'
