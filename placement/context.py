@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class RequestContext(oslo_context.RequestContext):
     """The identity of a caller together with the means its request works with.
 
-    `database` and `snapshots` are set by the dispatcher; `connection` exists only while a transaction is open
-    (`placement.db.api.reader` and `writer`), so that no statement can run outside one.
+    `database` and `snapshots` are set by the dispatcher; `connection` exists only while a
+    transaction is open (`placement.db.api.reader` and `writer`), so that no statement can run
+    outside one.
     """
 
     def __init__(self, database: Database | None = None, **identity: Any) -> None:

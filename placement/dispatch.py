@@ -26,7 +26,7 @@ from placement.db.snapshot import SnapshotKeeper
 from placement.http import microversion
 from placement.http.microversion import Api, Rule
 from placement.http.problem import error_response
-from placement.http.reply import Reply
+from placement.http.reply import JSONText, Reply
 from placement.http.request import JSON, Request
 from placement.policy import Enforcer
 
@@ -171,13 +171,15 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
     else:
         response.content_type = JSON
         response.charset = None
-        response.body = json.dumps(reply.body).encode('utf-8')
+        text = reply.body if isinstance(reply.body, JSONText) else json.dumps(reply.body)
+        response.body = text.encode('utf-8')
     if reply.location is not None:
         path = urllib.parse.quote(reply.location, safe='/')
         response.headers['Location'] = request.http.application_url + path
     if reply.is_cacheable and request.api.allows(Rule.CACHE_HEADERS):
-        response.headers['last-modified'] = _http_date(reply.last_modified)
         response.headers['cache-control'] = 'no-cache'
+        if not reply.is_timeless:
+            response.headers['last-modified'] = _http_date(reply.last_modified)
     return response
 
 

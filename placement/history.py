@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from placement.handlers import (
     aggregates,
+    allocation_candidates,
     allocations,
     inventories,
     reshaper,
@@ -23,6 +24,7 @@ from placement.http import shapes
 from placement.http.microversion import Change, Rule, fold
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
+from placement.schemas import allocation_candidate as candidate_schemas
 from placement.schemas import inventory as inventory_schemas
 from placement.schemas import reshaper as reshaper_schemas
 from placement.schemas import resource_class as resource_class_schemas
@@ -42,6 +44,11 @@ def _for_providers(downgrade: shapes.Downgrade) -> dict[str, shapes.Downgrade]:
     """One downgrade of a provider, wherever providers are shown."""
     of_many = shapes.within('resource_providers', downgrade)
     return dict.fromkeys(_ONE_PROVIDER, downgrade) | {'resource_providers.list': of_many}
+
+
+def _for_summaries(*members: str) -> shapes.Downgrade:
+    """A downgrade that drops members of the provider summaries of candidates."""
+    return shapes.within('provider_summaries', shapes.without(*members))
 
 
 def _for_claims(upgrade: shapes.Upgrade) -> dict[str, shapes.Upgrade]:
@@ -157,7 +164,12 @@ HISTORY = (
         serves={'usages.show': usages.show_total},
         queries={'usages.show': usage_schemas.SHOW},
     ),
-    Change('1.10', 'Allocation candidates: where a set of resources could be taken from.'),
+    Change(
+        '1.10',
+        'Allocation candidates: where a set of resources could be taken from.',
+        serves={'allocation_candidates.list': allocation_candidates.list_candidates},
+        queries={'allocation_candidates.list': candidate_schemas.LIST},
+    ),
     Change(
         '1.11',
         'Providers link to their allocations.',
@@ -168,7 +180,10 @@ HISTORY = (
         'Allocations are keyed by provider, and show project and user.',
         accepts={'allocations.set': allocation_schemas.SET_BY_PROVIDER},
         upgrades={'allocations.set': shapes.key_by_provider},
-        downgrades={'allocations.show': shapes.without('project_id', 'user_id')},
+        downgrades={
+            'allocations.show': shapes.without('project_id', 'user_id'),
+            'allocation_candidates.list': shapes.changing_body(shapes.candidates_as_list),
+        },
     ),
     Change(
         '1.13',
@@ -191,8 +206,17 @@ HISTORY = (
         'Answers carry last-modified and cache-control: no-cache.',
         enables={Rule.CACHE_HEADERS},
     ),
-    Change('1.16', 'The number of allocation candidates can be limited.'),
-    Change('1.17', 'Allocation candidates can be asked for by required traits, and show traits.'),
+    Change(
+        '1.16',
+        'The number of allocation candidates can be limited.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_LIMITED},
+    ),
+    Change(
+        '1.17',
+        'Allocation candidates can be asked for by required traits, and show traits.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_WITH_TRAITS},
+        downgrades={'allocation_candidates.list': _for_summaries('traits')},
+    ),
     Change(
         '1.18',
         'Providers can be listed by required traits.',
@@ -213,7 +237,11 @@ HISTORY = (
         'POST /resource_providers answers with the provider.',
         downgrades={'resource_providers.create': shapes.created_without_body},
     ),
-    Change('1.21', 'Allocation candidates can be asked for by aggregate with member_of.'),
+    Change(
+        '1.21',
+        'Allocation candidates can be asked for by aggregate with member_of.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_AGGREGATES},
+    ),
     Change(
         '1.22',
         'A trait can be forbidden with an exclamation mark.',
@@ -225,13 +253,21 @@ HISTORY = (
         'member_of can be given more than once; all of them have to hold.',
         enables={Rule.REPEATED_MEMBER_OF},
     ),
-    Change('1.25', 'Allocation candidates can be asked for in numbered groups.'),
+    Change(
+        '1.25',
+        'Allocation candidates can be asked for in numbered groups.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_GROUPS},
+    ),
     Change(
         '1.26',
         'An inventory may be reserved in full.',
         enables={Rule.FULLY_RESERVED_INVENTORY},
     ),
-    Change('1.27', 'Summaries of candidates list every resource class that a provider has.'),
+    Change(
+        '1.27',
+        'Summaries of candidates list every resource class that a provider has.',
+        enables={Rule.SUMMARIES_OF_ALL_CLASSES},
+    ),
     Change(
         '1.28',
         'Consumers have a generation, which writes of allocations quote and reads show.',
@@ -247,20 +283,37 @@ HISTORY = (
             ),
         },
     ),
-    Change('1.29', 'Allocation candidates may combine several providers of one tree.'),
+    Change(
+        '1.29',
+        'Allocation candidates may combine several providers of one tree.',
+        enables={Rule.SEVERAL_PROVIDERS_OF_A_TREE},
+        downgrades={
+            'allocation_candidates.list': _for_summaries(
+                'parent_provider_uuid', 'root_provider_uuid'
+            )
+        },
+    ),
     Change(
         '1.30',
         'POST /reshaper moves inventory that is in use.',
         serves={'reshaper.reshape': reshaper.reshape},
         accepts={'reshaper.reshape': reshaper_schemas.RESHAPE},
     ),
-    Change('1.31', 'Allocation candidates can be asked for in one tree.'),
+    Change(
+        '1.31',
+        'Allocation candidates can be asked for in one tree.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_TREE},
+    ),
     Change(
         '1.32',
         'An aggregate can be forbidden with an exclamation mark.',
         enables={Rule.FORBIDDEN_AGGREGATES},
     ),
-    Change('1.33', 'The suffix of a request group may be any word.'),
+    Change(
+        '1.33',
+        'The suffix of a request group may be any word.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_WITH_SUFFIXES},
+    ),
     Change(
         '1.34',
         'Candidates map request groups to providers; writes of allocations take the mappings.',
@@ -269,9 +322,23 @@ HISTORY = (
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_MAPPINGS,
             'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_MAPPINGS,
         },
+        downgrades={
+            'allocation_candidates.list': shapes.within(
+                'allocation_requests', shapes.without('mappings')
+            )
+        },
     ),
-    Change('1.35', 'Allocation candidates can ask for traits of the root.'),
-    Change('1.36', 'Request groups can be held together in one subtree.'),
+    Change(
+        '1.35',
+        'Allocation candidates can ask for traits of the root.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_BY_ROOT},
+    ),
+    Change(
+        '1.36',
+        'Request groups can be held together in one subtree.',
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_SUBTREE},
+        enables={Rule.GROUPS_WITHOUT_RESOURCES},
+    ),
     Change(
         '1.37',
         'The parent of a provider can be changed and removed.',

@@ -28,6 +28,8 @@ LOG = logging.getLogger(__name__)
 Arguments = ParamSpec('Arguments')
 Result = TypeVar('Result')
 
+Connection = sa.Connection
+
 # A row of whatever columns a statement has.
 Row = sa.Row[*tuple[Any, ...]]
 

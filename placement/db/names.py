@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """From names to ids, for what is written; reading joins the names instead.
 
-Only the fixed ids of standard resource classes are known without asking: whatever else is
+Only standard names, which are never removed, are known without asking: whatever else is
 remembered may have been deleted, or made again under another id, by another process.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping
 
 import os_resource_classes
+import os_traits
 import sqlalchemy as sa
 
 from placement import errors
@@ -18,6 +20,20 @@ from placement.db.tables import consumer_types, projects, resource_classes, trai
 STANDARD_CLASS_IDS: Mapping[str, int] = {
     name: position for position, name in enumerate(os_resource_classes.STANDARDS)
 }
+
+
+@functools.cache
+def standard_traits() -> frozenset[str]:
+    """The names of the traits that are in every database from the first start."""
+    return frozenset(os_traits.get_traits())
+
+
+def known_classes(connection: sa.Connection, names: Collection[str]) -> set[str]:
+    """Those of some resource classes that exist."""
+    if not names:
+        return set()
+    name = resource_classes.c.name
+    return set(connection.scalars(sa.select(name).where(name.in_(names))))
 
 
 def resource_class_ids(connection: sa.Connection, names: Iterable[str]) -> dict[str, int]:

@@ -34,6 +34,7 @@ def _reply(request: Request, provider: ResourceProvider) -> Reply:
     return Reply(
         views.inventories(provider.generation, inventories),
         last_modified=views.latest(views.modified_at(i) for i in inventories),
+        is_timeless=not inventories,
     )
 
 
@@ -57,7 +58,9 @@ def set_inventories(request: Request) -> Reply:
         ),
     ):
         wanted.replace(provider, generation)
-    return Reply(views.inventories(provider.generation, wanted.objects))
+    return Reply(
+        views.inventories(provider.generation, wanted.objects), is_timeless=not wanted.objects
+    )
 
 
 def create(request: Request) -> Reply:

@@ -13,8 +13,9 @@ from placement import errors
 from placement.db.providers import Filters
 from placement.http import querystring, views
 from placement.http.microversion import Rule
+from placement.http.querystring import Query
 from placement.http.reply import NO_CONTENT, Reply
-from placement.http.request import Query, Request
+from placement.http.request import Request
 from placement.objects.resource_provider import Parent, ResourceProvider, ResourceProviderList
 from placement.policies import resource_provider as policy
 

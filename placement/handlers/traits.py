@@ -7,8 +7,9 @@ from typing import Any
 
 from placement import errors
 from placement.http import views
+from placement.http.querystring import Query
 from placement.http.reply import CREATED, NO_CONTENT, Reply
-from placement.http.request import Query, Request
+from placement.http.request import Request
 from placement.objects import trait
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.trait import Trait, TraitList

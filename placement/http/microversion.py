@@ -36,6 +36,9 @@ class Rule(enum.Enum):
     FORBIDDEN_TRAITS = 'a trait may be forbidden with !'
     ERROR_CODES = 'errors carry a code'
     REPEATED_MEMBER_OF = 'member_of may be given more than once'
+    SUMMARIES_OF_ALL_CLASSES = 'summaries show every class that a provider has'
+    SEVERAL_PROVIDERS_OF_A_TREE = 'a candidate may combine several providers of one tree'
+    GROUPS_WITHOUT_RESOURCES = 'a group may ask for nothing but qualities'
     FULLY_RESERVED_INVENTORY = 'an inventory may be reserved in full'
     FORBIDDEN_AGGREGATES = 'an aggregate may be forbidden with !'
     REPARENTING = 'a parent may be changed and removed'
@@ -75,9 +78,42 @@ class Validator:
             # Finding out that there is no error is much cheaper than the best of none.
             if self._validator.is_valid(value):
                 return None
-            return str(best_match(self._validator.iter_errors(value)))
+            errors_found = self._validator.iter_errors(value)
+            if _is_large(value):
+                return _summary(next(errors_found))
+            return str(best_match(errors_found))
         except RecursionError:
             return 'the value is nested too deeply'
+
+
+# A value of more parts than this, or of longer texts, is neither searched for the best of all
+# errors nor quoted: both could take a worker many seconds.
+LARGEST_QUOTED = 20_000
+LONGEST_MESSAGE = 1_000
+
+
+def _is_large(value: Any) -> bool:
+    """Whether a value has more parts and characters than can be quoted in good time."""
+    size = 0
+    remaining = [value]
+    while remaining and size <= LARGEST_QUOTED:
+        part = remaining.pop()
+        size += 1
+        if isinstance(part, str):
+            size += len(part)
+        elif isinstance(part, (list, dict)):
+            size += len(part)
+            if size <= LARGEST_QUOTED:
+                remaining.extend(part.values() if isinstance(part, dict) else part)
+    return size > LARGEST_QUOTED
+
+
+def _summary(error: jsonschema.ValidationError) -> str:
+    """An error without the value that it is about."""
+    message = error.message
+    if len(message) > LONGEST_MESSAGE:
+        message = f'{message[:LONGEST_MESSAGE]}...'
+    return f'{message}\n\nFailed validating {error.validator!r}'
 
 
 FORMATS = jsonschema.FormatChecker(formats=())
@@ -111,6 +147,10 @@ class Api:
     def allows(self, rule: Rule) -> bool:
         """Whether this version has what the rule brought."""
         return rule in self.rules
+
+    def shows_newest(self, action: str) -> bool:
+        """Whether replies of an action look at this version as they do at the newest."""
+        return action not in self.downgrades
 
     def upgraded(self, action: str, body: Any) -> Any:
         """A body of this version in the newest shape."""

@@ -8,7 +8,8 @@ Contract: resource_providers.md and allocation_candidates.md 1. Everything raise
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from oslo_utils import uuidutils
 
@@ -18,6 +19,36 @@ from placement.http.microversion import Api, Rule
 FORBIDDEN = '!'
 ANY_OF = 'in:'
 NONE_OF = '!in:'
+
+
+class Parameters(Protocol):
+    """Names with one value or more, such as WebOb's."""
+
+    def __contains__(self, name: str) -> bool: ...
+    def items(self) -> Iterable[tuple[str, str]]: ...
+    def get(self, name: str) -> str | None: ...
+    def getall(self, name: str) -> list[str]: ...
+
+
+class Query:
+    """The parameters of a query string: decoded, checked, in the order in which they came."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._parameters
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._parameters.items())
+
+    def last(self, name: str) -> str | None:
+        """The last value of a parameter, None without any."""
+        return self._parameters.get(name)
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a parameter."""
+        return self._parameters.getall(name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,14 +10,22 @@ from typing import Any
 CREATED = 201
 
 
+class JSONText(str):
+    """A body that is JSON already."""
+
+    __slots__ = ()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reply:
     """What to answer; `dispatch` gives it the shape of the version asked for.
 
-    `body` is what becomes JSON, or None for an answer without body. `location` is the path of
-    what was made, to which scheme, host and mount point are added. Since there are cache headers
-    (contract: http.md 7) an answer with a body has them; `has_cache_headers` says otherwise.
-    `last_modified` is UTC without time zone; None means now.
+    `body` is what becomes JSON, or is it already, or None for an answer without body.
+    `location` is the path of what was made, to which scheme, host and mount point are added.
+    Since there are cache headers (contract: http.md 7) an answer with a body has them;
+    `has_cache_headers` says otherwise.
+    `last_modified` is UTC without time zone; None means now. What shows nothing that has a time
+    `is_timeless`: it may not be kept either, but does not say when it was modified.
     """
 
     body: Any = None
@@ -25,6 +33,7 @@ class Reply:
     location: str | None = None
     last_modified: datetime.datetime | None = None
     has_cache_headers: bool | None = None
+    is_timeless: bool = False
 
     @property
     def is_cacheable(self) -> bool:

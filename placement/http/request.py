@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import webob
@@ -14,33 +14,13 @@ from placement import errors, policy
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http.microversion import Api
+from placement.http.querystring import Query
 from placement.objects.allocation import Claim
 
 JSON = 'application/json'
 
 # Floats beyond this are not exact, so that they are no integers that anyone could have meant.
 LARGEST_EXACT_FLOAT = 2**53
-
-
-class Query:
-    """The parameters of a query string: decoded, checked, in the order in which they came."""
-
-    def __init__(self, parameters: webob.multidict.MultiDict | Mapping[str, str]) -> None:
-        self._parameters = parameters
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._parameters
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._parameters.items())
-
-    def last(self, name: str) -> str | None:
-        """The last value of a parameter, None without any."""
-        return self._parameters.get(name)
-
-    def all(self, name: str) -> list[str]:
-        """Every value of a parameter."""
-        return self._parameters.getall(name)  # type: ignore[union-attr]
 
 
 class Request:
@@ -95,7 +75,12 @@ class Request:
 
         Raises `errors.MalformedJSON` and `errors.InvalidBody` (contract: http.md 5).
         """
-        body = parse_json(self.http.body)
+        try:
+            # Not `body`, which puts what is larger than a few pages into a temporary file.
+            text = self.http.body_file.read()
+        except OSError as error:
+            raise errors.MalformedJSON(reason=error) from error
+        body = parse_json(text)
         self.check_by_schema(action, body)
         return self.api.upgraded(action, body)
 

@@ -13,7 +13,6 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement import errors
@@ -147,7 +146,7 @@ class ClaimWrite:
     """
 
     def __init__(
-        self, connection: sa.Connection, claims: Sequence[Claim], also: Collection[str] = ()
+        self, connection: db.Connection, claims: Sequence[Claim], also: Collection[str] = ()
     ) -> None:
         self._connection = connection
         self._claims = claims
@@ -252,7 +251,7 @@ class _Room:
     """
 
     def __init__(
-        self, connection: sa.Connection, provider_ids: Collection[int], leaving: Collection[str]
+        self, connection: db.Connection, provider_ids: Collection[int], leaving: Collection[str]
     ) -> None:
         rows = inventories.list_with_usage(connection, provider_ids, leaving)
         self._rows = {(row.resource_provider_id, row.resource_class): row for row in rows}

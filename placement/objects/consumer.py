@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement import errors
@@ -30,7 +29,7 @@ class Project(base.PlacementObject):
     fields = {'external_id': fields.StringField()}
 
     @classmethod
-    def ensure(cls, connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
+    def ensure(cls, connection: db.Connection, external_ids: Collection[str]) -> dict[str, int]:
         """Internal ids of projects; those that nobody mentioned before are made."""
         return names.ensure_projects(connection, external_ids)
 
@@ -45,7 +44,7 @@ class User(base.PlacementObject):
     fields = {'external_id': fields.StringField()}
 
     @classmethod
-    def ensure(cls, connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
+    def ensure(cls, connection: db.Connection, external_ids: Collection[str]) -> dict[str, int]:
         """Internal ids of users; those that nobody mentioned before are made."""
         return names.ensure_users(connection, external_ids)
 
@@ -60,7 +59,7 @@ class ConsumerType(base.PlacementObject):
     fields = {'name': fields.StringField()}
 
     @classmethod
-    def ensure(cls, connection: sa.Connection, names_: Collection[str]) -> dict[str, int]:
+    def ensure(cls, connection: db.Connection, names_: Collection[str]) -> dict[str, int]:
         """Internal ids of types; those that nobody mentioned before are made."""
         return names.ensure_consumer_types(connection, names_)
 
@@ -107,7 +106,7 @@ FIRST_GENERATION = 1
 class Locked:
     """The consumers of one write that exist already, held until its transaction ends."""
 
-    def __init__(self, connection: sa.Connection, uuids: Collection[str]) -> None:
+    def __init__(self, connection: db.Connection, uuids: Collection[str]) -> None:
         self._rows = {row.uuid: row for row in statements.lock(connection, uuids)}
         self._connection = connection
 

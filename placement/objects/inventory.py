@@ -7,7 +7,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement import errors
@@ -186,7 +185,7 @@ class InventoryList(base.PlacementObjectList):
         self._warn_of_overcommit(provider, present)
         provider.increment_generation()
 
-    def _class_ids(self, connection: sa.Connection) -> dict[str, int]:
+    def _class_ids(self, connection: db.Connection) -> dict[str, int]:
         return names.resource_class_ids(connection, (i.resource_class for i in self.objects))
 
     def _columns(
@@ -233,7 +232,7 @@ def remove_one(context: Any, provider: ResourceProvider, resource_class: str) ->
     provider.increment_generation()
 
 
-def _remove(connection: sa.Connection, provider: ResourceProvider, rows: Sequence[db.Row]) -> None:
+def _remove(connection: db.Connection, provider: ResourceProvider, rows: Sequence[db.Row]) -> None:
     in_use = [row.resource_class for row in rows if row.used]
     if in_use:
         raise errors.InventoryInUse(classes=', '.join(in_use), uuid=provider.uuid)

@@ -7,7 +7,6 @@ import enum
 from collections.abc import Sequence
 from typing import Any, Self
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement import errors
@@ -146,7 +145,7 @@ class ResourceProvider(base.Timestamped):
         providers.delete(connection, self.id)
         changes.record(connection, [self.id])
 
-    def _check_name_is_free(self, connection: sa.Connection, name: str) -> None:
+    def _check_name_is_free(self, connection: db.Connection, name: str) -> None:
         conflicting = providers.list_conflicting(connection, name, self.uuid)
         if any(row.uuid != self.uuid for row in conflicting):
             raise errors.DuplicateResourceProvider(
@@ -155,7 +154,7 @@ class ResourceProvider(base.Timestamped):
 
     def _move(
         self,
-        connection: sa.Connection,
+        connection: db.Connection,
         current: db.Row,
         parent_uuid: str | Parent | None,
         may_reparent: bool,
@@ -186,7 +185,7 @@ class ResourceProvider(base.Timestamped):
 
     def _set_root(
         self,
-        connection: sa.Connection,
+        connection: db.Connection,
         roots: set[int],
         new_root: int,
         parent_id: int | None,
@@ -252,7 +251,7 @@ def _update_failed(reason: str) -> errors.ResourceProviderActionFailed:
     return errors.ResourceProviderActionFailed(action='update', reason=reason)
 
 
-def _lock_by_uuid(connection: sa.Connection, uuid: str) -> db.Row:
+def _lock_by_uuid(connection: db.Connection, uuid: str) -> db.Row:
     """A provider that is to become a parent, held so that it neither moves nor goes."""
     ids = providers.list_ids(connection, [uuid])
     rows = providers.lock(connection, list(ids.values())) if ids else []
@@ -261,7 +260,7 @@ def _lock_by_uuid(connection: sa.Connection, uuid: str) -> db.Row:
     return rows[0]
 
 
-def _check_unique(connection: sa.Connection, uuid: str, name: str) -> None:
+def _check_unique(connection: db.Connection, uuid: str, name: str) -> None:
     conflicting = providers.list_conflicting(connection, name, uuid)
     taken = []
     if any(row.uuid == uuid for row in conflicting):
@@ -288,7 +287,7 @@ def _subtree(provider_id: int, members: Sequence[db.Row]) -> set[int]:
     return subtree
 
 
-def _trait_ids(connection: sa.Connection, wanted: frozenset[str]) -> dict[str, int]:
+def _trait_ids(connection: db.Connection, wanted: frozenset[str]) -> dict[str, int]:
     ids = names.trait_ids(connection, wanted)
     unknown = sorted(wanted - ids.keys())
     if unknown:
@@ -296,6 +295,6 @@ def _trait_ids(connection: sa.Connection, wanted: frozenset[str]) -> dict[str, i
     return ids
 
 
-def _amounts(connection: sa.Connection, resources: dict[str, int]) -> list[tuple[int, int]]:
+def _amounts(connection: db.Connection, resources: dict[str, int]) -> list[tuple[int, int]]:
     ids = names.resource_class_ids(connection, resources)
     return [(ids[name], amount) for name, amount in resources.items()]

@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, Self
 
-import sqlalchemy as sa
 from oslo_versionedobjects import fields
 
 from placement import errors
@@ -122,7 +121,7 @@ def clear(context: Any, provider: ResourceProvider) -> None:
 
 
 def _change(
-    connection: sa.Connection, provider: ResourceProvider, present: set[int], wanted: set[int]
+    connection: db.Connection, provider: ResourceProvider, present: set[int], wanted: set[int]
 ) -> None:
     if present == wanted:
         return

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a set of resources could be taken from (contract: allocation_candidates.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from placement import errors
+from placement.http import candidate_query, candidate_views
+from placement.http.microversion import Rule
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.objects import allocation_candidate
+from placement.policies import allocation_candidate as policy
+from placement.search.request import CandidateRequest, Strategy
+
+
+def list_candidates(request: Request) -> Reply:
+    """The ways to satisfy a request for resources; none is no error."""
+    request.authorise(policy.LIST)
+    query = request.validated_query('allocation_candidates.list')
+    wanted = _as_configured(request, candidate_query.parse(request.api, query))
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix='Invalid resource class in resources parameter: ',
+        ),
+        errors.reported_as(errors.BadRequest, errors.TraitNotFound),
+    ):
+        result = allocation_candidate.find(request.context, wanted)
+    if request.api.shows_newest('allocation_candidates.list'):
+        return Reply(candidate_views.as_text(result))
+    all_classes = request.api.allows(Rule.SUMMARIES_OF_ALL_CLASSES)
+    return Reply(
+        candidate_views.as_values(result, None if all_classes else wanted.resource_classes)
+    )
+
+
+def _as_configured(request: Request, wanted: CandidateRequest) -> CandidateRequest:
+    """The search with what the operator says about all of them."""
+    options = request.conf.placement
+    return dataclasses.replace(
+        wanted,
+        bound=options.max_allocation_candidates,
+        strategy=Strategy(options.allocation_candidates_generation_strategy),
+        randomize=options.randomize_allocation_candidates,
+    )

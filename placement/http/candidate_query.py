@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The query of a candidate search as a request for the search.
+
+Reads in the order of contract allocation_candidates.md 2, which says what is refused before what.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+
+from oslo_utils import uuidutils
+
+from placement import errors
+from placement.http import querystring
+from placement.http.microversion import Api, Rule
+from placement.http.querystring import NOTHING_WANTED, Query, Wanted
+from placement.search.request import CandidateRequest, RequestGroup
+
+_GROUP_PARAMETER = re.compile(r'(resources|required|member_of|in_tree)([a-zA-Z0-9_-]*)')
+_LIMIT = re.compile(r'[1-9][0-9]*')
+
+ISOLATE = 'isolate'
+POLICIES = ('none', ISOLATE)
+
+
+@dataclasses.dataclass(slots=True)
+class Group:
+    """One request group while its parameters are read."""
+
+    suffix: str
+    resources: dict[str, int] = dataclasses.field(default_factory=dict)
+    required: Wanted = NOTHING_WANTED
+    member_of: Wanted = NOTHING_WANTED
+    in_tree: str | None = None
+
+    def frozen(self) -> RequestGroup:
+        """The group as the search takes it."""
+        return RequestGroup(
+            suffix=self.suffix,
+            resources=self.resources,
+            required=self.required.required,
+            forbidden=self.required.forbidden,
+            member_of=self.member_of.required,
+            forbidden_aggregates=self.member_of.forbidden,
+            in_tree=self.in_tree,
+        )
+
+    def conflicting_traits(self) -> list[str]:
+        """Traits that are required and forbidden at the same time."""
+        forbidden = self.required.forbidden
+        return sorted(
+            {name for any_of in self.required.required if any_of <= forbidden for name in any_of}
+        )
+
+
+def parse(api: Api, query: Query) -> CandidateRequest:
+    """The search that a query asks for, whose names nobody has looked up yet.
+
+    Raises `errors.BadRequest` in the words of the contract.
+    """
+    isolate = _parse_policy(query)
+    limit = _parse_limit(query)
+    root = _parse_root_required(api, query)
+    subtrees = tuple(_parse_subtree(value) for value in query.all('same_subtree'))
+    groups = _parse_groups(api, query)
+    if api.allows(Rule.GROUPS_WITHOUT_RESOURCES):
+        _check_groups_in_subtrees(groups, subtrees)
+    else:
+        _check_all_have_resources(query, groups)
+    _check_conflicts(groups)
+    suffixed = sum(1 for suffix in groups if suffix)
+    if suffixed > 1 and isolate is None:
+        raise errors.BadRequest(
+            'The "group_policy" parameter is required when specifying more than one '
+            '"resources{N}" parameter.'
+        )
+    return CandidateRequest(
+        groups=tuple(group.frozen() for group in groups.values()),
+        isolate=bool(isolate),
+        same_subtree=subtrees,
+        root_required=frozenset().union(*root.required),
+        root_forbidden=root.forbidden,
+        limit=limit,
+        single_provider_per_tree=not api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
+        summarise_whole_trees=api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
+    )
+
+
+def _parse_policy(query: Query) -> bool | None:
+    """Whether suffixed groups must have providers of their own; None where nothing is said.
+
+    Of several values the first counts; the schema has only seen the last.
+    """
+    policies = query.all('group_policy')
+    if not policies:
+        return None
+    for policy in policies:
+        if policy not in POLICIES:
+            raise errors.InvalidQuery(reason=f'{policy!r} is not one of {list(POLICIES)}')
+    return policies[0] == ISOLATE
+
+
+def _parse_limit(query: Query) -> int | None:
+    """How many candidates are wanted; of several values the first counts."""
+    limits = query.all('limit')
+    for limit in limits:
+        if not _LIMIT.fullmatch(limit.removesuffix('\n')):
+            raise errors.InvalidQuery(reason=f'{limit!r} does not match {_LIMIT.pattern!r}')
+    if not limits:
+        return None
+    try:
+        return int(limits[0])
+    except ValueError as error:
+        raise errors.InvalidQuery(reason=error) from error
+
+
+def _parse_root_required(api: Api, query: Query) -> Wanted:
+    values = query.all('root_required')
+    if not values:
+        return NOTHING_WANTED
+    if len(values) > 1:
+        raise errors.BadRequest(
+            "Query parameter 'root_required' may be specified only once.",
+            code=errors.QUERY_DUPLICATE_KEY,
+        )
+    if values[0].startswith(querystring.ANY_OF):
+        raise querystring.unsupported_any_trait(api, values[0])
+    wanted = querystring.parse_traits(values[0], may_forbid=True)
+    conflicting = sorted(frozenset().union(*wanted.required) & wanted.forbidden)
+    if conflicting:
+        raise errors.BadRequest(
+            'Conflicting required and forbidden traits found in root_required: '
+            + ', '.join(conflicting),
+            code=errors.QUERY_BAD_VALUE,
+        )
+    return wanted
+
+
+def _parse_subtree(value: str) -> frozenset[str]:
+    suffixes = frozenset(suffix.strip() for suffix in value.split(','))
+    if '' in suffixes:
+        raise errors.BadRequest(
+            'Empty string (unsuffixed group) can not be specified in `same_subtree` ',
+            code=errors.QUERY_BAD_VALUE,
+        )
+    return suffixes
+
+
+def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
+    """Groups by suffix, in the order in which the suffixes first appear."""
+    groups: dict[str, Group] = {}
+    for key in dict.fromkeys(key for key, _value in query):
+        found = _GROUP_PARAMETER.fullmatch(key.removesuffix('\n'))
+        if found is None:
+            continue
+        parameter, suffix = found.groups()
+        group = groups.setdefault(suffix, Group(suffix))
+        values = query.all(key)
+        if parameter == 'resources':
+            # All are checked, the last one counts.
+            group.resources = [querystring.parse_resources(value) for value in values][-1]
+        elif parameter == 'required':
+            group.required = querystring.parse_required(api, values)
+        elif parameter == 'member_of':
+            group.member_of = querystring.parse_member_of(api, key, values)
+        else:
+            group.in_tree = _parse_tree(values[-1])
+    return groups
+
+
+def _parse_tree(value: str) -> str:
+    uuid = value.strip()
+    if not uuidutils.is_uuid_like(uuid):
+        raise errors.InvalidQuery(
+            reason=f"Expected 'in_tree' parameter to be a format of uuid. Got: {uuid}"
+        )
+    return uuid
+
+
+def _keys(query: Query, parameter: str, groups: Iterable[Group]) -> str:
+    """The names of one parameter of some groups, in query order."""
+    names = {parameter + group.suffix for group in groups}
+    return ', '.join(key for key in dict.fromkeys(key for key, _value in query) if key in names)
+
+
+def _check_all_have_resources(query: Query, groups: dict[str, Group]) -> None:
+    orphans = [group for group in groups.values() if not group.resources]
+    with_traits = [group for group in orphans if group.required.required]
+    if with_traits:
+        raise errors.BadRequest(
+            'All traits parameters must be associated with resources.  Found the following '
+            f'orphaned traits keys: {_keys(query, "required", with_traits)}'
+        )
+    with_aggregates = [group for group in orphans if group.member_of != NOTHING_WANTED]
+    if with_aggregates:
+        raise errors.BadRequest(
+            'All member_of parameters must be associated with resources. Found the following '
+            f'orphaned member_of keys: {_keys(query, "member_of", with_aggregates)}'
+        )
+    if orphans:
+        raise errors.BadRequest('All request groups must specify resources.')
+    if not groups:
+        raise errors.BadRequest(
+            'At least one request group (`resources` or `resources{$S}`) is required.'
+        )
+
+
+def _check_groups_in_subtrees(
+    groups: dict[str, Group], subtrees: Iterable[frozenset[str]]
+) -> None:
+    named = frozenset().union(*subtrees)
+    if not any(group.resources for group in groups.values()):
+        raise errors.BadRequest(
+            'There must be at least one resources or resources[$S] parameter.',
+            code=errors.QUERY_MISSING_VALUE,
+        )
+    bad = [g.suffix for g in groups.values() if not g.resources and g.suffix not in named]
+    if bad:
+        raise errors.BadRequest(
+            'Resourceless suffixed group request should be specified in `same_subtree` query '
+            f'param: bad group(s) - {bad}.',
+            code=errors.QUERY_BAD_VALUE,
+        )
+    known = [suffix for suffix in groups if suffix]
+    unknown = sorted(named.difference(known))
+    if unknown:
+        raise errors.BadRequest(
+            f'Real suffixes should be specified in `same_subtree`: {unknown} not found in '
+            f'{known}.',
+            code=errors.QUERY_BAD_VALUE,
+        )
+
+
+def _check_conflicts(groups: dict[str, Group]) -> None:
+    conflicts = [
+        f'required{group.suffix}: ({", ".join(traits)})'
+        for group in groups.values()
+        if (traits := group.conflicting_traits())
+    ]
+    if conflicts:
+        raise errors.BadRequest(
+            'Conflicting required and forbidden traits found in the following traits keys: '
+            + ', '.join(conflicts)
+        )

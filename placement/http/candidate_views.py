@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search found as JSON (contract: allocation_candidates.md 3).
+
+There are two ways to say the same: as values, which older versions are made of, and as a finished
+text for clients that want the newest shape. A thousand candidates of alike hosts differ in little
+but names, and a provider looks the same until it changes, so the text is put together of pieces
+that are kept with what they are made of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any, cast
+
+from placement.http.reply import JSONText
+from placement.search.candidates import Result
+from placement.search.layout import Candidate, Layout
+from placement.search.provider import Provider
+
+# A text with a place for each name, and whose names these are, by their numbers in a candidate.
+Template = tuple[str, tuple[int, ...]]
+
+
+def as_values(result: Result, classes: Collection[str] | None = None) -> dict[str, Any]:
+    """Candidates and summaries; of the classes of a provider only some, where they are given."""
+    return {
+        'allocation_requests': [_candidate(candidate) for candidate in result.candidates],
+        'provider_summaries': {
+            provider.uuid: _summary(provider, classes) for provider in result.providers
+        },
+    }
+
+
+def as_text(result: Result) -> JSONText:
+    """The same as `as_values` with all classes, as JSON."""
+    requests = ', '.join([_candidate_text(candidate) for candidate in result.candidates])
+    summaries = ', '.join([_summary_text(provider) for provider in result.providers])
+    return JSONText(
+        f'{{"allocation_requests": [{requests}], "provider_summaries": {{{summaries}}}}}'
+    )
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        'allocations': {
+            provider.uuid: {'resources': dict(amounts)}
+            for provider, amounts in candidate.allocations.items()
+        },
+        'mappings': {
+            suffix: [provider.uuid for provider in providers]
+            for suffix, providers in candidate.mappings.items()
+        },
+    }
+
+
+def _summary(provider: Provider, classes: Collection[str] | None) -> dict[str, Any]:
+    return {
+        'resources': {
+            name: {'capacity': capacity.reported_capacity, 'used': used}
+            for name, capacity, used in provider.inventories
+            if classes is None or name in classes
+        },
+        'traits': sorted(provider.traits),
+        'parent_provider_uuid': provider.parent_uuid,
+        'root_provider_uuid': provider.root_uuid,
+    }
+
+
+def _candidate_text(candidate: Candidate) -> str:
+    layout = candidate.layout
+    if layout.rendered is None:
+        layout.rendered = _template(layout)
+    text, numbers = cast(Template, layout.rendered)
+    providers = candidate.providers
+    return text % tuple([providers[number].uuid for number in numbers])
+
+
+def _template(layout: Layout) -> Template:
+    """The text of all candidates of one layout."""
+    numbers: list[int] = []
+
+    def places(of: Sequence[int]) -> list[str]:
+        numbers.extend(of)
+        return ['"%s"'] * len(of)
+
+    amounts = [
+        f'{place}: {{"resources": {_literal(dict(layout.amounts[giver]))}}}'
+        for place, giver in zip(places(layout.givers), layout.givers, strict=True)
+    ]
+    mappings = [
+        f'{_literal(suffix)}: [{", ".join(places(serving))}]'
+        for suffix, serving in layout.mappings
+    ]
+    text = f'{{"allocations": {{{", ".join(amounts)}}}, "mappings": {{{", ".join(mappings)}}}}}'
+    return text, tuple(numbers)
+
+
+def _literal(value: Any) -> str:
+    """JSON of a value, in which nothing is a place for a name."""
+    return json.dumps(value).replace('%', '%%')
+
+
+def _summary_text(provider: Provider) -> str:
+    if provider.rendered is None:
+        summary = json.dumps(_summary(provider, None))
+        provider.rendered = f'{json.dumps(provider.uuid)}: {summary}'
+    return provider.rendered
