@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The URL map is that of the contract (http.md 1 and 12)."""
+
+import collections
+
+import pytest
+
+from placement import routes
+from placement.routes import Absent
+
+PROVIDER = '/resource_providers/{uuid}'
+
+# The table of http.md 1, the methods in the order in which `Allow` shows them.
+PATHS = {
+    '/': 'GET',
+    '': 'GET',
+    '/resource_classes': 'GET, POST',
+    '/resource_classes/{name}': 'GET, PUT, DELETE',
+    '/resource_providers': 'GET, POST',
+    PROVIDER: 'GET, DELETE, PUT',
+    PROVIDER + '/inventories': 'GET, POST, PUT, DELETE',
+    PROVIDER + '/inventories/{resource_class}': 'GET, PUT, DELETE',
+    PROVIDER + '/usages': 'GET',
+    PROVIDER + '/aggregates': 'GET, PUT',
+    PROVIDER + '/allocations': 'GET',
+    PROVIDER + '/traits': 'GET, PUT, DELETE',
+    '/allocations': 'POST',
+    '/allocations/{consumer_uuid}': 'GET, PUT, DELETE',
+    '/allocation_candidates': 'GET',
+    '/traits': 'GET',
+    '/traits/{name}': 'GET, PUT, DELETE',
+    '/usages': 'GET',
+    '/reshaper': 'POST',
+}
+
+
+def test_the_map_is_that_of_the_contract() -> None:
+    methods: dict[str, list[str]] = collections.defaultdict(list)
+    for route in routes.ROUTES:
+        methods[route.path].append(route.method)
+
+    assert {path: ', '.join(names) for path, names in methods.items()} == PATHS
+
+
+def test_each_action_has_one_route_save_for_the_root() -> None:
+    count = collections.Counter(route.action for route in routes.ROUTES)
+
+    assert [action for action, routed in count.items() if routed > 1] == ['root.show']
+
+
+def test_only_the_deletion_of_all_inventories_was_once_not_allowed() -> None:
+    assert [
+        (route.method, route.path)
+        for route in routes.ROUTES
+        if route.absent is Absent.METHOD_NOT_ALLOWED
+    ] == [('DELETE', PROVIDER + '/inventories')]
+
+
+def test_only_aggregates_look_at_media_types_before_the_version() -> None:
+    assert {r.path for r in routes.ROUTES if r.body_before_version} == {PROVIDER + '/aggregates'}
+
+
+def test_whoever_gets_a_body_has_to_accept_it() -> None:
+    """Save for the root, and for a trait, of which only the status tells."""
+    silent = [r.path for r in routes.ROUTES if r.method == 'GET' and not r.replies_json]
+
+    assert silent == ['/', '', '/traits/{name}']
+    assert {r.method for r in routes.ROUTES if r.replies_json} == {'GET'}
+
+
+@pytest.mark.parametrize('route', routes.ROUTES, ids=lambda route: f'{route.method} {route.path}')
+def test_an_action_is_a_noun_and_a_verb(route: routes.Route) -> None:
+    noun, dot, verb = route.action.partition('.')
+
+    assert noun
+    assert dot
+    assert verb.replace('_', '').isalpha()
