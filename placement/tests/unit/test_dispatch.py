@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is decided about a request before and after its handler (contract: http.md)."""
+
+import datetime
+import email.utils
+import json
+import re
+from typing import Any
+
+import pytest
+import webob
+
+from placement import conf as placement_conf
+from placement import deploy, routes
+from placement.conf import ConfigOpts
+from placement.tests.unit.middleware.samples import error_of
+from placement.tests.unit.objects.cloud import uuid_of
+
+HOST = f'/resource_providers/{uuid_of("host")}'
+JSON = 'application/json'
+
+
+class Service:
+    """The service on a database in memory, asked as its administrator."""
+
+    def __init__(self) -> None:
+        conf = ConfigOpts()
+        placement_conf.register_opts(conf)
+        for group, option, value in (
+            ('placement_database', 'connection', 'sqlite://'),
+            ('placement_database', 'sync_on_startup', True),
+            ('api', 'auth_strategy', 'noauth2'),
+            ('oslo_policy', 'enforce_new_defaults', False),
+        ):
+            conf.set_override(option, value, group)
+        conf([], project='placement', default_config_files=[], default_config_dirs=[])
+        self.application = deploy.loadapp(conf)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        minor: int | None = 39,
+        body: Any = None,
+        environ: dict[str, Any] | None = None,
+        **headers: str,
+    ) -> webob.Response:
+        """The answer at a minor version; write names of headers with underscores."""
+        request = webob.Request.blank('/', method=method)
+        request.environ['PATH_INFO'], _, request.environ['QUERY_STRING'] = path.partition('?')
+        request.headers['X-Auth-Token'] = 'admin'
+        if minor is not None:
+            request.headers['OpenStack-API-Version'] = f'placement 1.{minor}'
+        if body is not None:
+            request.body = json.dumps(body).encode()
+            request.headers['Content-Type'] = JSON
+        for name, value in headers.items():
+            request.headers[name.replace('_', '-')] = value
+        request.environ.update(environ or {})
+        return request.get_response(self.application)
+
+
+@pytest.fixture(scope='module')
+def service() -> Service:
+    """One service for the tests of this file; they leave alone what others look at."""
+    service = Service()
+    body = {'name': 'host', 'uuid': uuid_of('host')}
+    assert service.ask('POST', '/resource_providers', body=body).status_int == 200
+    return service
+
+
+def detail(response: webob.Response) -> str:
+    found: str = error_of(response)['detail']
+    return found
+
+
+# Versions
+
+
+@pytest.mark.parametrize('minor', range(40))
+def test_every_version_is_answered_in_itself(service: Service, minor: int) -> None:
+    response = service.ask('GET', HOST, minor)
+
+    assert response.status_int == 200
+    assert response.headers['openstack-api-version'] == f'placement 1.{minor}'
+    assert response.headers['vary'] == 'openstack-api-version'
+
+
+@pytest.mark.parametrize(
+    ('path', 'status'), [('/resource_providers/foo', 404), ('/nothing', 404), ('/reshaper', 405)]
+)
+def test_errors_bear_the_version_too(service: Service, path: str, status: int) -> None:
+    response = service.ask('GET', path, 22)
+
+    assert response.status_int == status
+    assert response.headers['openstack-api-version'] == 'placement 1.22'
+
+
+@pytest.mark.parametrize(
+    ('version', 'status', 'words'),
+    [
+        ('1.40', 406, 'Unacceptable version header: 1.40'),
+        ('2.0', 406, 'Unacceptable version header: 2.0'),
+        ('pony', 400, 'invalid version string: pony'),
+    ],
+)
+@pytest.mark.parametrize('path', ['/', '/nothing', HOST])
+def test_a_version_that_cannot_be_is_told_before_anything_else(
+    service: Service, path: str, version: str, status: int, words: str
+) -> None:
+    response = service.ask('GET', path, None, OpenStack_API_Version=f'placement {version}')
+
+    assert response.status_int == status
+    assert 'openstack-api-version' not in response.headers
+    error = error_of(response)
+    assert words in error['detail']
+    assert 'code' not in error
+    bounds = {name: error[name] for name in error if name.endswith('_version')}
+    expected = {'max_version': '1.39', 'min_version': '1.0'} if status == 406 else {}
+    assert bounds == expected
+
+
+def test_codes_are_told_since_their_version(service: Service) -> None:
+    for minor, code in ((22, None), (23, 'placement.undefined_code')):
+        error = error_of(service.ask('GET', '/resource_providers/foo', minor))
+        assert error.get('code') == code
+
+
+def test_an_error_is_json_for_whoever_takes_anything(service: Service) -> None:
+    kinds: list[Any] = [{}, {'Accept': ''}, {'Accept': '*/*'}]
+    for headers in kinds:
+        response = service.ask('GET', '/nothing', **headers)
+        assert response.content_type == JSON
+        assert re.match('req-', error_of(response)['request_id'])
+
+
+# Routes
+
+
+def url(path: str) -> str:
+    """A path of the URL map with something for each variable."""
+    return re.sub(r'\{\w+\}', 'CUSTOM_X', path)
+
+
+@pytest.mark.parametrize('path', sorted({route.path for route in routes.ROUTES}))
+def test_other_methods_are_not_allowed(service: Service, path: str) -> None:
+    allowed = [route.method for route in routes.ROUTES if route.path == path]
+
+    for method in {'GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'DELETE', 'PATCH'} - set(allowed):
+        # The version makes no difference, and neither do things that are not there.
+        response = service.ask(method, url(path), 0)
+        assert response.status_int == 405
+        assert response.headers['Allow'] == ', '.join(allowed)
+        if method != 'HEAD':
+            assert f'The method {method} is not allowed for this resource.' in detail(response)
+            assert 'The method specified is not allowed for this resource.' in detail(response)
+
+
+@pytest.mark.parametrize(
+    'path',
+    [
+        '/nothing',
+        '/resource_providers/',
+        '/Resource_providers',
+        f'{HOST}/',
+        f'{HOST}/inventories/',
+        f'{HOST}/inventories/a/b',
+        '/resource_providers//inventories',
+        '//',
+        '/traits/\xff',
+        '/traits/a\0b',
+        '/traits/a/b',
+        '/root.show',
+    ],
+)
+def test_what_is_not_in_the_map_is_not_found(service: Service, path: str) -> None:
+    for method in ('GET', 'PUT', 'OPTIONS'):
+        response = service.ask(method, path)
+        assert response.status_int == 404
+        assert 'The resource could not be found.' in detail(response)
+
+
+def test_a_name_may_be_any_text(service: Service) -> None:
+    path = '/resource_providers/a b%c☃'.encode().decode('latin-1')
+
+    response = service.ask('GET', path)
+
+    assert 'No resource provider with uuid a b%c☃ found' in detail(response)
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'since'),
+    [
+        ('GET', '/resource_classes', 2),
+        ('PUT', '/resource_classes/CUSTOM_X', 2),
+        ('GET', '/traits', 6),
+        ('DELETE', f'{HOST}/traits', 6),
+        ('GET', '/usages', 9),
+        ('POST', '/allocations', 13),
+        ('POST', '/reshaper', 30),
+        ('GET', f'{HOST}/aggregates', 1),
+    ],
+)
+def test_a_route_of_a_later_version_is_as_unknown_as_any(
+    service: Service, method: str, path: str, since: int
+) -> None:
+    response = service.ask(method, path, since - 1)
+
+    assert response.status_int == 404
+    unknown = service.ask(method, '/nothing', since - 1)
+    assert detail(response) == detail(unknown)
+    assert service.ask(method, path, since).status_int != 404
+
+
+def test_deleting_all_inventories_was_not_allowed_before_it_was_there(service: Service) -> None:
+    response = service.ask('DELETE', f'{HOST}/inventories', 4)
+
+    assert response.status_int == 405
+    assert 'Allow' not in response.headers
+    assert response.headers['vary'] == 'openstack-api-version'
+
+
+# What is checked first (http.md 12)
+
+
+@pytest.mark.parametrize('length', ['x', '1.5', ' '])
+@pytest.mark.parametrize('path', [HOST, '/nothing', '/'])
+def test_a_length_that_is_none_is_told_before_the_route(
+    service: Service, path: str, length: str
+) -> None:
+    response = service.ask('GET', path, environ={'CONTENT_LENGTH': length})
+
+    assert response.status_int == 400
+    assert 'content-length header must be an integer' in detail(response)
+
+
+@pytest.mark.parametrize('method', ['GET', 'DELETE', 'PUT'])
+@pytest.mark.parametrize('path', [HOST, '/nothing'])
+def test_a_body_of_no_type_is_told_before_the_route(
+    service: Service, method: str, path: str
+) -> None:
+    response = service.ask(method, path, environ={'CONTENT_LENGTH': '2', 'CONTENT_TYPE': ''})
+
+    assert response.status_int == 400
+    assert 'content-type header required when content-length > 0' in detail(response)
+
+
+def test_an_empty_body_needs_no_type_where_none_is_read(service: Service) -> None:
+    for length in ('0', ''):
+        assert service.ask('GET', HOST, environ={'CONTENT_LENGTH': length}).status_int == 200
+
+
+@pytest.mark.parametrize(
+    ('path', 'first'),
+    [
+        # The version comes before the media type, save for aggregates.
+        (f'{HOST}/traits', 404),
+        (f'{HOST}/aggregates', 406),
+    ],
+)
+def test_whether_the_version_or_the_media_type_is_told_first(
+    service: Service, path: str, first: int
+) -> None:
+    response = service.ask('GET', path, 0, Accept='text/plain')
+
+    assert response.status_int == first
+
+
+def test_a_wrong_type_of_body_is_told_before_the_policy(service: Service) -> None:
+    headers: Any = {'X_Auth_Token': 'nobody', 'Content_Type': 'text/plain'}
+    for method, path in (
+        ('POST', '/resource_providers'),
+        ('PUT', HOST),
+        ('PUT', f'{HOST}/inventories'),
+        ('PUT', f'{HOST}/aggregates'),
+        ('PUT', f'/allocations/{uuid_of("server")}'),
+        ('POST', '/reshaper'),
+    ):
+        assert service.ask(method, path, **headers).status_int == 415
+
+
+def test_the_policy_is_told_before_what_is_missing_or_wrong(service: Service) -> None:
+    for method, path in (
+        ('PUT', '/resource_providers/foo'),
+        ('GET', '/resource_providers/foo'),
+        ('PUT', '/allocations/foo'),
+        ('POST', '/resource_classes'),
+    ):
+        response = service.ask(method, path, body={'bad': 1}, X_Auth_Token='nobody')
+        assert response.status_int == 403
+        assert 'Policy does not allow placement:' in detail(response)
+        assert 'to be performed.' in detail(response)
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'status'),
+    [
+        ('PUT', '/resource_providers/foo', 404),
+        ('PUT', '/resource_providers/foo/inventories', 404),
+        ('PUT', '/resource_providers/foo/aggregates', 404),
+        # The one exception: the body is looked at first.
+        ('PUT', '/resource_providers/foo/traits', 400),
+        ('PUT', '/allocations/foo', 400),
+    ],
+)
+def test_whether_a_missing_provider_or_a_bad_body_is_told_first(
+    service: Service, method: str, path: str, status: int
+) -> None:
+    assert service.ask(method, path, body={'bad': 1}).status_int == status
+
+
+def test_a_malformed_consumer_is_told_before_the_body(service: Service) -> None:
+    response = service.ask('PUT', '/allocations/foo', body={'bad': 1})
+
+    assert 'Malformed consumer_uuid: foo' in detail(response)
+
+
+@pytest.mark.parametrize('minor', [7, 39])
+@pytest.mark.parametrize('path', ['/resource_classes/CUSTOM_X', '/traits/CUSTOM_X'])
+def test_a_body_that_nobody_reads_may_be_anything(
+    service: Service, path: str, minor: int
+) -> None:
+    kinds: list[Any] = [{}, {'Content_Type': 'text/plain'}]
+    for headers in kinds:
+        assert service.ask('PUT', path, minor, **headers).status_int in (201, 204)
+    response = service.ask(
+        'PUT', path, minor, environ={'CONTENT_LENGTH': '2', 'CONTENT_TYPE': 'x/y'}
+    )
+    assert response.status_int == 204
+
+
+# Answers
+
+
+def test_a_body_is_json_without_charset_and_no_body_has_no_type(service: Service) -> None:
+    with_body = service.ask('GET', HOST)
+    assert with_body.headers['content-type'] == 'application/json'
+
+    without = service.ask('PUT', '/traits/CUSTOM_Y')
+    assert (without.status_int, without.body) == (201, b'')
+    assert 'content-type' not in without.headers
+
+
+def modified(response: webob.Response) -> datetime.datetime:
+    """When the answer says that it was modified."""
+    text = response.headers['last-modified']
+    assert text.endswith(' GMT')
+    return email.utils.parsedate_to_datetime(text)
+
+
+@pytest.mark.parametrize(
+    'path', ['/', HOST, '/resource_providers', f'{HOST}/usages', '/traits', '/traits/COMPUTE_NODE']
+)
+def test_reads_have_cache_headers_since_their_version(service: Service, path: str) -> None:
+    old, new = service.ask('GET', path, 14), service.ask('GET', path, 15)
+
+    assert not {'cache-control', 'last-modified'} & {name.lower() for name in old.headers}
+    assert new.headers['cache-control'] == 'no-cache'
+    assert modified(new) <= datetime.datetime.now(datetime.UTC)
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'body'),
+    [
+        ('PUT', '/resource_classes/CUSTOM_Z', None),
+        ('POST', '/resource_classes', {'name': 'CUSTOM_W'}),
+        ('DELETE', '/traits/CUSTOM_V', None),
+        ('GET', '/resource_providers/foo', None),
+    ],
+)
+def test_some_answers_never_have_cache_headers(
+    service: Service, method: str, path: str, body: Any
+) -> None:
+    response = service.ask(method, path, body=body)
+
+    assert not {'cache-control', 'last-modified'} & {name.lower() for name in response.headers}
+
+
+def test_a_location_is_absolute_and_links_are_not(service: Service) -> None:
+    body = {'name': 'mounted', 'uuid': uuid_of('mounted')}
+    response = service.ask(
+        'POST',
+        '/resource_providers',
+        body=body,
+        environ={'SCRIPT_NAME': '/placement', 'HTTP_HOST': 'cloud:81', 'wsgi.url_scheme': 'https'},
+    )
+
+    path = f'/placement/resource_providers/{uuid_of("mounted")}'
+    assert response.headers['location'] == f'https://cloud:81{path}'
+    assert response.json['links'][0] == {'rel': 'self', 'href': path}
+
+
+def test_creation_is_told_by_location_alone_in_old_versions(service: Service) -> None:
+    response = service.ask('POST', '/resource_providers', 19, body={'name': 'old'})
+
+    assert (response.status_int, response.body) == (201, b'')
+    assert response.headers['location'].startswith('http://localhost/resource_providers/')
+
+
+@pytest.mark.parametrize('path', ['/', ''])
+def test_the_root_is_told_at_both_paths_and_whatever_is_accepted(
+    service: Service, path: str
+) -> None:
+    response = service.ask('GET', path, None, Accept='text/html')
+
+    assert response.status_int == 200
+    assert response.json['versions'][0]['id'] == 'v1.0'
+
+
+def test_headers_are_native_strings_and_the_status_too(service: Service) -> None:
+    """Other projects' tests insist."""
+    seen: list[Any] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _exc: Any = None) -> Any:
+        seen.extend([status, *(part for header in headers for part in header)])
+
+    for path in (HOST, '/nothing', '/resource_providers/foo'):
+        environ = webob.Request.blank(path, headers={'X-Auth-Token': 'admin'}).environ
+        list(service.application(environ, start_response))
+
+    assert {type(part) for part in seen} == {str}
