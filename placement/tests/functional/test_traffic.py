@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from . import not_served
-from . import replay
-from .fixtures import applications
-from .fixtures import client
+from . import not_served, replay
+from .fixtures import applications, client
 
 RECORDINGS = pathlib.Path(__file__).parent / 'traffic'
 SESSIONS = [

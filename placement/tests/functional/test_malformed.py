@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No request, however odd, breaks the service, and a refused request changes nothing."""
+
+import functools
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+
+from . import odd_requests
+from .fixtures import applications, clouds
+from .fixtures.client import Answer, Client
+
+REQUEST_ID = re.compile(r'^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+
+#: The same requests in every run: a failure is a defect, not bad luck.
+PROFILE = hypothesis.settings(
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+    phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+)
+
+
+@functools.cache
+def populated_database() -> bytes:
+    """A cloud with two consumers, a class in use and a trait that nobody has."""
+    service = applications.Service()
+    client = Client(service.application)
+    clouds.build(clouds.FLAT_WITH_SHARED_STORAGE, client)
+    claims = {
+        consumer: {
+            'allocations': {provider: {'resources': {'VCPU': 2}}},
+            'project_id': 'p',
+            'user_id': 'u',
+            'consumer_generation': None,
+            'consumer_type': 'INSTANCE',
+        }
+        for consumer, provider in zip(odd_requests.CONSUMERS, odd_requests.PROVIDERS, strict=False)
+    }
+    for method, path, body in (
+        ('PUT', '/traits/CUSTOM_UNUSED', None),
+        ('PUT', '/resource_classes/CUSTOM_IRON', None),
+        ('POST', '/allocations', claims),
+    ):
+        answer = client.send(method, path, body, version='1.39')
+        assert answer.status < 300, answer.text
+    data = applications.contents(service.database)
+    service.stop()
+    return data
+
+
+class Watched:
+    """A service with a populated database, and an eye on every byte of it."""
+
+    def __init__(self) -> None:
+        self.service = applications.Service(data=populated_database())
+        self.client = Client(self.service.application)
+        self.eye = sqlite3.connect(self.service.database, isolation_level=None)
+        self.original = sqlite3.connect(':memory:')
+        self.eye.backup(self.original)
+        self.dump = self.look()
+        self.version = self.data_version()
+
+    def look(self) -> str:
+        """All that is in the database."""
+        return '\n'.join(self.eye.iterdump())
+
+    def data_version(self) -> int:
+        """A number that changes whenever somebody else has written."""
+        (number,) = self.eye.execute('PRAGMA data_version').fetchone()
+        return int(number)
+
+    def is_unchanged(self) -> bool:
+        """Whether the database holds what it held at first."""
+        if self.data_version() == self.version:
+            return True
+        self.version = self.data_version()
+        return self.look() == self.dump
+
+    def restore(self) -> None:
+        """Let the database hold again what it held at first."""
+        self.original.backup(self.eye)
+        self.version = self.data_version()
+
+    def send(self, call: odd_requests.Call) -> Answer:
+        """The answer to a call, which is never a failure and, when a refusal, without effect."""
+        answer = self.client.send(
+            call.method,
+            call.path,
+            call.content,
+            version=f'1.{call.version}',
+            headers=call.headers,
+        )
+        self.check(call, answer)
+        return answer
+
+    def check(self, call: odd_requests.Call, answer: Answer) -> None:
+        """Assert what holds for every answer."""
+        assert answer.status < 500, f'{call}: {answer.status} {answer.body[:2000]!r}'
+        assert REQUEST_ID.match(answer.headers['x-openstack-request-id']), answer.headers
+        if answer.headers.get('content-type', '').startswith('application/json'):
+            json.loads(answer.body)
+        if not self.is_unchanged():
+            self.restore()
+            assert answer.status < 400, f'{call}: refused, and changed the database'
+
+    def stop(self) -> None:
+        """Close the eye and remove the database."""
+        self.eye.close()
+        self.original.close()
+        self.service.stop()
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    service = Watched()
+    yield service
+    service.stop()
+
+
+@pytest.mark.parametrize('route', odd_requests.ROUTES)
+def test_odd_requests_are_refused_without_effect(watched: Watched, route: str) -> None:
+    reads_much = odd_requests.ROUTES[route].body or odd_requests.ROUTES[route].query
+
+    @hypothesis.settings(PROFILE, max_examples=200 if reads_much else 60)
+    @hypothesis.given(odd_requests.calls(odd_requests.ROUTES[route]))
+    def send(call: odd_requests.Call) -> None:
+        watched.send(call)
+
+    send()
+
+
+@pytest.mark.parametrize('route', odd_requests.ROUTES)
+def test_valid_requests_are_mostly_accepted(watched: Watched, route: str) -> None:
+    """The strategies would prove nothing if the service refused all they make."""
+    accepted = []
+
+    @hypothesis.settings(PROFILE, max_examples=25)
+    @hypothesis.given(hypothesis.strategies.data())
+    def send(data: hypothesis.strategies.DataObject) -> None:
+        call = odd_requests.valid_call(data.draw, odd_requests.ROUTES[route])
+        accepted.append(watched.send(call).status < 300)
+
+    send()
+    if not route.startswith('candidates'):
+        assert any(accepted), f'no valid request to {route} was accepted'
+
+
+DEEP = 100_000
+LARGE = 10 * 1024 * 1024
+HARD_BODIES = {
+    'deep lists': b'[' * DEEP + b']' * DEEP,
+    'deep objects': b'{"a":' * DEEP + b'1' + b'}' * DEEP,
+    'deep and open': b'[' * DEEP,
+    'deep within a member': b'{"name": ' + b'[' * DEEP + b']' * DEEP + b'}',
+    'less deep within a member': b'{"name": ' + b'[' * 800 + b']' * 800 + b'}',
+    'a large text': b'{"name": "' + b'a' * LARGE + b'"}',
+    'a large list': b'[' + b'0,' * (LARGE // 2) + b'0]',
+    'large blanks': b' ' * LARGE + b'{}',
+    'a large number': b'{"name": ' + b'9' * 100_000 + b'}',
+    'a large fraction': b'{"name": 0.' + b'9' * 100_000 + b'}',
+    'many members': b'{' + b','.join(b'"a%d": 1' % n for n in range(50_000)) + b'}',
+    'one member many times': b'{' + b','.join([b'"name": 1'] * 50_000) + b'}',
+}
+WITH_BODY = [name for name, route in odd_requests.ROUTES.items() if route.body]
+#: What is slow to read is read by these only: a list, an object, and objects by name.
+READING_LARGE_BODIES = ('set aggregates', 'create provider', 'reshape')
+
+
+@pytest.mark.parametrize('body', HARD_BODIES)
+def test_hard_bodies_are_refused_without_effect(watched: Watched, body: str) -> None:
+    large = len(HARD_BODIES[body]) > LARGE
+    for name in READING_LARGE_BODIES if large else WITH_BODY:
+        route = odd_requests.ROUTES[name]
+        segments = route.path.format(route.names[0]).strip('/').split('/')
+        call = odd_requests.Call(route.method, segments, route.until, raw_body=HARD_BODIES[body])
+        answer = watched.send(call)
+        assert answer.status in (400, 413), f'{name}: {answer.status}'
+
+
+@pytest.mark.parametrize('length', [200, 201, 255, 256])
+def test_names_end_where_the_contract_says(watched: Watched, length: int) -> None:
+    custom = 'CUSTOM_' + 'A' * (length - len('CUSTOM_'))
+    claim = {
+        'allocations': {odd_requests.PROVIDERS[0]: {'resources': {'VCPU': 1}}},
+        'consumer_generation': None,
+        'consumer_type': 'A' * length,
+        'project_id': 'p' * length,
+        'user_id': 'u' * length,
+    }
+    accepted = {
+        200: ('provider', 'trait', 'class', 'claim'), 201: ('trait', 'class', 'claim'),
+        255: ('trait', 'class', 'claim'), 256: (),
+    }[length]
+    requests = {
+        'provider': ('POST', ['resource_providers'], {'name': 'é' * length}),
+        'trait': ('PUT', ['traits', custom], None),
+        'class': ('PUT', ['resource_classes', custom], None),
+        'claim': ('PUT', ['allocations', odd_requests.NOBODY], claim),
+    }
+    for name, (method, segments, body) in requests.items():
+        answer = watched.send(odd_requests.Call(method, segments, 39, body=body))
+        assert (answer.status < 300) == (name in accepted), f'{name}: {answer.text}'
