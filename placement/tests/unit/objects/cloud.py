@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.context import RequestContext
-from placement.db import api, migration, standard_names, tables
+from placement.db import api, changes, migration, standard_names, tables
 from placement.objects.allocation import AllocationList, Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
@@ -137,7 +137,7 @@ class Cloud:
         with self.database.reader() as connection:
             return {
                 table.name: [tuple(row) for row in connection.execute(sa.select(table))]
-                for table in tables.metadata.sorted_tables
+                for table in (*tables.metadata.sorted_tables, changes.feed)
             }
 
     @contextlib.contextmanager
