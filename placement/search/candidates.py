@@ -2,9 +2,9 @@
 """The search: a snapshot and a request in, candidates out.
 
 It reads from here downwards: `groups` makes demands of the request, `anchors` walks over the
-trees, `plan` says who in a tree could serve which demand (asking `filters`), `combine` and
-`subtree` put the demands together, `layout` is what comes out, and `explain` says why nothing did.
-Contract: allocation_candidates.md 4 to 9.
+trees, `plan` says who in a tree could serve which demand (asking `options` and `filters`),
+`problem` and `combine` put the demands together, `layout` is what comes out, and `explain` says
+why nothing did.  Contract: allocation_candidates.md 4 to 9.
 """
 
 import dataclasses

@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.search.combine import Combination, Combiner, Problem, Wish
+from placement.search.combine import Combination, combinations
 from placement.search.filters import Demand
 from placement.search.groups import Terms
 from placement.search.layout import Candidate, Layout
 from placement.search.options import Option, Refusals, members_for, outsiders_for
+from placement.search.problem import Problem, Wish
 from placement.search.provider import Kind, Provider
 from placement.search.stage import Stage
-from placement.search.subtree import split_by_tops
 from placement.search.tally import COMBINATION, ROOT, Reason
 from placement.search.tree import Tree, Uses
 
@@ -193,12 +193,7 @@ class Plan:
                 terms.chance.shuffle(of_demand)
         if terms.are_independent:
             return itertools.product(*places)
-        parts = split_by_tops(
-            self._problem(places, uses), terms.constraints, self.stage.lineage, terms.tally
-        )
-        return itertools.chain.from_iterable(
-            Combiner(part, terms.tally).combinations() for part in parts
-        )
+        return combinations(self._problem(places, uses), terms.tally)
 
     def _problem(self, places: list[list[int]], uses: Uses | None) -> Problem:
         terms = self.terms
@@ -219,7 +214,13 @@ class Plan:
             for name, _ in wish.amounts
             for place in wish.options
         }
-        return Problem(wishes, room, goal=(1 << len(terms.collected)) - 1)
+        return Problem(
+            wishes,
+            room,
+            goal=(1 << len(terms.collected)) - 1,
+            constraints=terms.constraints,
+            parents=self.stage.parents() if terms.constraints else (),
+        )
 
     def _gains(self, demand: Demand, places: list[int]) -> Mapping[int, int]:
         """Which of the traits that the unsuffixed group collects each place would bring."""

@@ -39,10 +39,6 @@ class Stage:
             *[provider.kind for provider in self.outsiders],
         )
 
-    def outsider(self, place: int) -> Provider | None:
-        """The provider at a place, if it is the same for every tree."""
-        return None if place < self.size else self.outsiders[place - self.size]
-
     def room(self, place: int, resource_class: str, uses: Uses | None) -> int:
         """How much of a class a candidate may take there, where members use this much, or
         nothing."""
@@ -60,14 +56,19 @@ class Stage:
         # Any number that is no id will do for the tree itself.
         return [-1] * self.size + [outsider.root_id for outsider in self.outsiders]
 
-    def lineage(self, place: int) -> frozenset[int]:
-        """The places that are this one or an ancestor of it."""
-        outsider = self.outsider(place)
-        if outsider is None:
-            return self.shape.lineages[place]
+    def parents(self) -> list[int]:
+        """The place above each place, or -1: for outsiders, the nearest outsider above."""
+        places = {one.id: self.size + number for number, one in enumerate(self.outsiders)}
+        return [*self.shape.parents, *[self._above(one, places) for one in self.outsiders]]
+
+    def _above(self, outsider: Provider, places: dict[int, int]) -> int:
         tree = self.snapshot.tree(outsider.root_id)
-        above = tree.shape.lineages[tree.members.index(outsider)]
-        ids = {tree.members[position].id for position in above}
-        return frozenset(
-            number for number, other in enumerate(self.outsiders, self.size) if other.id in ids
-        )
+        position = tree.members.index(outsider)
+        # No further than there are members, in case the rows hold a circle.
+        for _ in tree.members:
+            position = tree.shape.parents[position]
+            if position < 0:
+                break
+            if tree.members[position].id in places:
+                return places[tree.members[position].id]
+        return -1

@@ -21,29 +21,13 @@ class Shape:
     kinds are.
     """
 
-    __slots__ = ('__weakref__', '_lineages', 'aggregates', 'has_sharing', 'kinds', 'parents')
+    __slots__ = ('__weakref__', 'aggregates', 'has_sharing', 'kinds', 'parents')
 
     def __init__(self, kinds: tuple[Kind, ...], parents: tuple[int, ...]) -> None:
         self.kinds = kinds
         self.parents = parents
         self.aggregates: frozenset[str] = frozenset().union(*(kind.aggregates for kind in kinds))
         self.has_sharing = any(kind.is_sharing for kind in kinds)
-        self._lineages: tuple[frozenset[int], ...] | None = None
-
-    @property
-    def lineages(self) -> tuple[frozenset[int], ...]:
-        """For each member the positions of itself and of all its ancestors."""
-        if self._lineages is None:
-            self._lineages = tuple(map(self._lineage, range(len(self.kinds))))
-        return self._lineages
-
-    def _lineage(self, member: int) -> frozenset[int]:
-        lineage: set[int] = set()
-        # A circle of parents cannot be written through the API; should a row hold one, stop.
-        while member >= 0 and member not in lineage:
-            lineage.add(member)
-            member = self.parents[member]
-        return frozenset(lineage)
 
 
 class Tree:

@@ -8,9 +8,9 @@ import random
 
 import pytest
 
-from placement.search import combine
-from placement.search.candidates import find_candidates
+from placement.search.candidates import Result, find_candidates
 from placement.search.layout import Candidate, Layout
+from placement.search.partial import Partial
 from placement.search.plan import Plan
 from placement.search.provider import Provider
 from placement.search.request import CandidateRequest, Strategy
@@ -77,13 +77,13 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every place that is tried for a demand while demands are combined."""
     places: list[int] = []
-    take = combine.Combiner._take
+    take = Partial.take
 
-    def counted(self: combine.Combiner, depth: int, place: int) -> bool:
+    def counted(self: Partial, depth: int, place: int) -> bool:
         places.append(place)
         return take(self, depth, place)
 
-    monkeypatch.setattr(combine.Combiner, '_take', counted)
+    monkeypatch.setattr(Partial, 'take', counted)
     return places
 
 
@@ -172,6 +172,37 @@ def test_crossing_choices_are_matched(tried: list[int]) -> None:
     assert not search(snapshot, query(41, 10)).candidates
     # Nothing but what it takes to see that without isolation, or traits, it would fit.
     assert len(tried) < 10_000
+
+
+@pytest.mark.parametrize('policy', ['none', 'isolate'])
+def test_pairs_in_subtrees_are_not_explored_under_other_names(
+    tried: list[int], policy: str
+) -> None:
+    # Eight pairs, each to be served beneath one NUMA node, and one node has its port elsewhere.
+    def pairs_on(ports: list[int]) -> Result:
+        snapshot = cloud(
+            provider('cn'),
+            *[
+                one
+                for node, count in enumerate(ports)
+                for one in (
+                    provider(f'numa{node}', parent='cn', VCPU=1),
+                    *[
+                        provider(f'pf{node}_{port}', parent=f'numa{node}', VF=1)
+                        for port in range(count)
+                    ],
+                )
+            ]
+        )
+        groups = '&'.join(
+            f'resources_N{pair}=VCPU:1&resources_P{pair}=VF:1&same_subtree=_N{pair},_P{pair}'
+            for pair in range(8)
+        )
+        return search(snapshot, f'{groups}&group_policy={policy}', limit=3)
+
+    assert len(pairs_on([1] * 8).candidates) == 3
+    assert not pairs_on([2, 0, 1, 1, 1, 1, 1, 1]).candidates
+    assert len(tried) < 20_000
 
 
 def test_a_full_cloud_is_passed_over_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

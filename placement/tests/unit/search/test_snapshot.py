@@ -161,5 +161,8 @@ def test_a_provider_shows_its_inventories() -> None:
 
 
 def test_a_circle_of_parents_ends() -> None:
-    rows = [ProviderRow(1, 'p1', 2, 1), ProviderRow(2, 'p2', 1, 1)]
-    assert Snapshot.of(rows).tree(1).shape.lineages == (frozenset({0, 1}), frozenset({0, 1}))
+    vcpu = {'VCPU': InventoryRow(8)}
+    snapshot = Snapshot.of([ProviderRow(1, 'p1', 2, 1), ProviderRow(2, 'p2', 1, 1, vcpu)])
+    query = 'resources_A=VCPU:1&resources_B=VCPU:1&same_subtree=_A,_B&group_policy='
+    assert who(search(snapshot, query + 'none')) == ['p2']
+    assert who(search(snapshot, query + 'isolate')) == []
