@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import logging
 import random
 import sqlite3
@@ -187,12 +188,13 @@ def _use_write_ahead_log(connection: Any) -> None:
     Several processes that open a new file at once get in each other's way here, which SQLite's
     own waiting does not cover.
     """
-    for attempt in range(ATTEMPTS):
+    deadline = time.monotonic() + SQLITE_BUSY_TIMEOUT
+    for attempt in itertools.count():
         try:
             connection.execute('PRAGMA journal_mode = WAL')
             return
         except sqlite3.OperationalError:
-            if attempt == ATTEMPTS - 1:
+            if time.monotonic() > deadline:
                 raise
             _pause(attempt)
 
@@ -286,4 +288,5 @@ def _opened(context: Context, connection: sa.Connection) -> Iterator[None]:
 
 def _pause(attempt: int) -> None:
     """Let the others finish: milliseconds, more each time, never the same for two of them."""
-    time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.5))
+    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 10))
+    time.sleep(longest * random.uniform(0.5, 1.5))
