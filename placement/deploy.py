@@ -41,7 +41,11 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
     `project_name` is ignored (contract: config_and_policy.md, entry points for Python). Raises
     what the database raises when it cannot be reached or has no schema.
     """
-    database = Database.from_conf(config)
+    return application_on(Database.from_conf(config), config)
+
+
+def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
+    """As `loadapp`, for who made the database and closes its connections in the end."""
     if config.placement_database.sync_on_startup:
         migration.sync(database.engine)
     standard_names.sync(database)

@@ -4,14 +4,13 @@
 import functools
 import json
 import re
-import sqlite3
 from collections.abc import Iterator
 
 import hypothesis
 import pytest
 
 from . import odd_requests
-from .fixtures import applications, clouds
+from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
 
 REQUEST_ID = re.compile(r'^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
@@ -27,7 +26,7 @@ PROFILE = hypothesis.settings(
 
 
 @functools.cache
-def populated_database() -> bytes:
+def populated_database() -> databases.Contents:
     """A cloud with two consumers, a class in use and a trait that nobody has."""
     service = applications.Service()
     client = Client(service.application)
@@ -49,43 +48,21 @@ def populated_database() -> bytes:
     ):
         answer = client.send(method, path, body, version='1.39')
         assert answer.status < 300, answer.text
-    data = applications.contents(service.database)
+    contents = service.database.contents()
     service.stop()
-    return data
+    return contents
 
 
 class Watched:
-    """A service with a populated database, and an eye on every byte of it."""
+    """A service with a populated database, and an eye on all that it holds."""
 
     def __init__(self) -> None:
-        self.service = applications.Service(data=populated_database())
+        self.service = applications.Service(contents=populated_database())
         self.client = Client(self.service.application)
-        self.eye = sqlite3.connect(self.service.database, isolation_level=None)
-        self.original = sqlite3.connect(':memory:')
-        self.eye.backup(self.original)
-        self.dump = self.look()
-        self.version = self.data_version()
-
-    def look(self) -> str:
-        """All that is in the database."""
-        return '\n'.join(self.eye.iterdump())
-
-    def data_version(self) -> int:
-        """A number that changes whenever somebody else has written."""
-        (number,) = self.eye.execute('PRAGMA data_version').fetchone()
-        return int(number)
 
     def is_unchanged(self) -> bool:
         """Whether the database holds what it held at first."""
-        if self.data_version() == self.version:
-            return True
-        self.version = self.data_version()
-        return self.look() == self.dump
-
-    def restore(self) -> None:
-        """Let the database hold again what it held at first."""
-        self.original.backup(self.eye)
-        self.version = self.data_version()
+        return self.service.database.holds(populated_database())
 
     def send(self, call: odd_requests.Call) -> Answer:
         """The answer to a call, which is never a failure and, when a refusal, without effect."""
@@ -106,13 +83,11 @@ class Watched:
         if answer.headers.get('content-type', '').startswith('application/json'):
             json.loads(answer.body)
         if not self.is_unchanged():
-            self.restore()
+            self.service.database.restore(populated_database())
             assert answer.status < 400, f'{call}: refused, and changed the database'
 
     def stop(self) -> None:
-        """Close the eye and remove the database."""
-        self.eye.close()
-        self.original.close()
+        """Remove the database."""
         self.service.stop()
 
 
