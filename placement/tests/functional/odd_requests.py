@@ -82,7 +82,7 @@ ODD_BYTES = (
 ODD_QUERIES = (
     '%', '%00', '%ff', 'name=%ff', 'name=%00', '%ff=1', '%00=1', '=', '&', '&&&', 'name', 'name=&=',
     'a;b', '\xe9', 'name=\xe9', 'name=' + 'a' * 70000, 'name=%ed%a0%80', 'name=a%0d%0ab',
-    'resources=VCPU:1;resources=VCPU:2', 'limit=9' + '9' * 400, 'limit=0&limit=1', '%2',
+    'resources=VCPU:1;resources=VCPU:2', 'limit=9' + '9' * 400, 'limit=9' + '9' * 5000, 'limit=0&limit=1', '%2',
     'limit=pony&limit=1', 'group_policy=pony&group_policy=none', 'resources=VCPU:' + '9' * 5000,
 )
 ODD_SEGMENTS = (*(text for text in ODD_TEXTS if text), '%ff', '%2F', '.', '..', '%00', '%', '%ED%A0%80')
@@ -448,7 +448,9 @@ def _odd_query_name(draw: Draw, call: Call) -> None:
 
 
 def _odd_query(draw: Draw, call: Call) -> None:
-    call.raw_query = draw(st.sampled_from(ODD_QUERIES))
+    valid = call.path.partition('?')[2]
+    odd = draw(st.sampled_from(ODD_QUERIES))
+    call.raw_query = draw(st.sampled_from((odd, f'{valid}&{odd}', f'{odd}&{valid}')))
 
 
 def _odd_version(draw: Draw, call: Call) -> None:
