@@ -25,10 +25,13 @@ def list_providers(request: Request) -> Reply:
     request.authorise(policy.LIST)
     query = request.validated_query('resource_providers.list')
     providers = _find(request, query)
-    return Reply(
-        {'resource_providers': [views.provider(p, request.mount_point) for p in providers]},
-        last_modified=views.latest(views.modified_at(p) for p in providers),
-    )
+    mount_point = request.mount_point
+    body: Any
+    if request.api.shows_newest('resource_providers.list'):
+        body = views.providers_text(providers, mount_point)
+    else:
+        body = {'resource_providers': [views.provider(p, mount_point) for p in providers]}
+    return Reply(body, last_modified=views.latest(views.modified_at(p) for p in providers))
 
 
 def _find(request: Request, query: Query) -> Sequence[Any]:

@@ -7,8 +7,12 @@ A view reads attributes only, so that it serves versioned objects and plain rows
 from __future__ import annotations
 
 import datetime
+import functools
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from placement.http.reply import JSONText
 
 INVENTORY_MEMBERS = (
     'total',
@@ -65,6 +69,40 @@ def provider(provider: Any, mount_point: str) -> dict[str, Any]:
         'parent_provider_uuid': provider.parent_provider_uuid,
         'root_provider_uuid': provider.root_provider_uuid,
     }
+
+
+def providers_text(providers: Iterable[Any], mount_point: str) -> JSONText:
+    """The list of providers as JSON, the same as of `provider` for each.
+
+    There may be tens of thousands, which differ in a few words only: filling in a form takes a
+    tenth of the time that values take to be made and encoded.
+    """
+    form = _provider_form(mount_point)
+    texts = [
+        form
+        % (
+            p.uuid,
+            json.dumps(p.name),
+            p.generation,
+            *(p.uuid,) * (len(PROVIDER_LINKS) + 1),
+            json.dumps(p.parent_provider_uuid),
+            json.dumps(p.root_provider_uuid),
+        )
+        for p in providers
+    ]
+    return JSONText(f'{{"resource_providers": [{", ".join(texts)}]}}')
+
+
+@functools.lru_cache(maxsize=16)
+def _provider_form(mount_point: str) -> str:
+    """The text of a provider, with places for its uuid, name, generation, links and tree."""
+    path = json.dumps(mount_point)[1:-1].replace('%', '%%') + provider_path('%s')
+    links = [f'{{"rel": "self", "href": "{path}"}}']
+    links.extend(f'{{"rel": "{rel}", "href": "{path}/{rel}"}}' for rel in PROVIDER_LINKS)
+    return (
+        f'{{"uuid": "%s", "name": %s, "generation": %d, "links": [{", ".join(links)}], '
+        '"parent_provider_uuid": %s, "root_provider_uuid": %s}'
+    )
 
 
 def inventory(inventory: Any) -> dict[str, Any]:

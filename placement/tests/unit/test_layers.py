@@ -42,6 +42,7 @@ NEIGHBOURS = {
     ('http.request', 'policy'),
     ('http.shapes', 'http.microversion'),
     ('http.shapes', 'http.reply'),
+    ('http.views', 'http.reply'),
     ('policy', 'policies'),
     ('deploy', 'dispatch'),
     ('deploy', 'middleware'),
