@@ -63,25 +63,29 @@ def list_since(
 ) -> list[Entry] | None:
     """What was written down after the entry `last`, and into the `gaps` before it, by id.
 
-    None when that entry is gone: then others may be that nobody here has read. Ids are given out
-    before transactions end, so entries can appear below others that were seen already.
+    None when entries from there on are gone: then others may be that nobody here has read. Ids
+    are given out before transactions end, so entries can appear below others seen already.
     """
     rows = connection.execute(_since(last, gaps)).all()
-    entries = [
+    ids = {entry_id for entry_id, _provider_id in rows}
+    if last not in ids or min(ids) > min(gaps, default=last):
+        return None
+    return [
         (entry_id, provider_id)
         for entry_id, provider_id in rows
         if entry_id > last or entry_id in gaps
     ]
-    return entries if any(entry_id == last for entry_id, _provider_id in rows) else None
 
 
 def _since(last: int, gaps: Collection[int]) -> sa.Select[int, int]:
+    """Finds the entry `last` itself as well, and where there are gaps the oldest of all."""
     statement = sa.select(feed.c.id, feed.c.provider_id).order_by(feed.c.id)
     if not gaps:
         return statement.where(feed.c.id >= last)
+    oldest = feed.c.id == sa.select(sa.func.min(feed.c.id)).scalar_subquery()
     if len(gaps) > MOST_GAPS_NAMED:
-        return statement.where(feed.c.id >= min(gaps))
-    return statement.where(sa.or_(feed.c.id >= last, feed.c.id.in_(gaps)))
+        return statement.where(sa.or_(feed.c.id >= min(gaps), oldest))
+    return statement.where(sa.or_(feed.c.id >= last, feed.c.id.in_(gaps), oldest))
 
 
 def list_recent(connection: sa.Connection, window: datetime.timedelta) -> Sequence[int]:

@@ -7,7 +7,7 @@ reads the change feed, and only providers that changed are read again.
 
 from __future__ import annotations
 
-import collections
+import contextlib
 import dataclasses
 import datetime
 import logging
@@ -17,9 +17,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from oslo_db import exception as db_errors
 
+from placement import errors
 from placement.db import changes
 from placement.db.api import Database
+from placement.db.figures import figures_in, figures_of
 from placement.db.tables import (
     allocations,
     inventories,
@@ -180,10 +183,12 @@ class Position:
 
 
 class State(NamedTuple):
-    """A snapshot, and the position of the feed at the same moment."""
+    """A snapshot, the position of the feed at the same moment, and when they last were compared
+    with everything there is."""
 
     snapshot: Snapshot
     position: Position
+    audited_at: float
 
 
 class SnapshotKeeper:
@@ -206,36 +211,36 @@ class SnapshotKeeper:
         self._clock = clock
         self._lock = threading.Lock()
         self._state: State | None = None
-        self._audited_at = clock()
 
     def current(self) -> Snapshot:
-        """The cloud as it is now."""
-        if not self._is_cached:
-            with self._database.consistent_reader() as connection:
-                return Snapshot.of(load_providers(connection))
-        with self._lock:
-            state = self._state
-            if state is None or self._is_audit_due() or self._has_news(state.position):
+        """The cloud as it is now; raises `errors.DatabaseUnavailable`."""
+        with _reported():
+            if not self._is_cached:
+                with self._database.consistent_reader() as connection:
+                    return Snapshot.of(load_providers(connection))
+            with self._lock:
                 # Assigned whole, and only when all of it was read: a failure on the way changes
                 # nothing, so that the next search reads the same news again.
-                state = self._state = self._refreshed(state)
-            return state.snapshot
+                self._state = state = self._up_to_date(self._state)
+                return state.snapshot
+
+    def _up_to_date(self, state: State | None) -> State:
+        if state and not self._is_audit_due(state) and not self._has_news(state.position):
+            return state
+        with self._database.consistent_reader() as connection:
+            if state is None:
+                return self._loaded(connection)
+            state = self._caught_up(connection, state)
+            return self._audited(connection, state) if self._is_audit_due(state) else state
+
+    def _is_audit_due(self, state: State) -> bool:
+        return self._clock() - state.audited_at >= self._audit_interval
 
     def _has_news(self, position: Position) -> bool:
         """Whether anything was written down since: the one statement of most searches."""
         with self._database.fresh_reader() as connection:
             entries = changes.list_since(connection, position.last, position.gaps.keys())
         return entries is None or bool(entries)
-
-    def _is_audit_due(self) -> bool:
-        return self._clock() - self._audited_at >= self._audit_interval
-
-    def _refreshed(self, state: State | None) -> State:
-        with self._database.consistent_reader() as connection:
-            if state is None:
-                return self._loaded(connection)
-            state = self._caught_up(connection, state)
-            return self._audited(connection, state) if self._is_audit_due() else state
 
     def _caught_up(self, connection: sa.Connection, state: State) -> State:
         """The state after everything that was written down since."""
@@ -250,89 +255,63 @@ class SnapshotKeeper:
             return self._loaded(connection)
         position = position.after((entry_id for entry_id, _provider_id in entries), now)
         if not touched:
-            return State(state.snapshot, position)
+            return state._replace(position=position)
         rows = list(load_providers(connection, touched))
         removed = touched - {row.id for row in rows}
-        return State(state.snapshot.with_changes(rows, removed), position)
+        if not _fits(state.snapshot, rows, removed):
+            LOG.warning(_FOREIGN_WRITER)
+            return self._loaded(connection)
+        snapshot = state.snapshot.with_changes(rows, removed)
+        return state._replace(snapshot=snapshot, position=position)
 
     def _loaded(self, connection: sa.Connection) -> State:
         """Everything anew, with the feed read to where it stands."""
+        now = self._clock()
         window = datetime.timedelta(seconds=LONGEST_TRANSACTION)
-        position = Position.at(changes.list_recent(connection, window), self._clock())
-        state = State(Snapshot.of(load_providers(connection)), position)
-        self._audited_at = self._clock()
-        return state
+        position = Position.at(changes.list_recent(connection, window), now)
+        return State(Snapshot.of(load_providers(connection)), position, now)
 
     def _audited(self, connection: sa.Connection, state: State) -> State:
         """The state, or everything anew when it does not say what the tables say."""
         if figures_of(state.snapshot) != figures_in(connection):
-            LOG.warning(
-                'The snapshot for candidate searches differs from the database: something writes '
-                'that does not feed changes, such as another service during an upgrade. '
-                'Loading everything.'
-            )
+            LOG.warning(_FOREIGN_WRITER)
             return self._loaded(connection)
-        self._audited_at = self._clock()
-        return state
+        return state._replace(audited_at=self._clock())
 
 
-Figures = tuple[int, ...]
-
-# Sums are weighed by provider, so that what merely moves from one to the other is noticed. The
-# modulus keeps sums over millions of rows within 64 bits.
-WEIGHTS = 997
-
-
-def figures_of(snapshot: Snapshot) -> Figures:
-    """Counts and sums of a snapshot, to be compared with those of the database."""
-    totals: collections.Counter[str] = collections.Counter()
-    for provider in snapshot:
-        weight = provider.id % WEIGHTS + 1
-        totals['providers'] += weight
-        totals['roots'] += provider.root_id % WEIGHTS
-        totals['traits'] += weight * len(provider.traits)
-        totals['aggregates'] += weight * len(provider.aggregates)
-        for _name, capacity, used in provider.inventories:
-            totals['inventories'] += weight
-            totals['totals'] += weight * (capacity.total - capacity.reserved)
-            totals['used'] += weight * used
-    return tuple(totals[name] for name in FIGURES)
+_FOREIGN_WRITER = (
+    'The snapshot for candidate searches differs from the database: something writes that does '
+    'not feed changes, such as another service during an upgrade. Loading everything.'
+)
 
 
-FIGURES = ('providers', 'roots', 'traits', 'aggregates', 'inventories', 'totals', 'used')
+def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], removed: Collection[int]) -> bool:
+    """Whether rows can be put into a snapshot: it has what they refer to, and nobody else with
+    their uuids.
 
-
-def figures_in(connection: sa.Connection) -> Figures:
-    """Counts and sums of the tables, in the order of `FIGURES`."""
-    columns = resource_providers.c
-    of_traits = resource_provider_traits.c.resource_provider_id
-    of_aggregates = resource_provider_aggregates.c.resource_provider_id
-    of_inventories = inventories.c.resource_provider_id
-    available = inventories.c.total - inventories.c.reserved
-    # Allocations of a class that a provider has no inventory of cannot be searched for.
-    searchable = sa.exists().where(
-        inventories.c.resource_provider_id == allocations.c.resource_provider_id,
-        inventories.c.resource_class_id == allocations.c.resource_class_id,
+    A provider that came or went unnoticed would otherwise fail every search from here on.
+    """
+    changed = {row.id for row in rows}
+    related = {one for row in rows for one in (row.parent_id, row.root_id) if one is not None}
+    namesakes = [snapshot.find_by_uuid(row.uuid) for row in rows]
+    return all(_knows(snapshot, one) for one in related - changed) and all(
+        one is None or one.id in changed or one.id in removed for one in namesakes
     )
-    root_id = sa.func.coalesce(columns.root_provider_id, columns.id)
-    sums = (
-        sa.select(_sum(_weight(columns.id))),
-        sa.select(_sum(root_id % WEIGHTS)),
-        sa.select(_sum(_weight(of_traits))),
-        sa.select(_sum(_weight(of_aggregates))),
-        sa.select(_sum(_weight(of_inventories))),
-        sa.select(_sum(_weight(of_inventories) * available)),
-        sa.select(_sum(_weight(allocations.c.resource_provider_id) * allocations.c.used)).where(
-            searchable
-        ),
-    )
-    row = connection.execute(sa.select(*[one.scalar_subquery() for one in sums])).one()
-    return tuple(int(figure) for figure in row)
 
 
-def _weight(column: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
-    return sa.cast(column % WEIGHTS + 1, sa.BigInteger)
+def _knows(snapshot: Snapshot, provider_id: int) -> bool:
+    try:
+        snapshot.provider(provider_id)
+    except KeyError:
+        return False
+    return True
 
 
-def _sum(expression: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
-    return sa.func.coalesce(sa.func.sum(expression), 0)
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Tell what the database could not be reached for, as `api.reader` does."""
+    try:
+        yield
+    except db_errors.DBConnectionError as error:
+        LOG.error('The database cannot be reached: %s', error)
+        raise errors.DatabaseUnavailable() from error
