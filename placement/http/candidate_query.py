@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections.abc import Iterable
 
 from oslo_utils import uuidutils
@@ -111,7 +112,7 @@ def _parse_limit(query: Query) -> int | None:
     if not limits:
         return None
     try:
-        return int(limits[0])
+        return min(int(limits[0]), sys.maxsize)
     except ValueError as error:
         raise errors.InvalidQuery(reason=error) from error
 

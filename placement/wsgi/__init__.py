@@ -4,6 +4,7 @@
 Contract: config_and_policy.md, 'Entry points for Python'.
 """
 
+import gc
 import logging
 from wsgiref.types import WSGIApplication
 
@@ -29,4 +30,9 @@ def init_application() -> WSGIApplication:
     """
     conf = placement_conf.load()
     start_logging(conf)
-    return deploy.loadapp(conf)
+    application = deploy.loadapp(conf)
+    # What is there now stays for good: the collector need not look at it again and again, and
+    # processes that are forked from this one go on sharing it.
+    gc.collect()
+    gc.freeze()
+    return application
