@@ -397,14 +397,6 @@ def test_creation_is_told_by_location_alone_in_old_versions(service: Service) ->
     assert response.headers['location'].startswith('http://localhost/resource_providers/')
 
 
-def test_a_location_is_quoted(service: Service) -> None:
-    """The pattern of names lets one newline at the end through, which no header may have."""
-    response = service.ask('PUT', '/resource_classes/CUSTOM_N\n')
-
-    assert response.status_int == 201
-    assert response.headers['location'] == 'http://localhost/resource_classes/CUSTOM_N%0A'
-
-
 @pytest.mark.parametrize('path', ['/', ''])
 def test_the_root_is_told_at_both_paths_and_whatever_is_accepted(
     service: Service, path: str
