@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Since 1.15 a read says when what it shows was last modified; each record has its own time here."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from .fixtures import applications
+from .fixtures import clouds
+from .fixtures.client import Client
+
+CLOUD: clouds.Cloud = (
+    clouds.Provider('updated', {'VCPU': 8, 'DISK_GB': 8}, ('HW_CPU_X86_AVX', 'HW_CPU_X86_SSE')),
+    clouds.Provider('created', parent='updated'),
+)
+UPDATED, CREATED = (f'/resource_providers/{clouds.uuid_of(each.name)}' for each in CLOUD)
+CONSUMERS = ('dddddddd-0000-4000-8000-000000000001', 'dddddddd-0000-4000-8000-000000000002')
+
+#: (table, condition, created, updated); everything else is older.
+TIMES = (
+    ('resource_providers', "name = 'updated'", '2001-01-01 00:00:00', '2011-01-01 00:00:00'),
+    ('resource_providers', "name = 'created'", '2012-01-01 00:00:00', None),
+    ('inventories', 'resource_class_id = 0', '2001-01-01 00:00:00', '2013-01-01 00:00:00'),
+    ('inventories', 'resource_class_id = 2', '2014-01-01 00:00:00', None),
+    ('traits', '1 = 1', '2001-01-01 00:00:00', None),
+    ('traits', "name = 'HW_CPU_X86_AVX'", '2002-01-01 00:00:00', None),
+    ('traits', "name = 'HW_CPU_X86_SSE'", '2003-01-01 00:00:00', None),
+    ('traits', "name = 'HW_CPU_X86_VMX'", '2004-01-01 00:00:00', None),
+    ('resource_classes', '1 = 1', '2001-01-01 00:00:00', None),
+    ('resource_classes', "name = 'VCPU'", '2005-01-01 00:00:00', '2006-01-01 00:00:00'),
+    ('resource_classes', "name = 'FPGA'", '2007-01-01 00:00:00', None),
+    ('allocations', f"consumer_id = '{CONSUMERS[0]}'", '2008-01-01 00:00:00', None),
+    ('allocations', f"consumer_id = '{CONSUMERS[1]}'", '2009-01-01 00:00:00', None),
+)
+
+
+@pytest.fixture(scope='module')
+def client() -> Iterator[Client]:
+    service = applications.Service()
+    client = Client(service.application)
+    clouds.build(CLOUD, client)
+    for consumer in CONSUMERS:
+        body = {
+            'allocations': {clouds.uuid_of('updated'): {'resources': {'VCPU': 1}}},
+            'project_id': 'p',
+            'user_id': 'u',
+        }
+        answer = client.send('PUT', f'/allocations/{consumer}', body, version='1.12')
+        assert answer.status == 204, answer.text
+    engine = sa.create_engine(service.database.url)
+    with engine.begin() as connection:
+        for table, condition, created, updated in TIMES:
+            statement = f'UPDATE {table} SET created_at = :created, updated_at = :updated'
+            values = {'created': created, 'updated': updated}
+            connection.execute(sa.text(f'{statement} WHERE {condition}'), values)
+    engine.dispose()
+    yield client
+    service.stop()
+
+
+@pytest.mark.parametrize(
+    ('path', 'year'),
+    [
+        (UPDATED, 2011),
+        (CREATED, 2012),
+        ('/resource_providers', 2012),
+        ('/resource_providers?name=updated', 2011),
+        (f'{UPDATED}/inventories', 2014),
+        (f'{UPDATED}/inventories/VCPU', 2013),
+        (f'{UPDATED}/inventories/DISK_GB', 2014),
+        (f'{UPDATED}/traits', 2003),
+        ('/traits/HW_CPU_X86_AVX', 2002),
+        ('/traits', 2004),
+        ('/traits?name=in:HW_CPU_X86_AVX,HW_CPU_X86_SSE', 2003),
+        ('/resource_classes/VCPU', 2006),
+        ('/resource_classes/FPGA', 2007),
+        ('/resource_classes', 2007),
+        (f'/allocations/{CONSUMERS[0]}', 2008),
+        (f'/allocations/{CONSUMERS[1]}', 2009),
+        (f'{UPDATED}/allocations', 2009),
+    ],
+)
+def test_a_read_shows_the_latest_time_of_its_records(client: Client, path: str, year: int) -> None:
+    answer = client.send('GET', path, version='1.15')
+    assert answer.status in (200, 204), answer.text
+    assert answer.headers['last-modified'].endswith(f'01 Jan {year} 00:00:00 GMT')
+
+
+@pytest.mark.parametrize(
+    'path',
+    [
+        '/',
+        '/resource_providers?name=pony',
+        f'{UPDATED}/usages',
+        f'{UPDATED}/aggregates',
+        f'{CREATED}/traits',
+        f'{CREATED}/allocations',
+        '/traits?name=in:CUSTOM_PONY',
+        '/usages?project_id=p',
+        '/allocations/cccccccc-0000-4000-8000-000000000001',
+    ],
+)
+def test_what_has_no_time_of_its_own_is_modified_now(client: Client, path: str) -> None:
+    answer = client.send('GET', path, version='1.15')
+    assert answer.status == 200, answer.text
+    assert int(answer.headers['last-modified'].split()[3]) > 2020

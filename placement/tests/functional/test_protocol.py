@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a story cannot send: requests without the headers that every HTTP library adds."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from .fixtures import applications
+from .fixtures.client import Client
+
+TOKEN = {'x-auth-token': 'admin'}
+
+
+@pytest.fixture(scope='module')
+def service() -> Iterator[applications.Service]:
+    service = applications.Service()
+    yield service
+    service.stop()
+
+
+def test_a_client_that_says_nothing_of_accept_gets_json(service: applications.Service) -> None:
+    client = Client(service.application, TOKEN)
+    assert client.send('GET', '/resource_providers').json == {'resource_providers': []}
+    answer = client.send('GET', '/resource_providers/pony')
+    assert answer.json['errors'][0]['status'] == 404
+
+
+@pytest.mark.parametrize(
+    ('accept', 'status'),
+    [
+        ('', 200), ('*/*', 200), ('application/json', 200), ('application/*', 200),
+        ('text/html, */*;q=0.1', 200), ('text/plain, application/json;q=0.1', 200),
+        ('text/html', 406), ('application/xml', 406), ('application/json;q=0', 406),
+    ],
+)
+def test_what_admits_json_is_served(
+    service: applications.Service, accept: str, status: int
+) -> None:
+    client = Client(service.application, {**TOKEN, 'accept': accept})
+    assert client.send('GET', '/resource_providers').status == status
+
+
+def test_the_empty_path_is_the_root_and_needs_a_token(service: applications.Service) -> None:
+    assert Client(service.application, {}).send('GET', '').status == 401
+    answer = Client(service.application, TOKEN).send('GET', '')
+    assert answer.json['versions'][0]['id'] == 'v1.0'
+
+
+def test_the_answer_to_head_has_no_body(service: applications.Service) -> None:
+    answer = Client(service.application, TOKEN).send('HEAD', '/resource_providers')
+    assert (answer.status, answer.headers['allow'], answer.body) == (405, 'GET, POST', b'')
+
+
+def test_a_content_length_of_zero_needs_no_content_type(service: applications.Service) -> None:
+    client = Client(service.application, TOKEN)
+    answer = client.send('PUT', '/traits/CUSTOM_A', version='1.6', headers={'content-length': '0'})
+    assert answer.status == 201
+
+
+def test_a_body_that_ends_early_is_refused(service: applications.Service) -> None:
+    client = Client(service.application, TOKEN)
+    headers = {'content-length': '1000'}
+    answer = client.send('POST', '/resource_providers', b'{"name": "a"}', headers=headers)
+    assert 400 <= answer.status < 500
+
+
+def test_a_body_is_read_no_further_than_its_length(service: applications.Service) -> None:
+    client = Client(service.application, TOKEN)
+    body = b'{"name": "exact"}'
+    headers = {'content-length': str(len(body))}
+    answer = client.send('POST', '/resource_providers', body + b'garbage', headers=headers)
+    assert answer.status == 201
+
+
+def test_each_request_has_an_id_of_its_own(service: applications.Service) -> None:
+    client = Client(service.application, TOKEN)
+    answers = [client.send('GET', '/') for _ in range(10)]
+    assert len({answer.headers['x-openstack-request-id'] for answer in answers}) == 10
+
+
+def test_a_text_that_is_no_utf_8_is_malformed(service: applications.Service) -> None:
+    client = Client(service.application, TOKEN)
+    answer = client.send('POST', '/resource_providers', b'{"name": "\xff"}')
+    assert answer.status == 400
+    assert 'Malformed JSON:' in answer.json['errors'][0]['detail']
