@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from placement.db import spelling
 from placement.db.tables import placement_aggregates as aggregates
 from placement.db.tables import resource_provider_aggregates as memberships
 
@@ -23,12 +24,13 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, i
 
 
 def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
-    """Ids by uuid of aggregates; those that nobody named before are inserted."""
+    """Ids by uuid, as it is stored, of aggregates; those that nobody named are inserted."""
     if not uuids:
         return {}
     statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
     found = dict(connection.execute(statement).all())
-    missing = [uuid for uuid in uuids if uuid not in found]
+    wanted = spelling.stored_uuids(connection, uuids, found)
+    missing = [uuid for uuid in dict.fromkeys(wanted.values()) if uuid not in found]
     if missing:
         connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
         found |= dict(connection.execute(statement).all())

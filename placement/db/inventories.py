@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db import spelling
 from placement.db.api import Row
 from placement.db.tables import allocations, inventories, resource_classes
 
@@ -38,12 +39,13 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Ro
 
 def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Row | None:
     """What a provider has of one class."""
-    return connection.execute(
+    row = connection.execute(
         _INVENTORIES.where(
             inventories.c.resource_provider_id == provider_id,
             resource_classes.c.name == resource_class,
         )
     ).one_or_none()
+    return spelling.exactly(row, 'resource_class', resource_class)
 
 
 def _used(

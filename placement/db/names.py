@@ -15,6 +15,7 @@ import os_traits
 import sqlalchemy as sa
 
 from placement import errors
+from placement.db import spelling
 from placement.db.tables import consumer_types, projects, resource_classes, traits, users
 
 STANDARD_CLASS_IDS: Mapping[str, int] = {
@@ -91,8 +92,19 @@ def _ensure(
     statement = sa.select(column, column.table.c.id).where(column.in_(values))
     found: dict[str, int] = dict(connection.execute(statement).all())
     missing = [value for value in values if value not in found]
+    may_clash = len(missing) > 1 or len(found) + len(missing) > len(values)
+    if may_clash and spelling.may_be_lenient(connection):
+        return found | {value: _ensure_one(connection, column, value) for value in missing}
     if missing:
         # Whoever inserts the same at the same time makes one of us begin again.
         connection.execute(sa.insert(column.table), [{column.name: value} for value in missing])
         found |= dict(connection.execute(statement).all())
     return found
+
+
+def _ensure_one(connection: sa.Connection, column: sa.Column[str], value: str) -> int:
+    """The id of a value, which may be stored in another spelling that excludes this one."""
+    statement = sa.select(column.table.c.id).where(column == value)
+    if connection.scalar(statement) is None:
+        connection.execute(sa.insert(column.table).values({column.name: value}))
+    return int(connection.execute(statement).scalar_one())

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db import inventories
+from placement.db import inventories, spelling
 from placement.db.api import Row
 from placement.db.tables import (
     allocations,
@@ -72,12 +72,20 @@ class Filters:
 
 def find(connection: sa.Connection, uuid: str) -> Row | None:
     """The provider with a uuid."""
-    return connection.execute(_PROVIDERS.where(providers.c.uuid == uuid)).one_or_none()
+    row = connection.execute(_PROVIDERS.where(providers.c.uuid == uuid)).one_or_none()
+    return spelling.exactly(row, 'uuid', uuid)
 
 
 def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
     """The providers that meet every filter."""
-    return connection.execute(_PROVIDERS.where(*_conditions(filters))).all()
+    rows = connection.execute(_PROVIDERS.where(*_conditions(filters))).all()
+    if filters.name is None and filters.uuid is None:
+        return rows
+    return [
+        row
+        for row in rows
+        if filters.name in (None, row.name) and filters.uuid in (None, row.uuid)
+    ]
 
 
 def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
@@ -127,7 +135,7 @@ def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int
     rows = connection.execute(
         sa.select(providers.c.uuid, providers.c.id).where(providers.c.uuid.in_(uuids))
     )
-    return dict(rows.all())
+    return {uuid: provider_id for uuid, provider_id in rows if uuid in uuids}
 
 
 def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequence[Row]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from placement.db import spelling
 from placement.db.api import Row
 from placement.db.tables import inventories, resource_classes
 
@@ -31,7 +32,7 @@ def find(connection: sa.Connection, name: str, lock: bool = False) -> Row | None
     statement = _CLASSES.where(resource_classes.c.name == name)
     if lock:
         statement = statement.with_for_update()
-    return connection.execute(statement).one_or_none()
+    return spelling.exactly(connection.execute(statement).one_or_none(), 'name', name)
 
 
 def insert(connection: sa.Connection, name: str) -> int:

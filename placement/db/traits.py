@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
+from placement.db import spelling
 from placement.db.api import Row
 from placement.db.tables import resource_provider_traits as associations
 from placement.db.tables import traits
@@ -31,7 +32,8 @@ def list_by_filters(
     if associated is not None:
         in_use = traits.c.id.in_(sa.select(associations.c.trait_id))
         conditions.append(in_use if associated else ~in_use)
-    return connection.execute(_TRAITS.where(*conditions)).all()
+    rows = connection.execute(_TRAITS.where(*conditions)).all()
+    return rows if names is None else [row for row in rows if row.name in names]
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
@@ -44,7 +46,8 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Ro
 
 def find(connection: sa.Connection, name: str) -> Row | None:
     """The trait with a name."""
-    return connection.execute(_TRAITS.where(traits.c.name == name)).one_or_none()
+    row = connection.execute(_TRAITS.where(traits.c.name == name)).one_or_none()
+    return spelling.exactly(row, 'name', name)
 
 
 def insert(connection: sa.Connection, name: str) -> None:

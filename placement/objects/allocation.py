@@ -65,6 +65,12 @@ class Claim:
             consumer_type=body['consumer_type'],
         )
 
+    def of(self, consumer_uuid: str) -> Claim:
+        """The same for a consumer of this uuid."""
+        if consumer_uuid == self.consumer_uuid:
+            return self
+        return dataclasses.replace(self, consumer_uuid=consumer_uuid)
+
 
 @base.register
 class Allocation(base.Timestamped):
@@ -135,7 +141,7 @@ class AllocationList(base.PlacementObjectList):
         if not used:
             raise errors.AllocationsNotFound(uuid=uuid)
         statements.delete(connection, [uuid])
-        consumers.delete([uuid])
+        consumers.delete([consumers.uuid_of(uuid)])
         changes.record(connection, [provider_id for _uuid, provider_id in used])
 
 
@@ -149,9 +155,9 @@ class ClaimWrite:
         self, connection: db.Connection, claims: Sequence[Claim], also: Collection[str] = ()
     ) -> None:
         self._connection = connection
-        self._claims = claims
         self._consumers = consumer.Locked(connection, [c.consumer_uuid for c in claims])
-        known = [c.consumer_uuid for c in claims if c.consumer_uuid in self._consumers]
+        self._claims = [claim.of(self._consumers.uuid_of(claim.consumer_uuid)) for claim in claims]
+        known = [c.consumer_uuid for c in self._claims if c.consumer_uuid in self._consumers]
         self._used = statements.list_providers_used(connection, known)
         self._released = self._providers_released()
         named = {uuid: None for claim in claims for uuid in claim.resources}

@@ -15,7 +15,7 @@ from oslo_versionedobjects import fields
 from placement import errors
 from placement.db import api as db
 from placement.db import consumers as statements
-from placement.db import names
+from placement.db import names, spelling
 from placement.objects import base
 
 
@@ -109,6 +109,10 @@ class Locked:
     def __init__(self, connection: db.Connection, uuids: Collection[str]) -> None:
         self._rows = {row.uuid: row for row in statements.lock(connection, uuids)}
         self._connection = connection
+
+    def uuid_of(self, uuid: str) -> str:
+        """A uuid as it is stored; where the database ignores case another may have been given."""
+        return spelling.stored_uuids(self._connection, [uuid], self._rows)[uuid]
 
     def __contains__(self, uuid: str) -> bool:
         return uuid in self._rows
