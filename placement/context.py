@@ -19,11 +19,12 @@ class RequestContext(oslo_context.RequestContext):
 
     `database` and `snapshots` are set by the dispatcher; `connection` exists only while a
     transaction is open (`placement.db.api.reader` and `writer`), so that no statement can run
-    outside one.
+    outside one. `may_lag` lets a replica answer, where there is one.
     """
 
     def __init__(self, database: Database | None = None, **identity: Any) -> None:
         super().__init__(**identity)
         self.database = database
         self.snapshots: SnapshotKeeper | None = None
+        self.may_lag = False
         self.connection: sqlalchemy.Connection | None = None

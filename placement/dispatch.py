@@ -88,6 +88,7 @@ class Application:
         context = environ[CONTEXT_KEY]
         context.database = self._database
         context.snapshots = self._snapshots
+        context.may_lag = route.method == 'GET'
         request = Request(
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )

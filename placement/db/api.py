@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import logging
-import random
-import sqlite3
-import time
 from collections.abc import Callable, Iterator
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
-from oslo_db.sqlalchemy import engines, exc_filters
+from oslo_db.sqlalchemy import engines
 
 from placement import errors
 from placement.conf import ConfigOpts
+from placement.db import pauses, sqlite
 
 LOG = logging.getLogger(__name__)
 
@@ -34,11 +31,8 @@ Connection = sa.Connection
 # A row of whatever columns a statement has.
 Row = sa.Row[*tuple[Any, ...]]
 
-# Attempts at one transaction before the client is told that it conflicts, and the longest pause
-# before the second of them, in seconds. The pause doubles, and is jittered.
+# Attempts at one transaction before the client is told that it conflicts, unless configured.
 ATTEMPTS = 10
-FIRST_PAUSE = 0.004
-LONGEST_PAUSE = 0.25
 
 # What another transaction can do to ours that repeating ours cures: a deadlock, a lock that
 # timed out, a Galera certification failure, a row that someone else inserted or began to refer
@@ -49,9 +43,6 @@ REPEATABLE = (
     db_errors.DBReferenceError,
     db_errors.DBConnectionError,
 )
-
-# How long a writer on SQLite waits for the one before it, in seconds.
-SQLITE_BUSY_TIMEOUT = 60
 
 # Options of [placement_database] that oslo.db takes as they are.
 ENGINE_OPTIONS = (
@@ -70,10 +61,14 @@ ENGINE_OPTIONS = (
 
 
 class Context(Protocol):
-    """What statements need: the database, and the connection while a transaction is open."""
+    """What statements need: the database, and the connection while a transaction is open.
+
+    `may_lag` says that a replica may answer, which can be behind what was committed.
+    """
 
     database: Any
     connection: Any
+    may_lag: bool
 
 
 class Database:
@@ -103,7 +98,7 @@ class Database:
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[sa.Connection]:
-        """A connection in one transaction that only reads."""
+        """A connection in one transaction that only reads, from a replica where there is one."""
         with self._reader.begin() as connection:
             yield connection
 
@@ -138,65 +133,10 @@ class Database:
 def create_engine(url: str, **options: Any) -> sa.Engine:
     """An engine whose errors are oslo.db's, prepared for the rules of its database."""
     if sa.make_url(url).get_backend_name() == 'sqlite':
-        return _create_sqlite_engine(url, options)
+        return sqlite.create_engine(url, **options)
     engine = engines.create_engine(url, **options)
     _use_read_committed(engine)
     return engine
-
-
-def _create_sqlite_engine(url: str, options: dict[str, Any]) -> sa.Engine:
-    """An engine for a file, or for memory.
-
-    Not made by oslo.db, which opens the file anew for every transaction and begins each of them
-    without a lock: two writers that have both read would then fail instead of queueing.
-    """
-    parsed = sa.make_url(url)
-    if options.get('connection_parameters'):
-        parsed = parsed.update_query_string(options['connection_parameters'], append=True)
-    in_memory = parsed.database in (None, '', ':memory:')
-    # A database in memory is its one connection, for which threads have to queue.
-    pool = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
-    engine = sa.create_engine(
-        parsed,
-        poolclass=sa.QueuePool,
-        connect_args={'check_same_thread': False, 'timeout': SQLITE_BUSY_TIMEOUT},
-        **pool,
-    )
-    # The file is written once per commit either way: NORMAL in WAL mode may lose the last
-    # commits in a power cut, and what was acknowledged must not be lost.
-    synchronous = 'FULL' if options.get('sqlite_synchronous', True) else 'OFF'
-
-    @sa.event.listens_for(engine, 'connect')
-    def prepare(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        _use_write_ahead_log(connection)
-        connection.execute(f'PRAGMA synchronous = {synchronous}')
-        connection.execute('PRAGMA foreign_keys = ON')
-
-    @sa.event.listens_for(engine, 'begin')
-    def begin(connection: sa.Connection) -> None:
-        writes = connection.get_execution_options().get('placement_writer')
-        connection.exec_driver_sql('BEGIN IMMEDIATE' if writes else 'BEGIN')
-
-    exc_filters.register_engine(engine)
-    return engine
-
-
-def _use_write_ahead_log(connection: Any) -> None:
-    """Let readers and a writer work side by side.
-
-    Several processes that open a new file at once get in each other's way here, which SQLite's
-    own waiting does not cover.
-    """
-    deadline = time.monotonic() + SQLITE_BUSY_TIMEOUT
-    for attempt in itertools.count():
-        try:
-            connection.execute('PRAGMA journal_mode = WAL')
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            _pause(attempt)
 
 
 def _use_read_committed(engine: sa.Engine) -> None:
@@ -233,7 +173,7 @@ def reader(
         if context.connection is not None:
             return function(subject, *args, **kwargs)
         try:
-            with context.database.reader() as connection, _opened(context, connection):
+            with _read_connection(context) as connection, _opened(context, connection):
                 return function(subject, *args, **kwargs)
         except db_errors.DBConnectionError as error:
             LOG.error('The database cannot be reached: %s', error)
@@ -266,7 +206,7 @@ def writer(
             except REPEATABLE as error:
                 failure = error
                 LOG.debug('Attempt %d at %s: %s', attempt + 1, function.__qualname__, error)
-                _pause(attempt)
+                pauses.pause(attempt)
             except db_errors.DBDataError as error:
                 raise errors.BadRequest('A value is beyond what the database can hold.') from error
         LOG.warning('%s gave up after %d attempts.', function.__qualname__, attempts)
@@ -277,6 +217,13 @@ def writer(
     return run
 
 
+def _read_connection(context: Context) -> contextlib.AbstractContextManager[sa.Connection]:
+    """Where to read: a write that follows must not be judged by what a replica still shows."""
+    if context.may_lag:
+        return cast(Database, context.database).reader()
+    return cast(Database, context.database).fresh_reader()
+
+
 @contextlib.contextmanager
 def _opened(context: Context, connection: sa.Connection) -> Iterator[None]:
     context.connection = connection
@@ -284,9 +231,3 @@ def _opened(context: Context, connection: sa.Connection) -> Iterator[None]:
         yield
     finally:
         context.connection = None
-
-
-def _pause(attempt: int) -> None:
-    """Let the others finish: milliseconds, more each time, never the same for two of them."""
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 10))
-    time.sleep(longest * random.uniform(0.5, 1.5))

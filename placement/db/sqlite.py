@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines for SQLite, which are not made by oslo.db.
+
+That would open the file anew for every transaction, and begin each of them without a lock: two
+writers that have both read would then fail instead of queueing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+import time
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db.sqlalchemy import exc_filters
+
+from placement.db import pauses
+
+# How long a writer waits for the one before it, in seconds.
+BUSY_TIMEOUT = 60
+
+
+def create_engine(
+    url: str,
+    sqlite_synchronous: bool = True,
+    connection_parameters: str = '',
+    **_others: Any,
+) -> sa.Engine:
+    """An engine for a file, or for memory. Options that are for servers mean nothing here."""
+    parsed = sa.make_url(url)
+    if connection_parameters:
+        parsed = parsed.update_query_string(connection_parameters, append=True)
+    in_memory = parsed.database in (None, '', ':memory:')
+    # A database in memory is its one connection, for which threads have to queue.
+    pool = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
+    engine = sa.create_engine(
+        parsed,
+        poolclass=sa.QueuePool,
+        connect_args={'check_same_thread': False, 'timeout': BUSY_TIMEOUT},
+        **pool,
+    )
+    _prepare_connections(engine, sqlite_synchronous)
+    _keep_to_one_process(engine)
+    exc_filters.register_engine(engine)
+    return engine
+
+
+def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
+    # The file is written once per commit either way: NORMAL in WAL mode may lose the last
+    # commits in a power cut, and what was acknowledged must not be lost.
+    synchronous = 'FULL' if is_synchronous else 'OFF'
+
+    @sa.event.listens_for(engine, 'connect')
+    def prepare(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        _use_write_ahead_log(connection)
+        connection.execute(f'PRAGMA synchronous = {synchronous}')
+        connection.execute('PRAGMA foreign_keys = ON')
+
+    @sa.event.listens_for(engine, 'begin')
+    def begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get('placement_writer')
+        connection.exec_driver_sql('BEGIN IMMEDIATE' if writes else 'BEGIN')
+
+
+def _use_write_ahead_log(connection: Any) -> None:
+    """Let readers and a writer work side by side.
+
+    Several processes that open a new file at once get in each other's way here, which SQLite's
+    own waiting does not cover.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT
+    for attempt in itertools.count():
+        try:
+            connection.execute('PRAGMA journal_mode = WAL')
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            pauses.pause(attempt)
+
+
+def _keep_to_one_process(engine: sa.Engine) -> None:
+    """Have a process that was forked open the file itself.
+
+    A server may load the application before it forks its workers. SQLite forbids them to go on
+    with a connection of their parent; oslo.db guards other engines in the same way.
+    """
+
+    @sa.event.listens_for(engine, 'connect')
+    def note_process(_connection: Any, record: Any) -> None:
+        record.info['pid'] = os.getpid()
+
+    @sa.event.listens_for(engine, 'checkout')
+    def check_process(_connection: Any, record: Any, proxy: Any) -> None:
+        if record.info['pid'] != os.getpid():
+            # Let go of it without closing what is not ours.
+            record.dbapi_connection = proxy.dbapi_connection = None
+            raise sa.exc.DisconnectionError('The connection belongs to another process.')
