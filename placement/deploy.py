@@ -11,13 +11,22 @@ from placement.db import standard_names
 from placement.db.api import Database
 from placement.db.snapshot import SnapshotKeeper
 from placement.dispatch import Application
-from placement.middleware import cross_origin, fault_barrier, identity, proxy_headers, request_log
+from placement.middleware import (
+    cross_origin,
+    fault_barrier,
+    health,
+    identity,
+    proxy_headers,
+    request_log,
+)
 from placement.policy import Enforcer
 
-Middleware = Callable[[WSGIApplication, ConfigOpts], WSGIApplication]
+Middleware = Callable[[WSGIApplication, ConfigOpts, Database], WSGIApplication]
 
 
-def _identified(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
+def _identified(
+    application: WSGIApplication, conf: ConfigOpts, _database: Database
+) -> WSGIApplication:
     """The application behind the strategy that the operator chose."""
     if conf.api.auth_strategy == 'noauth2':
         return identity.NoAuth(application)
@@ -26,12 +35,13 @@ def _identified(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplicati
 
 # Outermost first.
 MIDDLEWARE: tuple[Middleware, ...] = (
-    proxy_headers.proxy_headers,
-    lambda application, _conf: request_log.RequestLog(application),
-    cross_origin.cross_origin,
+    lambda application, conf, _: proxy_headers.proxy_headers(application, conf),
+    lambda application, *_: request_log.RequestLog(application),
+    health.answer_healthcheck,
+    lambda application, conf, _: cross_origin.cross_origin(application, conf),
     _identified,
-    lambda application, _conf: identity.ContextBuilder(application),
-    lambda application, _conf: fault_barrier.FaultBarrier(application),
+    lambda application, *_: identity.ContextBuilder(application),
+    lambda application, *_: fault_barrier.FaultBarrier(application),
 )
 
 
@@ -59,5 +69,5 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     )
     application: WSGIApplication = Application(config, database, snapshots, Enforcer(config))
     for middleware in reversed(MIDDLEWARE):
-        application = middleware(application, config)
+        application = middleware(application, config, database)
     return application

@@ -4,6 +4,7 @@
 from oslo_config import cfg
 from oslo_log import log
 from oslo_middleware import cors, http_proxy_to_wsgi
+from oslo_middleware.opts import list_opts_healthcheck
 from oslo_policy import opts as policy_opts
 
 CORS_DEFAULTS: dict[str, list[str]] = {
@@ -47,6 +48,8 @@ def register(conf: cfg.ConfigOpts) -> None:
     policy_opts.set_defaults(conf)
     conf.set_default('policy_file', POLICY_FILE, group='oslo_policy')
     conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
+    for group, options in list_opts_healthcheck():
+        conf.register_opts(options, group=group)
     conf.register_opts(cors.OPTS, group='cors')
     for name, value in CORS_DEFAULTS.items():
         conf.set_default(name, value, group='cors')

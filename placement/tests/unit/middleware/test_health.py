@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a load balancer learns."""
+
+import json
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from oslo_config import cfg
+
+from placement import conf as placement_conf
+from placement.db import migration, standard_names
+from placement.db.api import Database, create_engine
+from placement.middleware import health
+from placement.tests.unit.middleware.samples import Inner, ask
+
+
+@pytest.fixture
+def conf() -> cfg.ConfigOpts:
+    conf = cfg.ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('connection', 'sqlite://', 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return conf
+
+
+@pytest.fixture
+def database(tmp_path: pathlib.Path) -> Iterator[Database]:
+    database = Database(create_engine(f'sqlite:///{tmp_path}/placement.sqlite'))
+    migration.sync(database.engine)
+    standard_names.sync(database)
+    yield database
+    database.dispose()
+
+
+def lose(engine: sa.Engine) -> None:
+    """Make a database unable to answer."""
+    with engine.begin() as connection:
+        connection.exec_driver_sql('ALTER TABLE resource_classes RENAME TO lost')
+
+
+def test_a_service_is_healthy_while_its_database_answers(
+    conf: cfg.ConfigOpts, database: Database
+) -> None:
+    application = health.answer_healthcheck(Inner(), conf, database)
+
+    assert ask(application, '/healthcheck').status_int == 200
+    lose(database.engine)
+    lost = ask(application, '/healthcheck', Accept='application/json')
+    assert lost.status_int == 503
+    assert json.loads(lost.body)['reasons'] == ['The database does not answer.']
+    assert ask(application, '/healthcheck', method='HEAD').status_int == 503
+
+
+def test_a_service_needs_its_replica_too(
+    conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
+) -> None:
+    replica = create_engine(f'sqlite:///{tmp_path}/replica.sqlite')
+    application = health.answer_healthcheck(
+        Inner(), conf, Database(database.engine, replica)
+    )
+
+    assert ask(application, '/healthcheck').status_int == 503
+    migration.sync(replica)
+    assert ask(application, '/healthcheck').status_int == 200
+    replica.dispose()
+
+
+def test_an_operator_can_take_a_worker_out_by_a_file_as_well(
+    conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
+) -> None:
+    conf.set_override('backends', ['disable_by_file'], 'healthcheck')
+    conf.set_override('disable_by_file_path', str(tmp_path / 'out'), 'healthcheck')
+    application = health.answer_healthcheck(Inner(), conf, database)
+
+    assert ask(application, '/healthcheck').status_int == 200
+    tmp_path.joinpath('out').touch()
+    assert ask(application, '/healthcheck').status_int == 503
+    tmp_path.joinpath('out').unlink()
+    lose(database.engine)
+    assert ask(application, '/healthcheck').status_int == 503
+
+
+@pytest.mark.parametrize('path', ['/', '/healthcheck/', '/traits'])
+def test_other_paths_are_those_of_the_application(
+    conf: cfg.ConfigOpts, database: Database, path: str
+) -> None:
+    inner = Inner()
+
+    assert ask(health.answer_healthcheck(inner, conf, database), path).status_int == 204
+    assert inner.environ['PATH_INFO'] == path
+
+
+def test_people_can_have_text(conf: cfg.ConfigOpts, database: Database) -> None:
+    application = health.answer_healthcheck(Inner(), conf, database)
+
+    assert ask(application, '/healthcheck', Accept='text/plain').text == 'The database answers.'
