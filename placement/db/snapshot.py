@@ -7,7 +7,6 @@ reads the change feed, and only providers that changed are read again.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import logging
@@ -17,11 +16,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from oslo_db import exception as db_errors
 
-from placement import errors
 from placement.db import changes
-from placement.db.api import Database
+from placement.db.api import READ_ATTEMPTS, Database, repeated
 from placement.db.figures import figures_in, figures_of
 from placement.db.tables import (
     allocations,
@@ -214,15 +211,17 @@ class SnapshotKeeper:
 
     def current(self) -> Snapshot:
         """The cloud as it is now; raises `errors.DatabaseUnavailable`."""
-        with _reported():
-            if not self._is_cached:
-                with self._database.consistent_reader() as connection:
-                    return Snapshot.of(load_providers(connection))
-            with self._lock:
-                # Assigned whole, and only when all of it was read: a failure on the way changes
-                # nothing, so that the next search reads the same news again.
-                self._state = state = self._up_to_date(self._state)
-                return state.snapshot
+        return repeated(self._current, 'SnapshotKeeper.current', READ_ATTEMPTS)
+
+    def _current(self) -> Snapshot:
+        if not self._is_cached:
+            with self._database.consistent_reader() as connection:
+                return Snapshot.of(load_providers(connection))
+        with self._lock:
+            # Assigned whole, and only when all of it was read: a failure on the way changes
+            # nothing, so that the next search reads the same news again.
+            self._state = state = self._up_to_date(self._state)
+            return state.snapshot
 
     def _up_to_date(self, state: State | None) -> State:
         if state and not self._is_audit_due(state) and not self._has_news(state.position):
@@ -257,12 +256,10 @@ class SnapshotKeeper:
         if not touched:
             return state._replace(position=position)
         rows = list(load_providers(connection, touched))
-        removed = touched - {row.id for row in rows}
-        if not _fits(state.snapshot, rows, removed):
+        if not _fits(state.snapshot, rows, touched):
             LOG.warning(_FOREIGN_WRITER)
             return self._loaded(connection)
-        snapshot = state.snapshot.with_changes(rows, removed)
-        return state._replace(snapshot=snapshot, position=position)
+        return state._replace(snapshot=_changed(state.snapshot, rows, touched), position=position)
 
     def _loaded(self, connection: sa.Connection) -> State:
         """Everything anew, with the feed read to where it stands."""
@@ -285,33 +282,32 @@ _FOREIGN_WRITER = (
 )
 
 
-def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], removed: Collection[int]) -> bool:
+def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], touched: Collection[int]) -> bool:
     """Whether rows can be put into a snapshot: it has what they refer to, and nobody else with
     their uuids.
 
     A provider that came or went unnoticed would otherwise fail every search from here on.
     """
-    changed = {row.id for row in rows}
     related = {one for row in rows for one in (row.parent_id, row.root_id) if one is not None}
     namesakes = [snapshot.find_by_uuid(row.uuid) for row in rows]
-    return all(_knows(snapshot, one) for one in related - changed) and all(
-        one is None or one.id in changed or one.id in removed for one in namesakes
+    return all(one in touched or _uuid_of(snapshot, one) for one in related) and all(
+        one is None or one.id in touched for one in namesakes
     )
 
 
-def _knows(snapshot: Snapshot, provider_id: int) -> bool:
+def _changed(snapshot: Snapshot, rows: Collection[ProviderRow], touched: set[int]) -> Snapshot:
+    """The snapshot with these rows of the providers that were touched; the others are gone.
+
+    Who has the id of another one, which SQLite gives again, does not replace but follows it.
+    """
+    kept = {row.id for row in rows if _uuid_of(snapshot, row.id) in (None, row.uuid)}
+    if gone := touched - kept:
+        snapshot = snapshot.with_changes([], gone)
+    return snapshot.with_changes(rows)
+
+
+def _uuid_of(snapshot: Snapshot, provider_id: int) -> str | None:
     try:
-        snapshot.provider(provider_id)
+        return snapshot.provider(provider_id).uuid
     except KeyError:
-        return False
-    return True
-
-
-@contextlib.contextmanager
-def _reported() -> Iterator[None]:
-    """Tell what the database could not be reached for, as `api.reader` does."""
-    try:
-        yield
-    except db_errors.DBConnectionError as error:
-        LOG.error('The database cannot be reached: %s', error)
-        raise errors.DatabaseUnavailable() from error
+        return None

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The change feed: what is written into it, what is read from it, what is removed."""
+
+import datetime
+from collections.abc import Callable, Collection
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import api, changes, tables
+
+Rows = Callable[..., list[tuple[object, ...]]]
+
+# Every feed begins with this entry, which is about no provider.
+FIRST = (1, 0)
+
+
+@pytest.fixture(autouse=True)
+def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
+
+
+def record(database: api.Database, *provider_ids: int) -> None:
+    with database.writer() as connection:
+        changes.record(connection, provider_ids)
+
+
+def write(database: api.Database, *ids: int, age: int = 0) -> None:
+    """Let entries appear under these ids, about a provider of ten times the number."""
+    at = tables.utcnow() - datetime.timedelta(seconds=age)
+    with database.writer() as connection:
+        connection.execute(
+            sa.insert(changes.feed), [{'id': i, 'provider_id': 10 * i, 'at': at} for i in ids]
+        )
+
+
+def prune(database: api.Database, kept: int) -> None:
+    with database.writer() as connection:
+        changes.prune(connection, kept)
+
+
+def since(
+    database: api.Database, last: int, gaps: Collection[int] = ()
+) -> list[changes.Entry] | None:
+    with database.reader() as connection:
+        return changes.list_since(connection, last, gaps)
+
+
+def recent(database: api.Database, seconds: int) -> list[int]:
+    with database.reader() as connection:
+        return list(changes.list_recent(connection, datetime.timedelta(seconds=seconds)))
+
+
+def entries(rows: Rows) -> list[tuple[object, ...]]:
+    return rows(changes.feed.c.id, changes.feed.c.provider_id)
+
+
+def test_a_new_feed_has_one_entry_about_nobody(rows: Rows) -> None:
+    assert entries(rows) == [FIRST]
+
+
+def test_each_provider_is_recorded_once_in_order(database: api.Database, rows: Rows) -> None:
+    record(database, 7, 3, 7)
+
+    assert entries(rows) == [FIRST, (2, 3), (3, 7)]
+
+
+def test_nothing_is_recorded_of_nobody(database: api.Database, rows: Rows) -> None:
+    record(database)
+
+    assert entries(rows) == [FIRST]
+
+
+def test_nothing_is_recorded_by_a_transaction_that_fails(
+    database: api.Database, rows: Rows
+) -> None:
+    with database.engine.connect() as connection:
+        changes.record(connection, [7])
+        connection.rollback()
+
+    assert entries(rows) == [FIRST]
+
+
+def test_an_entry_knows_when_it_was_written(database: api.Database, rows: Rows) -> None:
+    before = tables.utcnow()
+    record(database, 7)
+
+    ((at,),) = rows(changes.feed.c.at)[1:]
+    assert before <= at <= tables.utcnow()  # type: ignore[operator]
+
+
+def test_what_was_written_since_is_listed_by_id(database: api.Database) -> None:
+    record(database, 7, 3)
+    record(database, 7)
+
+    assert since(database, 1) == [(2, 3), (3, 7), (4, 7)]
+    assert since(database, 3) == [(4, 7)]
+    assert since(database, 4) == []
+
+
+def test_what_fills_a_gap_is_listed_and_what_was_read_is_not(database: api.Database) -> None:
+    write(database, 2, 4, 6, 7)
+
+    assert since(database, 6, {3, 5}) == [(7, 70)]
+    write(database, 5)
+    assert since(database, 6, {3, 5}) == [(5, 50), (7, 70)]
+    assert since(database, 7, {3}) == []
+
+
+def test_so_many_gaps_are_asked_for_as_a_range(
+    database: api.Database, statements: list[str]
+) -> None:
+    last = 12 + 2 * changes.MOST_GAPS_NAMED
+    write(database, 9, *range(10, last + 1, 2))
+    gaps = set(range(11, last, 2))
+    assert since(database, last, gaps) == []
+
+    write(database, 15, 21)
+    statements.clear()
+    assert since(database, last, gaps) == [(15, 150), (21, 210)]
+    (statement,) = [one for one in statements if one.startswith('SELECT')]
+    assert ' IN ' not in statement
+    assert since(database, last, {11, 13, 21}) == [(21, 210)]
+
+
+def test_the_feed_is_whole_while_the_last_entry_is_there(database: api.Database) -> None:
+    record(database, 7, 8, 9)
+    prune(database, 2)
+
+    assert since(database, 3) == [(4, 9)]
+    assert since(database, 2) is None
+    assert since(database, 1) is None
+
+
+def test_an_entry_that_never_was_is_not_the_last(database: api.Database) -> None:
+    write(database, 5)
+
+    assert since(database, 3) is None
+    assert since(database, 6) is None
+    assert since(database, 6, {3}) is None
+
+
+@pytest.mark.parametrize('kept', [1, 4])
+def test_the_feed_is_not_whole_when_a_gap_was_pruned(database: api.Database, kept: int) -> None:
+    write(database, 2, 4, 5, 6, 7, 8)
+    write(database, 3)
+    prune(database, kept)
+
+    # What had filled the gap is gone, and the entry read last is or is not.
+    assert since(database, 6, {3}) is None
+    assert since(database, 8, {3}) is None
+
+
+def test_many_gaps_are_noticed_to_be_pruned_as_well(database: api.Database) -> None:
+    last = 3 * changes.MOST_GAPS_NAMED
+    write(database, 2, *range(last, last + 10))
+    gaps = set(range(3, last))
+    assert since(database, last, gaps) == [(i, 10 * i) for i in range(last + 1, last + 10)]
+    write(database, 3)
+    prune(database, 20)
+
+    assert since(database, last, gaps) is None
+
+
+def test_a_gap_after_the_pruned_end_is_no_loss(database: api.Database) -> None:
+    write(database, 2, 3, 4, 6, 7)
+    prune(database, 4)
+
+    assert since(database, 7, {5}) == []
+    write(database, 5)
+    assert since(database, 7, {5}) == [(5, 50)]
+
+
+def test_pruning_keeps_the_newest(database: api.Database, rows: Rows) -> None:
+    record(database, 7, 8, 9)
+    prune(database, 2)
+
+    assert entries(rows) == [(3, 8), (4, 9)]
+
+
+@pytest.mark.parametrize('kept', [0, 1])
+def test_pruning_keeps_one_at_least(database: api.Database, rows: Rows, kept: int) -> None:
+    record(database, 7)
+    prune(database, kept)
+
+    assert entries(rows) == [(2, 7)]
+
+
+def test_ids_do_not_come_back_after_pruning(database: api.Database, rows: Rows) -> None:
+    record(database, 7, 8)
+    with database.writer() as connection:
+        connection.execute(sa.delete(changes.feed))
+        changes.prune(connection)
+    record(database, 9)
+
+    assert entries(rows) == [(4, 9)]
+
+
+def test_a_record_prunes_by_chance(
+    database: api.Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 1)
+    monkeypatch.setattr(changes.prune, '__defaults__', (2,))
+    record(database, 7, 8, 9)
+
+    assert entries(rows) == [(3, 8), (4, 9)]
+
+
+def test_recent_are_all_after_the_newest_old_one(database: api.Database) -> None:
+    write(database, 2, 3, age=300)
+    write(database, 5, 7)
+    write(database, 6, age=200)
+
+    assert recent(database, 100) == [6, 7]
+    assert recent(database, 250) == [3, 5, 6, 7]
+    assert recent(database, 1000) == [1, 2, 3, 5, 6, 7]
+
+
+def test_recent_is_never_nothing(database: api.Database) -> None:
+    write(database, 5, age=300)
+
+    assert recent(database, 100) == [5]

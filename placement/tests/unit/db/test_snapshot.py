@@ -1,0 +1,605 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A keeper's snapshot is what is committed, whatever happened since it was last asked."""
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement import errors
+from placement.db import api, changes, snapshot, tables
+from placement.db.snapshot import LONGEST_TRANSACTION, Position, SnapshotKeeper, load_providers
+from placement.objects.resource_class import ResourceClass
+from placement.search.snapshot import Snapshot
+from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
+
+FOREIGN_WRITER = 'something writes that does not feed changes'
+
+
+@dataclasses.dataclass
+class Clock:
+    """A time that passes when it is told to."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
+
+
+@pytest.fixture
+def cloud() -> Iterator[Cloud]:
+    """A tree of three providers and one beside it, some of it in use."""
+    database = create_database()
+    cloud = Cloud(database)
+    cloud.add('root', VCPU=8)
+    cloud.add('child', parent='root', VCPU=8)
+    cloud.add('leaf', parent='child', VCPU=8)
+    cloud.add('other', VCPU=8, DISK_GB=10)
+    cloud.take('server', {'root': {'VCPU': 1}, 'other': {'VCPU': 1}})
+    yield cloud
+    database.dispose()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def keeper(cloud: Cloud, clock: Clock) -> SnapshotKeeper:
+    """A keeper that has loaded everything once."""
+    keeper = SnapshotKeeper(cloud.database, clock=clock)
+    keeper.current()
+    return keeper
+
+
+def fresh(cloud: Cloud) -> Snapshot:
+    """What is committed now."""
+    with cloud.database.reader() as connection:
+        return Snapshot.of(load_providers(connection))
+
+
+def execute(cloud: Cloud, statement: str) -> None:
+    """Write as somebody does who feeds no changes."""
+    with cloud.database.writer() as connection:
+        connection.execute(sa.text(statement))
+
+
+def feed(cloud: Cloud, *entries: tuple[int, str]) -> None:
+    """Let entries appear under these ids, as transactions on other engines commit them."""
+    now = tables.utcnow()
+    rows = [{'id': i, 'provider_id': cloud.provider(name).id, 'at': now} for i, name in entries]
+    with cloud.database.writer() as connection:
+        connection.execute(sa.insert(changes.feed), rows)
+
+
+def newest(cloud: Cloud) -> int:
+    """The id of the newest entry."""
+    ((entry_id,),) = cloud.rows(sa.func.max(changes.feed.c.id))
+    assert isinstance(entry_id, int)
+    return entry_id
+
+
+def set_total(cloud: Cloud, name: str, total: int) -> None:
+    """Change an inventory and tell nobody yet."""
+    provider_id = cloud.provider(name).id
+    execute(
+        cloud, f'UPDATE inventories SET total = {total} WHERE resource_provider_id = {provider_id}'
+    )
+
+
+def total(known: Snapshot, name: str) -> int:
+    provider = known.find_by_uuid(uuid_of(name))
+    assert provider is not None
+    totals = {name: capacity.total for name, capacity, _used in provider.inventories}
+    return totals['VCPU']
+
+
+def add_foreign_provider(cloud: Cloud, name: str) -> None:
+    """Add a provider and tell nobody."""
+    execute(
+        cloud,
+        'INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id)'
+        f" VALUES (50, '{uuid_of(name)}', '{name}', 0, 50)",
+    )
+
+
+def selects(cloud: Cloud, keeper: SnapshotKeeper) -> int:
+    """How many statements one search costs."""
+    with cloud.statements() as seen:
+        keeper.current()
+    return len(seen)
+
+
+# What is seen
+
+
+def test_the_first_snapshot_is_what_is_committed(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    assert keeper.current() == fresh(cloud)
+    assert len(keeper.current()) == 4
+
+
+def test_an_empty_cloud_has_an_empty_snapshot() -> None:
+    database = create_database()
+    assert len(SnapshotKeeper(database).current()) == 0
+    database.dispose()
+
+
+@pytest.mark.parametrize(
+    'act',
+    [
+        lambda cloud: cloud.add('new', parent='leaf', VCPU=1),
+        lambda cloud: cloud.give('leaf'),
+        lambda cloud: cloud.give('leaf', DISK_GB={'total': 9, 'allocation_ratio': 1.5}),
+        lambda cloud: cloud.provider('child').update('child', uuid_of('other'), True),
+        lambda cloud: cloud.provider('child').update('child', None, True),
+        lambda cloud: cloud.take('server', {}),
+        lambda cloud: cloud.take('server', {'leaf': {'VCPU': 2}}),
+    ],
+)
+def test_what_was_committed_before_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, act: Callable[[Cloud], object]
+) -> None:
+    before, old_rows = keeper.current(), keeper.current().rows()
+    act(cloud)
+
+    assert keeper.current() == fresh(cloud)
+    assert keeper.current() != before
+    assert before.rows() == old_rows
+
+
+def test_a_provider_that_came_and_went_unseen_is_no_matter(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    cloud.add('new', VCPU=1)
+    cloud.give('new')
+    cloud.provider('new').destroy()
+
+    assert keeper.current() == fresh(cloud)
+
+
+def test_an_id_that_is_given_again_is_another_provider(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    first = cloud.add('new', VCPU=1)
+    keeper.current()
+    first.destroy()
+    second = cloud.add('newer', VCPU=1)
+    cloud.add('below', parent='newer')
+    known = keeper.current()
+
+    assert second.id == first.id
+    assert known == fresh(cloud)
+    assert known.find_by_uuid(uuid_of('new')) is None
+    assert known.find_by_uuid(uuid_of('newer')) is known.provider(second.id)
+
+
+def test_a_uuid_that_is_used_again_is_another_provider(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    cloud.add('new', VCPU=1).destroy()
+    cloud.add('between')
+    keeper.current()
+    second = cloud.add('new', DISK_GB=1)
+    known = keeper.current()
+
+    assert known == fresh(cloud)
+    assert known.find_by_uuid(uuid_of('new')) is known.provider(second.id)
+
+
+def test_a_class_that_is_renamed_is_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    ResourceClass.create(cloud.context, 'CUSTOM_A')
+    cloud.give('leaf', CUSTOM_A=1)
+    keeper.current()
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_B')
+
+    assert keeper.current() == fresh(cloud)
+
+
+def test_what_is_rolled_back_is_never_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    before = keeper.current()
+    with cloud.database.engine.connect() as connection:
+        connection.execute(sa.text('UPDATE inventories SET total = 99'))
+        changes.record(connection, [1, 2])
+        connection.rollback()
+
+    assert keeper.current() is before
+
+
+def test_searches_never_ask_a_replica_that_may_lag_behind(cloud: Cloud) -> None:
+    replica = create_database()
+    keeper = SnapshotKeeper(api.Database(cloud.database.engine, replica.engine))
+    keeper.current()
+    cloud.add('new', VCPU=1)
+
+    assert keeper.current() == fresh(cloud)
+    replica.dispose()
+
+
+def test_a_keeper_that_keeps_nothing_reads_everything_each_time(cloud: Cloud) -> None:
+    keeper = SnapshotKeeper(cloud.database, is_cached=False)
+    assert keeper.current() == fresh(cloud)
+    set_total(cloud, 'root', 9)
+
+    assert total(keeper.current(), 'root') == 9
+    assert keeper.current() is not keeper.current()
+    assert selects(cloud, keeper) == 5
+
+
+# What it costs
+
+
+def test_a_search_costs_one_statement_when_nothing_changed(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    before = keeper.current()
+
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() is before
+
+
+@pytest.mark.parametrize('count', [1, 30])
+def test_news_cost_a_fixed_number_of_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, count: int
+) -> None:
+    for number in range(count):
+        cloud.add(f'new{number}', VCPU=1, DISK_GB=1)
+
+    assert selects(cloud, keeper) == 1 + 1 + 5
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() == fresh(cloud)
+
+
+def test_the_first_load_costs_a_fixed_number_of_statements(cloud: Cloud) -> None:
+    assert selects(cloud, SnapshotKeeper(cloud.database)) == 1 + 5
+    for number in range(30):
+        cloud.add(f'new{number}', VCPU=1)
+    assert selects(cloud, SnapshotKeeper(cloud.database)) == 1 + 5
+
+
+def test_an_audit_costs_a_fixed_number_of_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    clock.now += 300
+    assert selects(cloud, keeper) == 1 + 5
+    assert selects(cloud, keeper) == 1
+
+
+def test_where_much_has_changed_everything_is_loaded(
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, 'MOST_RELOADED', 2)
+    for number in range(3):
+        cloud.add(f'new{number}', VCPU=1)
+
+    assert selects(cloud, keeper) == 1 + 1 + 1 + 5
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+# Ids that commit out of order
+
+
+def test_an_entry_below_those_seen_is_seen_when_it_appears(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    last = newest(cloud)
+    set_total(cloud, 'root', 10)
+    feed(cloud, (last + 3, 'root'))
+    assert total(keeper.current(), 'root') == 10
+
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 2, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 11
+
+    set_total(cloud, 'child', 12)
+    feed(cloud, (last + 1, 'child'))
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_a_gap_below_the_first_snapshot_is_known(cloud: Cloud) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper = SnapshotKeeper(cloud.database)
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_gaps_of_interleaved_ids_cost_no_more_statements(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    # As a Galera node counts, of three; there are more gaps than are named one by one.
+    last = newest(cloud)
+    ids = range(last + 1, last + 3 * changes.MOST_GAPS_NAMED, 3)
+    feed(cloud, *[(one, 'root') for one in ids])
+    keeper.current()
+
+    assert selects(cloud, keeper) == 1
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (ids[7] + 1, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_a_gap_is_remembered_as_long_as_a_transaction_may_live(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper.current()
+    clock.now += LONGEST_TRANSACTION - 1
+    feed(cloud, (last + 3, 'root'))
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_a_gap_is_forgotten_in_the_end(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper.current()
+    clock.now += LONGEST_TRANSACTION + 1
+    feed(cloud, (last + 4, 'root'))
+    keeper.current()
+
+    with cloud.statements() as seen:
+        keeper.current()
+    # The one of the two that is new is still asked for, and the other is not.
+    feed(cloud, (last + 3, 'leaf'))
+    assert selects(cloud, keeper) == 1 + 1 + 5
+    feed(cloud, (last + 1, 'leaf'))
+    assert selects(cloud, keeper) == 1
+    assert len(seen) == 1
+
+
+# A feed that was pruned
+
+
+def prune(cloud: Cloud, kept: int = 1) -> None:
+    with cloud.database.writer() as connection:
+        changes.prune(connection, kept)
+
+
+def test_who_slept_while_the_feed_was_pruned_loads_everything(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    cloud.give('leaf', VCPU=11)
+    cloud.give('root', VCPU=12)
+    prune(cloud)
+
+    assert keeper.current() == fresh(cloud)
+    assert 'pruned beyond what was read' in caplog.text
+    assert selects(cloud, keeper) == 1
+
+
+def test_who_had_read_everything_before_it_was_pruned_goes_on(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    prune(cloud)
+    assert selects(cloud, keeper) == 1
+    cloud.give('leaf', VCPU=11)
+
+    assert keeper.current() == fresh(cloud)
+    assert caplog.text == ''
+
+
+def test_what_filled_a_gap_and_was_pruned_is_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'), (last + 3, 'root'))
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+    # The entry that was read last stays, and the one that was missing goes.
+    prune(cloud, 1)
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_a_feed_that_was_emptied_costs_time_and_no_truth(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    execute(cloud, 'DELETE FROM placement_provider_changes')
+    set_total(cloud, 'leaf', 11)
+    assert total(keeper.current(), 'leaf') == 11
+    cloud.give('leaf', VCPU=12)
+    assert total(keeper.current(), 'leaf') == 12
+    assert selects(cloud, keeper) == 1
+
+
+# A writer that does not feed
+
+
+def test_a_foreign_writer_is_noticed_logged_and_healed(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    clock.now += 299
+    assert total(keeper.current(), 'leaf') == 8
+    assert caplog.text == ''
+
+    clock.now += 1
+    assert keeper.current() == fresh(cloud)
+    (record,) = caplog.records
+    assert record.levelname == 'WARNING'
+    assert FOREIGN_WRITER in record.getMessage()
+    assert selects(cloud, keeper) == 1
+
+
+def test_an_audit_that_finds_no_difference_says_nothing(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = keeper.current()
+    clock.now += 300
+    assert keeper.current() is before
+    cloud.give('leaf', VCPU=11)
+    clock.now += 300
+
+    assert keeper.current() == fresh(cloud)
+    assert caplog.text == ''
+
+
+def test_an_interval_of_nothing_audits_each_time(cloud: Cloud, clock: Clock) -> None:
+    keeper = SnapshotKeeper(cloud.database, audit_interval=0, clock=clock)
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_what_lies_below_a_provider_that_nobody_announced_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    add_foreign_provider(cloud, 'foreign')
+    cloud.add('new', parent='foreign', VCPU=1)
+
+    assert keeper.current() == fresh(cloud)
+    assert FOREIGN_WRITER in caplog.text
+    assert selects(cloud, keeper) == 1
+
+
+def test_a_uuid_that_was_given_up_unannounced_can_be_used_again(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = cloud.add('new').id
+    keeper.current()
+    execute(cloud, f'UPDATE resource_providers SET root_provider_id = NULL WHERE id = {old}')
+    execute(cloud, f'DELETE FROM resource_providers WHERE id = {old}')
+    add_foreign_provider(cloud, 'new')
+    cloud.give('new', VCPU=2)
+
+    assert keeper.current() == fresh(cloud)
+    assert FOREIGN_WRITER in caplog.text
+
+
+# What fails on the way
+
+
+class Failing:
+    """Lets one statement fail, counted from now."""
+
+    def __init__(self, cloud: Cloud, number: int) -> None:
+        self._engine = cloud.database.engine
+        self.remaining = number
+
+    def __call__(self, *arguments: Any) -> None:
+        self.remaining -= not arguments[2].startswith('BEGIN')
+        if self.remaining == 0:
+            raise db_errors.DBConnectionError(Exception('cut'))
+
+    def __enter__(self) -> 'Failing':
+        sa.event.listen(self._engine, 'before_cursor_execute', self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        sa.event.remove(self._engine, 'before_cursor_execute', self)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 1 + 5 + 1))
+def test_a_failure_while_news_are_read_changes_nothing(
+    cloud: Cloud, keeper: SnapshotKeeper, number: int
+) -> None:
+    before, old_rows = keeper.current(), keeper.current().rows()
+    cloud.give('leaf', VCPU=11)
+    cloud.add('new', parent='leaf', VCPU=1)
+    cloud.provider('other').update('other', uuid_of('root'), True)
+
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+    assert failing.remaining == 0
+    assert before.rows() == old_rows
+    assert keeper.current() == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 5 + 1))
+def test_a_failure_of_the_first_load_is_no_load(cloud: Cloud, number: int) -> None:
+    keeper = SnapshotKeeper(cloud.database)
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+    assert failing.remaining == 0
+    assert keeper.current() == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 5 + 1 + 5 + 1))
+def test_an_audit_that_fails_is_done_again(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, number: int
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    clock.now += 300
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+    assert failing.remaining == 0
+    assert keeper.current() == fresh(cloud)
+
+
+def test_an_audit_whose_end_fails_is_done_again(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    clock.now += 300
+
+    def cut(_connection: sa.Connection) -> None:
+        raise db_errors.DBConnectionError(Exception('cut'))
+
+    sa.event.listen(cloud.database.engine, 'commit', cut)
+    with pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+    sa.event.remove(cloud.database.engine, 'commit', cut)
+
+    assert keeper.current() == fresh(cloud)
+
+
+def test_without_keeping_a_failure_is_told_as_well(cloud: Cloud) -> None:
+    keeper = SnapshotKeeper(cloud.database, is_cached=False)
+    with Failing(cloud, 3), pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+
+def test_another_failure_is_told_as_it_is(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    execute(cloud, 'ALTER TABLE placement_provider_changes RENAME TO gone')
+    with pytest.raises(db_errors.DBNonExistentTable):
+        keeper.current()
+
+    execute(cloud, 'ALTER TABLE gone RENAME TO placement_provider_changes')
+    assert keeper.current() == fresh(cloud)
+
+
+# Positions
+
+
+def test_a_position_knows_what_it_missed() -> None:
+    position = Position.at([4, 5, 8], now=10)
+    assert position == Position(8, {6: 10, 7: 10})
+    position = position.after([7, 11], now=20)
+    assert position == Position(11, {6: 10, 9: 20, 10: 20})
+    assert position.after([], now=30) == position
+
+
+def test_a_position_forgets_what_is_too_old() -> None:
+    position = Position(11, {6: 10, 9: 20})
+    assert position.without_gaps_before(10) is position
+    assert position.without_gaps_before(11) == Position(11, {9: 20})
+    assert position.without_gaps_before(21) == Position(11, {})
+
+
+def test_a_position_can_be_before_everything() -> None:
+    assert Position.at([], now=10) == Position(0, {})
