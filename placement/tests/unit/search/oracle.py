@@ -262,7 +262,8 @@ def amounts(combination: tuple[Solution, ...]) -> list[tuple[ProviderRow, str, i
 def fits_in_sum(row: ProviderRow, name: str, amount: int) -> bool:
     """Whether a sum fits: min_unit and step_size are a matter of each group."""
     inventory = InventoryRow(*row.inventories[name])
-    return inventory.used + amount <= int(capacity(inventory)) and amount <= inventory.max_unit
+    # That the capacity should be truncated here makes no difference to whole amounts.
+    return inventory.used + amount <= capacity(inventory) and amount <= inventory.max_unit
 
 
 # Section 9

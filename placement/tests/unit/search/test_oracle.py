@@ -300,6 +300,7 @@ def test_a_limit_keeps_some(
         ({'limit': 3, 'bound': limit}, min(limit, 3)),
         ({'limit': limit, 'bound': -1}, limit),
         ({'limit': limit, 'bound': 0}, 1),
+        ({'limit': 10**30}, len(expected)),
     ):
         found = ask(snapshot, request, strategy=strategy, randomize=randomize, **options)
         assert len(found) == len(set(found)) == min(count, len(expected))
