@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
-from oslo_db import exception as db_errors
 from oslo_db.sqlalchemy import engines
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db import pauses, sqlite
+from placement.db import failures, pauses, sqlite
 
 LOG = logging.getLogger(__name__)
 
@@ -34,15 +33,9 @@ Row = sa.Row[*tuple[Any, ...]]
 # Attempts at one transaction before the client is told that it conflicts, unless configured.
 ATTEMPTS = 10
 
-# What another transaction can do to ours that repeating ours cures: a deadlock, a lock that
-# timed out, a Galera certification failure, a row that someone else inserted or began to refer
-# to first, a connection that was cut (nothing of an unfinished transaction is kept by any engine).
-REPEATABLE = (
-    db_errors.DBDeadlock,
-    db_errors.DBDuplicateEntry,
-    db_errors.DBReferenceError,
-    db_errors.DBConnectionError,
-)
+# Attempts at what only reads: enough for a connection that was cut, and no waiting for a
+# database that is away.
+READ_ATTEMPTS = 3
 
 # Options of [placement_database] that oslo.db takes as they are.
 ENGINE_OPTIONS = (
@@ -165,56 +158,70 @@ def _context_of(subject: Any, arguments: tuple[Any, ...]) -> Any:
 def reader(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """Run a method of an object or class, or a function of a context, in one transaction."""
+    """Run a method of an object or class, or a function of a context, in one transaction.
 
-    @functools.wraps(function)
-    def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        context = _context_of(subject, args)
-        if context.connection is not None:
-            return function(subject, *args, **kwargs)
-        try:
-            with _read_connection(context) as connection, _opened(context, connection):
-                return function(subject, *args, **kwargs)
-        except db_errors.DBConnectionError as error:
-            LOG.error('The database cannot be reached: %s', error)
-            raise errors.DatabaseUnavailable() from error
-
-    return run
+    Raises as `repeated` does.
+    """
+    return _in_transaction(function, _read_connection, lambda _database: READ_ATTEMPTS)
 
 
 def writer(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """As `reader`, for a transaction that writes, repeated from the start when others interfere.
+    """As `reader`, for a transaction that writes.
 
-    Raises `errors.TooManyConflicts` when every attempt was interfered with, and
-    `errors.DatabaseUnavailable` when the last of them found no database. What the function
-    does to its object must therefore be harmless when it is done again.
+    What the function does to its object must be harmless when it is done again.
     """
+    return _in_transaction(
+        function, lambda context: context.database.writer(), lambda database: database.attempts
+    )
 
+
+Opening = Callable[[Any], contextlib.AbstractContextManager[sa.Connection]]
+
+
+def _in_transaction(
+    function: Callable[Concatenate[Any, Arguments], Result],
+    open_connection: Opening,
+    attempts: Callable[[Any], int],
+) -> Callable[Concatenate[Any, Arguments], Result]:
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         context = _context_of(subject, args)
         if context.connection is not None:
             return function(subject, *args, **kwargs)
-        failure: Exception | None = None
-        attempts = context.database.attempts
-        for attempt in range(attempts):
-            try:
-                with context.database.writer() as connection, _opened(context, connection):
-                    return function(subject, *args, **kwargs)
-            except REPEATABLE as error:
-                failure = error
-                LOG.debug('Attempt %d at %s: %s', attempt + 1, function.__qualname__, error)
-                pauses.pause(attempt)
-            except db_errors.DBDataError as error:
-                raise errors.BadRequest('A value is beyond what the database can hold.') from error
-        LOG.warning('%s gave up after %d attempts.', function.__qualname__, attempts)
-        if isinstance(failure, db_errors.DBConnectionError):
-            raise errors.DatabaseUnavailable() from failure
-        raise errors.TooManyConflicts() from failure
+
+        def transaction() -> Result:
+            with open_connection(context) as connection, _opened(context, connection):
+                return function(subject, *args, **kwargs)
+
+        return repeated(transaction, function.__qualname__, attempts(context.database))
 
     return run
+
+
+def repeated(transaction: Callable[[], Result], name: str, attempts: int) -> Result:
+    """What a whole transaction returns, begun again when others or a lost connection ended it.
+
+    Raises `errors.TooManyConflicts` when every attempt was interfered with,
+    `errors.DatabaseUnavailable` when the last of them found no database, and `errors.BadRequest`
+    for a value that the database cannot hold.
+    """
+    for attempt in range(attempts):
+        try:
+            return transaction()
+        except failures.DATABASE_ERRORS as error:
+            cause, failure = failures.cause_of(error), error
+        if cause is None:
+            raise failure
+        if cause is failures.Cause.VALUE:
+            raise errors.BadRequest('A value is beyond what the database can hold.') from failure
+        LOG.debug('Attempt %d at %s: %s', attempt + 1, name, failure)
+        pauses.pause(attempt)
+    LOG.warning('%s gave up after %d attempts: %s', name, attempts, failure)
+    if cause is failures.Cause.LOST_CONNECTION:
+        raise errors.DatabaseUnavailable() from failure
+    raise errors.TooManyConflicts() from failure
 
 
 def _read_connection(context: Context) -> contextlib.AbstractContextManager[sa.Connection]:

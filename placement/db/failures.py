@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What went wrong in a transaction, whichever database and driver tell of it.
+
+oslo.db knows most of the errors; those that it leaves as they are, or calls just an error, are
+told apart by the codes of the databases.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+
+class Cause(enum.Enum):
+    """Why a transaction failed, where that is not a defect of ours.
+
+    Another transaction, or the loss of a connection, is cured by beginning again: nothing of an
+    unfinished transaction is kept by any engine. A value that the database cannot hold is a
+    mistake of the client.
+    """
+
+    CONFLICT = 'conflict'
+    LOST_CONNECTION = 'lost connection'
+    VALUE = 'value'
+
+
+# What an engine or driver raises in a statement, as oslo.db leaves it.
+DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError)
+
+# A deadlock, a lock that timed out, a Galera certification failure; a row that someone else
+# inserted, or began to refer to, first.
+_CONFLICTS = (db_errors.DBDeadlock, db_errors.DBDuplicateEntry, db_errors.DBReferenceError)
+
+# Of MySQL: too many connections, shutdown, killed query, no cluster yet, killed connection;
+# then values out of range, too long, or of characters that the column or connection cannot have.
+_BY_NUMBER = {
+    **dict.fromkeys((1040, 1053, 1317, 1047, 1927), Cause.LOST_CONNECTION),
+    **dict.fromkeys((1264, 1267, 1300, 1366, 1406), Cause.VALUE),
+}
+
+# Of PostgreSQL, by the beginning of their SQLSTATE: what the data is, what the connection is.
+_BY_SQLSTATE = {
+    '08': Cause.LOST_CONNECTION,
+    '22': Cause.VALUE,
+    '40': Cause.CONFLICT,
+    '533': Cause.LOST_CONNECTION,
+    '55P03': Cause.CONFLICT,
+    '57': Cause.LOST_CONNECTION,
+}
+
+
+def cause_of(error: Exception) -> Cause | None:
+    """Why a transaction failed; None when it should not have."""
+    if isinstance(error, _CONFLICTS):
+        return Cause.CONFLICT
+    if isinstance(error, db_errors.DBConnectionError):
+        return Cause.LOST_CONNECTION
+    if isinstance(error, db_errors.DBDataError):
+        return Cause.VALUE
+    for original in _origins(error):
+        if getattr(original, 'connection_invalidated', False):
+            return Cause.LOST_CONNECTION
+        cause = _by_code(original)
+        if cause is not None:
+            return cause
+    return None
+
+
+def _origins(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those it was made from."""
+    while error is not None:
+        yield error
+        error = getattr(error, 'inner_exception', None) or getattr(error, 'orig', None)
+
+
+def _by_code(error: BaseException) -> Cause | None:
+    sqlstate = getattr(error, 'sqlstate', None)
+    if isinstance(sqlstate, str):
+        return next((c for start, c in _BY_SQLSTATE.items() if sqlstate.startswith(start)), None)
+    return _BY_NUMBER.get(error.args[0]) if error.args else None
