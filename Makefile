@@ -6,16 +6,18 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check \
     --no-build-isolation --constraint constraints.txt
 
-# Stamps: the environment can run the service; it can run the tests.
+# Stamps: the environment can run the service; it can run the tests, and the benchmark.
 READY := $(VENV)/.ready
 TESTABLE := $(VENV)/.testable
+MEASURABLE := $(VENV)/.measurable
 
-.PHONY: help serve test lint clean
+.PHONY: help serve test lint bench clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
 	@echo 'make test    run the tests, the stories, the layer check, ruff and mypy'
 	@echo 'make lint    run ruff and mypy'
+	@echo 'make bench   measure the service beside the released one: make bench ARGS=--quick'
 	@echo 'make clean   remove what these have made, except for ./state'
 
 serve: $(READY)
@@ -33,9 +35,13 @@ lint: $(TESTABLE)
 	@echo '==> mypy'
 	@$(BIN)/mypy
 
+# ARGS are those of `python -m benchmarks --help`.
+bench: $(MEASURABLE)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
 clean:
 	@echo '==> removing the environment and the caches'
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
+	@rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once, and again when one of these files is newer.
@@ -58,4 +64,9 @@ $(READY): constraints.txt setup.cfg setup.py
 $(TESTABLE): $(READY)
 	@echo '==> installing what the tests need'
 	@$(PIP_INSTALL) --editable '.[test]'
+	@touch $@
+
+$(MEASURABLE): $(READY)
+	@echo '==> installing the drivers of the databases'
+	@$(PIP_INSTALL) --editable '.[mysql,postgresql]'
 	@touch $@

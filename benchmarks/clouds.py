@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clouds to measure in, as data: the same providers and consumers for both services."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+PROJECT = '5a3c1c8e5ad14ba49f5d0cbd4b1f2f0e'
+USER = '0c1f1bd8a1a94d6a8b0d2f0f4a9be3c1'
+HOST_TRAITS = ('COMPUTE_NODE', 'COMPUTE_TRUSTED_CERTS', 'HW_CPU_X86_AVX', 'HW_CPU_X86_SSE42')
+HOSTS_PER_AGGREGATE = 50
+
+_NAMESPACE = uuid.UUID('6f0b3a94-5d0e-4b0e-9d55-6a3e7b8a1c11')
+
+
+class Provider(NamedTuple):
+    """A resource provider; its parent comes before it in a cloud."""
+
+    uuid: str
+    name: str
+    inventories: Mapping[str, Mapping[str, Any]]
+    traits: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    parent: str | None = None
+
+
+class Consumer(NamedTuple):
+    """Someone who uses resources, class by class, of providers."""
+
+    uuid: str
+    allocations: Mapping[str, Mapping[str, int]]
+
+
+class Cloud(NamedTuple):
+    """Everything that is loaded before anything is measured."""
+
+    name: str
+    providers: tuple[Provider, ...]
+    consumers: tuple[Consumer, ...] = ()
+
+
+class Plan(NamedTuple):
+    """A cloud before it is made: a large one takes a moment and some memory."""
+
+    make: Callable[[int], Cloud]
+    size: int
+
+
+def uuid_of(name: str) -> str:
+    """The same uuid for the same name, every time."""
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+def inventory(total: int, ratio: float = 1.0, reserved: int = 0) -> dict[str, Any]:
+    """An inventory with all its members, so that what is loaded and what is read are equal."""
+    return {
+        'total': total, 'reserved': reserved, 'min_unit': 1, 'max_unit': total, 'step_size': 1,
+        'allocation_ratio': ratio,
+    }  # fmt: skip
+
+
+def flat(count: int) -> Cloud:
+    """Hosts without children, each with a consumer on it."""
+    hosts = tuple(map(_host, range(count)))
+    return Cloud(f'{count} hosts', hosts, tuple(map(_tenant, range(count), hosts)))
+
+
+def trees(count: int) -> Cloud:
+    """Hosts of seven: the root, two NUMA nodes, two network cards beneath each."""
+    providers = tuple(provider for number in range(count) for provider in _tree(number))
+    return Cloud(f'{count} trees of seven', providers)
+
+
+def wide(children: int) -> Cloud:
+    """One host with that many children, each with one graphics unit."""
+    root = Provider(uuid_of('wide'), 'wide', {})
+    units = tuple(
+        Provider(uuid_of(f'unit {n}'), f'unit-{n}', {'VGPU': inventory(1)}, parent=root.uuid)
+        for n in range(children)
+    )
+    return Cloud(f'{children} children', (root, *units))
+
+
+def host(number: int) -> str:
+    """The uuid of a host of a flat cloud."""
+    return uuid_of(f'host {number}')
+
+
+def aggregate(number: int) -> str:
+    """The uuid of the aggregate that a host of a flat cloud is in."""
+    return uuid_of(f'aggregate {number // HOSTS_PER_AGGREGATE}')
+
+
+def _host(number: int) -> Provider:
+    return Provider(
+        host(number),
+        f'host-{number}',
+        {
+            'VCPU': inventory(64, 16.0),
+            'MEMORY_MB': inventory(262144, 1.5, reserved=512),
+            'DISK_GB': inventory(2000),
+        },
+        HOST_TRAITS,
+        (aggregate(number),),
+    )
+
+
+def _tenant(number: int, provider: Provider) -> Consumer:
+    size = number % 7 + 1
+    used = {'VCPU': 4 * size, 'MEMORY_MB': 8192 * size, 'DISK_GB': 40 * size}
+    return Consumer(uuid_of(f'tenant {number}'), {provider.uuid: used})
+
+
+def _tree(number: int) -> Iterator[Provider]:
+    root = uuid_of(f'tree {number}')
+    yield Provider(root, f'tree-{number}', {'DISK_GB': inventory(2000)}, HOST_TRAITS)
+    for side in range(2):
+        node = uuid_of(f'tree {number} node {side}')
+        cores = {'VCPU': inventory(32, 4.0), 'MEMORY_MB': inventory(131072)}
+        yield Provider(node, f'tree-{number}-{side}', cores, ('HW_NUMA_ROOT',), parent=root)
+        for network in 'AB':
+            card = f'tree-{number}-{side}-{network}'
+            ports = {'SRIOV_NET_VF': inventory(8)}
+            yield Provider(
+                uuid_of(card), card, ports, (f'CUSTOM_PHYSNET_{network}',), parent=node
+            )

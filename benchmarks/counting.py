@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many statements each request of a unit sends to the database."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from benchmarks.client import Answer, Client
+from benchmarks.services import Service
+
+_UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+
+
+class Counted(NamedTuple):
+    """What one request took; a round trip is a statement or the end of a transaction."""
+
+    request: str
+    statements: int
+    round_trips: int
+
+
+class CountingClient(Client):
+    """A client that looks at the counters of the service around each request."""
+
+    def __init__(self, service: Service, limit: float) -> None:
+        super().__init__(service.port, limit)
+        self._service = service
+        self.requests: list[Counted] = []
+
+    def request(self, method: str, path: str, body: Any = None) -> Answer:
+        """As any client does."""
+        before = self._service.counters()
+        answer = super().request(method, path, body)
+        after = self._service.counters()
+        statements, round_trips = (
+            after[name] - before[name] for name in ('statements', 'round_trips')
+        )
+        self.requests.append(Counted(f'{method} {_route(path)}', statements, round_trips))
+        return answer
+
+
+def _route(path: str) -> str:
+    """The path without what differs from request to request."""
+    return _UUID.sub('{uuid}', path.partition('?')[0])

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets two services take turns at the same work, and says what it cost each of them."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import math
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.client import Client, TooSlow, Unexpected
+from benchmarks.counting import Counted, CountingClient
+from benchmarks.scenarios.base import Refused, Scenario, Work, number_of_items
+from benchmarks.services import Service
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to look."""
+
+    # Measuring of one scenario, and one turn of one service in it.
+    seconds: float = 10.0
+    turn_seconds: float = 0.25
+    # A turn of many clients, which need time to get into each other's way.
+    crowded_turn_seconds: float = 2.5
+    # For one request.
+    limit_seconds: float = 40.0
+
+
+@dataclass
+class Measurement:
+    """What the units of one scenario cost one service."""
+
+    latencies: list[float] = field(default_factory=list)
+    cpu_seconds: float = 0.0
+    elapsed: float = 0.0
+    # Of one unit.
+    requests: list[Counted] = field(default_factory=list)
+    memory_mb: float | None = None
+    items: int | None = None
+    refused: dict[int, int] = field(default_factory=dict)
+    # Why there is nothing to measure: the limit that was too short, or what was said instead.
+    too_slow: float | None = None
+    failure: str | None = None
+
+    @property
+    def median_ms(self) -> float | None:
+        """Half of the units were faster."""
+        return statistics.median(self.latencies) * 1000 if self.latencies else None
+
+    @property
+    def p99_ms(self) -> float | None:
+        """All but one in a hundred were at least as fast."""
+        return percentile(self.latencies, 0.99) * 1000 if self.latencies else None
+
+    @property
+    def cpu_ms(self) -> float | None:
+        """Processor time of the worker for one unit."""
+        return self.cpu_seconds / len(self.latencies) * 1000 if self.latencies else None
+
+    @property
+    def units_per_second(self) -> float | None:
+        """How many units all clients together got through."""
+        return len(self.latencies) / self.elapsed if self.elapsed else None
+
+    @property
+    def statements(self) -> float | None:
+        """Statements to the database per request."""
+        return mean_of([request.statements for request in self.requests])
+
+    @property
+    def round_trips(self) -> float | None:
+        """Statements and ends of transactions per request."""
+        return mean_of([request.round_trips for request in self.requests])
+
+
+def mean_of(values: Sequence[float]) -> float | None:
+    """Their mean; None when there are none."""
+    return statistics.fmean(values) if values else None
+
+
+def percentile(values: Sequence[float], part: float) -> float:
+    """The smallest of the values that at least this part of them does not exceed."""
+    return sorted(values)[max(0, math.ceil(part * len(values)) - 1)]
+
+
+class Runner:
+    """The clients of one scenario, and what they have seen of one service."""
+
+    def __init__(self, service: Service, scenario: Scenario, effort: Effort) -> None:
+        self.measurement = Measurement()
+        self._service = service
+        self._effort = effort
+        numbers = range(scenario.clients)
+        self._clients = [Client(service.port, effort.limit_seconds) for _ in numbers]
+        self._works = [scenario.work(number) for number in numbers]
+
+    @property
+    def has_failed(self) -> bool:
+        """There is no use in another turn."""
+        return self.measurement.too_slow is not None or self.measurement.failure is not None
+
+    def warm_up(self) -> None:
+        """Run one unit that does not count, unless it takes so long that it has to."""
+        self._guard(self._warm_up)
+
+    def take_turn(self) -> None:
+        """Run units for the length of a turn, at least one."""
+        if not self.has_failed:
+            self._guard(self._take_turn)
+
+    def conclude(self) -> Measurement:
+        """The measurement, with what is looked at after the clock has stopped."""
+        if not self.has_failed:
+            self._guard(self._look_closer)
+        for client in self._clients:
+            client.close()
+        return self.measurement
+
+    def _guard(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except TooSlow:
+            self.measurement.too_slow = self._effort.limit_seconds
+            # It is still busy with what nobody waits for any more.
+            self._service.restart()
+        except (Unexpected, Refused, OSError) as error:
+            self.measurement.failure = str(error)
+            self._service.restart()
+
+    def _warm_up(self) -> None:
+        for work, client in zip(self._works, self._clients, strict=True):
+            work.prepare(client)
+        begin, cpu = time.perf_counter(), self._service.cpu_seconds()
+        self._works[0].run(self._clients[0])
+        if time.perf_counter() - begin > self._effort.seconds / 2:
+            self._add([time.perf_counter() - begin], cpu, begin)
+        for client in self._clients:
+            client.statuses.clear()
+
+    def _take_turn(self) -> None:
+        is_crowded = len(self._clients) > 1
+        effort = self._effort
+        seconds = effort.crowded_turn_seconds if is_crowded else effort.turn_seconds
+        begin, cpu = time.perf_counter(), self._service.cpu_seconds()
+        if is_crowded:
+            latencies = self._run_together(begin + seconds)
+        else:
+            latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
+        self._add(latencies, cpu, begin)
+
+    def _add(self, latencies: list[float], cpu: float, begin: float) -> None:
+        self.measurement.elapsed += time.perf_counter() - begin
+        self.measurement.cpu_seconds += self._service.cpu_seconds() - cpu
+        self.measurement.latencies += latencies
+
+    def _run_together(self, end: float) -> list[float]:
+        latencies: list[list[float]] = [[] for _ in self._clients]
+        failures: list[Exception] = []
+
+        def run(number: int) -> None:
+            try:
+                latencies[number] = _run_until(end, self._works[number], self._clients[number])
+            except (TooSlow, Unexpected, OSError) as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=run, args=(n,)) for n in range(len(self._clients))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+        return [latency for of_client in latencies for latency in of_client]
+
+    def _look_closer(self) -> None:
+        """Count the statements of one more unit, and tidy up."""
+        measurement = self.measurement
+        seen = collections.Counter[int]()
+        for client in self._clients:
+            seen.update(client.statuses)
+        measurement.refused = {status: n for status, n in seen.items() if status >= 400}
+        counting = CountingClient(self._service, self._effort.limit_seconds)
+        measurement.items = number_of_items(self._works[0].run(counting))
+        counting.close()
+        measurement.requests = counting.requests
+        measurement.memory_mb = self._service.memory_mb()
+        for work, client in zip(self._works, self._clients, strict=True):
+            work.finish(client)
+
+
+def measure(scenario: Scenario, services: Sequence[Service], effort: Effort) -> list[Measurement]:
+    """What the scenario costs each of the services, which take turns."""
+    runners = [Runner(service, scenario, effort) for service in services]
+    for runner in runners:
+        runner.warm_up()
+    deadline = time.perf_counter() + effort.seconds
+    while True:
+        for runner in runners:
+            if not runner.measurement.latencies or time.perf_counter() < deadline:
+                runner.take_turn()
+        if time.perf_counter() >= deadline or all(runner.has_failed for runner in runners):
+            return [runner.conclude() for runner in runners]
+
+
+def _run_until(end: float, work: Work, client: Client) -> list[float]:
+    latencies = []
+    while True:
+        begin = time.perf_counter()
+        with contextlib.suppress(Refused):
+            work.run(client)
+            latencies.append(time.perf_counter() - begin)
+        if time.perf_counter() >= end:
+            return latencies

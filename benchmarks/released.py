@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The released service, installed from PyPI in an environment of its own."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+REQUIREMENT = 'openstack-placement==16.0.0'
+# The same server and drivers as ours.
+COMPANIONS = ('waitress', 'PyMySQL', 'psycopg[binary]')
+
+
+def install(directory: pathlib.Path, constraints: pathlib.Path) -> str:
+    """The Python of an environment that has the released service, made when it is not there.
+
+    Libraries that both services use have the same versions in both environments.
+
+    :raises subprocess.CalledProcessError: it cannot be installed
+    """
+    python = directory / 'bin' / 'python'
+    stamp = directory / '.ready'
+    wanted = '\n'.join((REQUIREMENT, *COMPANIONS, constraints.read_text()))
+    if stamp.exists() and stamp.read_text() == wanted:
+        return str(python)
+    print(f'==> installing {REQUIREMENT} in {directory}', file=sys.stderr, flush=True)
+    subprocess.run([sys.executable, '-m', 'venv', str(directory)], check=True)
+    subprocess.run(
+        [
+            str(python), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check',
+            '--constraint', str(constraints), REQUIREMENT, *COMPANIONS,
+        ],
+        check=True,
+    )  # fmt: skip
+    stamp.write_text(wanted)
+    return str(python)

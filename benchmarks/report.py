@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of what was measured, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.measure import Measurement
+from benchmarks.scenarios.base import Budget, Scenario
+
+FIGURES = ('median_ms', 'p99_ms', 'cpu_ms', 'units_per_second')
+PLAIN = ('statements', 'round_trips', 'memory_mb', 'items', 'refused', 'too_slow', 'failure')
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times better ours is; at least that many when the other never answered."""
+
+    value: float
+    is_at_least: bool = False
+
+    def __str__(self) -> str:
+        return f'{"> " if self.is_at_least else ""}{significant(self.value)}'
+
+
+@dataclass(frozen=True)
+class Result:
+    """One scenario of both services."""
+
+    scenario: Scenario
+    ours: Measurement
+    released: Measurement
+    engine: str = 'sqlite'
+
+    @property
+    def budget(self) -> Budget:
+        """What has to be reached on this database."""
+        budget = self.scenario.budget
+        return budget if budget.engine in ('', self.engine) else Budget()
+
+    @property
+    def time_ratio(self) -> Ratio | None:
+        """How many times longer the released service took: the ratio of the medians."""
+        return self._ratio(self.ours.median_ms, self.released.median_ms)
+
+    @property
+    def cpu_ratio(self) -> Ratio | None:
+        """How many times more processor time the released service took."""
+        return self._ratio(self.ours.cpu_ms, self.released.cpu_ms)
+
+    @property
+    def rate_ratio(self) -> Ratio | None:
+        """How many times more units per second ours did."""
+        ours, released = self.ours.units_per_second, self.released.units_per_second
+        return Ratio(ours / released) if ours and released else None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the budget is kept; None when there is none, or no figure to tell."""
+        budget = self.budget
+        if budget.milliseconds is not None:
+            median = self.ours.median_ms
+            return None if median is None else median <= budget.milliseconds
+        if budget.ratio is None:
+            return None
+        ratio = self.rate_ratio if budget.of == 'rate' else self.cpu_ratio
+        if ratio is None or (ratio.is_at_least and ratio.value < budget.ratio):
+            return None
+        return ratio.value >= budget.ratio
+
+    @property
+    def agrees(self) -> bool:
+        """Both services listed the same number of items, as far as both answered."""
+        return None in (self.ours.items, self.released.items) or (
+            self.ours.items == self.released.items
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            'scenario': self.scenario.name,
+            'size': self.scenario.size,
+            'clients': self.scenario.clients,
+            'budget': None if self.budget == Budget() else dataclasses.asdict(self.budget),
+            'holds': self.holds,
+            'agrees': self.agrees,
+            'time_ratio': None if self.time_ratio is None else self.time_ratio.value,
+            'cpu_ratio': None if self.cpu_ratio is None else self.cpu_ratio.value,
+            'ours': _figures(self.ours),
+            'released': _figures(self.released),
+        }
+
+    def _ratio(self, ours: float | None, released: float | None) -> Ratio | None:
+        if not ours:
+            return None
+        if self.released.too_slow is not None:
+            return Ratio(self.released.too_slow * 1000 / ours, is_at_least=True)
+        return Ratio(released / ours) if released else None
+
+
+def _figures(measurement: Measurement) -> dict[str, Any]:
+    return {name: getattr(measurement, name) for name in FIGURES + PLAIN} | {
+        'units': len(measurement.latencies),
+        'requests': [request._asdict() for request in measurement.requests],
+    }
+
+
+HEADINGS = (
+    'scenario [size]', 'ours ms', 'p99', 'CPU', '/s', 'SQL', 'MB',
+    'released ms', 'p99', 'CPU', '/s', 'SQL', 'MB', 'time x', 'CPU x', 'budget', '',
+)  # fmt: skip
+
+
+LEGEND = (
+    'Figures are those of one unit, which may be several requests: median and 99th percentile\n'
+    'over HTTP in ms, processor time of the worker in ms, units per second of all clients. SQL:\n'
+    'statements per request. MB: memory of the worker. Ratios above 1 are in favour of ours.'
+)
+
+
+def table(results: Sequence[Result]) -> str:
+    """The results, one line each, in columns."""
+    return columns([HEADINGS, *map(_line, results)])
+
+
+def requests(results: Sequence[Result]) -> str:
+    """Statements and round trips of each request of the units, where they differ by service."""
+    lines: dict[Sequence[str], None] = {
+        ('request', 'ours SQL', 'round trips', 'released SQL', 'round trips'): None
+    }
+    for result in results:
+        for ours, released in zip(result.ours.requests, result.released.requests, strict=False):
+            counts = (
+                ours.statements, ours.round_trips, released.statements, released.round_trips
+            )  # fmt: skip
+            lines[f'{result.scenario.title}: {ours.request}', *map(str, counts)] = None
+    return columns(list(lines))
+
+
+def columns(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of cells under each other; the first column to the left, others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return '\n'.join(
+        '  '.join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _line(result: Result) -> Sequence[str]:
+    return (
+        result.scenario.title,
+        *_cells(result.ours),
+        *_cells(result.released),
+        _text(result.time_ratio),
+        _text(result.cpu_ratio),
+        _budget(result),
+        remarks(result),
+    )
+
+
+def _cells(measurement: Measurement) -> Sequence[str]:
+    if measurement.too_slow is not None:
+        return (f'> {measurement.too_slow * 1000:.0f}', '', '', '', '', '')
+    if measurement.failure is not None:
+        return ('fails', '', '', '', '', '')
+    return tuple(
+        '' if value is None else significant(value)
+        for value in (
+            measurement.median_ms, measurement.p99_ms, measurement.cpu_ms,
+            measurement.units_per_second, measurement.statements, measurement.memory_mb,
+        )
+    )  # fmt: skip
+
+
+def _budget(result: Result) -> str:
+    budget = result.budget
+    if budget.milliseconds is not None:
+        return f'{budget.milliseconds:g} ms'
+    if budget.ratio is None:
+        return ''
+    return f'{budget.ratio:g} x' + ('/s' if budget.of == 'rate' else '')
+
+
+def remarks(result: Result) -> str:
+    """What the reader must know beside the figures."""
+    found = []
+    if result.holds is not None:
+        found.append('holds' if result.holds else 'MISSES')
+    if not result.agrees:
+        found.append(f'ANSWERS DIFFER ({result.ours.items}, {result.released.items} items)')
+    for name, measurement in (('ours', result.ours), ('released', result.released)):
+        refused = ', '.join(f'{n} x {s}' for s, n in sorted(measurement.refused.items()))
+        if refused:
+            found.append(f'{name}: {refused}')
+        if measurement.failure:
+            found.append(f'{name}: {measurement.failure[:60]}')
+    return '; '.join(found)
+
+
+def _text(ratio: Ratio | None) -> str:
+    return '' if ratio is None else str(ratio)
+
+
+def significant(value: float) -> str:
+    """The value with about three digits that matter, and never with an exponent."""
+    if abs(value) >= 100:
+        return f'{value:.0f}'
+    if abs(value) >= 10:
+        return f'{value:.1f}'.removesuffix('.0')
+    return f'{value:.2f}'.rstrip('0').removesuffix('.')

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.client import Answer, Client
+from benchmarks.clouds import Plan
+
+
+class Work:
+    """What one client does again and again; one unit of it is timed.
+
+    A unit that competes with others may raise `Refused`.
+    """
+
+    def prepare(self, client: Client) -> None:
+        """Make room for the first unit."""
+
+    def run(self, client: Client) -> Answer | None:
+        """Do one unit; the answer that both services have to agree on, if any."""
+        raise NotImplementedError
+
+    def finish(self, client: Client) -> None:
+        """Leave the cloud as it was."""
+
+
+class Refused(Exception):
+    """The service refused a unit, as it may when clients compete; the unit does not count."""
+
+
+class Get(Work):
+    """One read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def run(self, client: Client) -> Answer:
+        """The answer to the read."""
+        return client.get(self._path)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What has to be reached: so many times cheaper, or at most so many milliseconds."""
+
+    ratio: float | None = None
+    milliseconds: float | None = None
+    # What the ratio is of: processor time per unit ('cpu') or units per second ('rate').
+    of: str = 'cpu'
+    # The database that it was set for; any when empty.
+    engine: str = ''
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Work in a cloud."""
+
+    name: str
+    size: int
+    cloud: Plan
+    # The work of the client with this number; each service gets its own.
+    work: Callable[[int], Work]
+    clients: int = 1
+    budget: Budget = Budget()
+    # More settings for the released service, as environment variables.
+    released_settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Name and size."""
+        return f'{self.name} [{self.size}]'
+
+
+def number_of_items(answer: Answer | None) -> int | None:
+    """How many items the answer lists: what both services must agree on."""
+    if answer is None or not answer.body:
+        return None
+    value: Any = answer.json()
+    lists = [part for part in value.values() if isinstance(part, (list, dict))]
+    return len(lists[0]) if lists else None

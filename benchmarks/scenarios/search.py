@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GET /allocation_candidates: flat clouds, trees, and one host with many children."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from benchmarks import clouds
+from benchmarks.clouds import Plan
+from benchmarks.scenarios.base import Budget, Get, Scenario
+
+SIZES = (100, 1_000, 10_000, 50_000)
+LIMITS = (10, 1_000, None)
+SERVER = 'resources=VCPU:1,MEMORY_MB:512,DISK_GB:10'
+# A server on one NUMA node with a port beneath it, and disk.
+GRANULAR = (
+    'resources=DISK_GB:10&resources_N=VCPU:2,MEMORY_MB:2048&resources_P=SRIOV_NET_VF:1'
+    '&required_P=CUSTOM_PHYSNET_A&same_subtree=_N,_P&group_policy=none'
+)
+MOST_TREES = 1_000
+WIDTHS = (8, 16, 64)
+
+FLAT_BUDGETS = {
+    (1_000, 10): 60, (1_000, 1_000): 25, (1_000, None): 25,
+    (10_000, 10): 400, (10_000, 1_000): 150, (10_000, None): 15,
+}  # fmt: skip
+TREE_BUDGETS = {(1_000, 10): 100, (1_000, 1_000): 25}
+WIDE_BUDGETS = {
+    8: Budget(ratio=1000), 16: Budget(milliseconds=100), 64: Budget(milliseconds=100),
+}  # fmt: skip
+
+# What an operator of the released service with such hosts would set.
+BEST_OPTIONS = {
+    'OS_WORKAROUNDS__OPTIMIZE_FOR_WIDE_PROVIDER_TREES': 'true',
+    'OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES': '1000',
+    'OS_PLACEMENT__ALLOCATION_CANDIDATES_GENERATION_STRATEGY': 'breadth-first',
+}
+
+
+def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
+    """The searches for clouds of these sizes."""
+    for size in filter(sizes.__contains__, SIZES):
+        for limit in LIMITS:
+            yield _flat(size, limit)
+    for size in filter(sizes.__contains__, SIZES):
+        if size <= MOST_TREES:
+            yield from (_trees(size, limit) for limit in LIMITS if limit)
+    for width in WIDTHS:
+        yield _wide(f'search {width} children x {width} groups', width, width)
+        yield _wide(f'search {width} children, one short', width, width + 1)
+    yield _wide('search 8 children x 8 groups, best options', 8, 8, is_tuned=True)
+
+
+def _flat(size: int, limit: int | None) -> Scenario:
+    return Scenario(
+        f'search flat {_words(limit)}',
+        size,
+        Plan(clouds.flat, size),
+        lambda _number: Get(_path(SERVER, limit)),
+        budget=Budget(FLAT_BUDGETS.get((size, limit))),
+    )
+
+
+def _trees(size: int, limit: int) -> Scenario:
+    return Scenario(
+        f'search trees {_words(limit)}',
+        size,
+        Plan(clouds.trees, size),
+        lambda _number: Get(_path(GRANULAR, limit)),
+        budget=Budget(TREE_BUDGETS.get((size, limit))),
+    )
+
+
+def _wide(name: str, children: int, groups: int, is_tuned: bool = False) -> Scenario:
+    query = '&'.join(f'resources{number}=VGPU:1' for number in range(1, groups + 1))
+    return Scenario(
+        name,
+        children,
+        Plan(clouds.wide, children),
+        lambda _number: Get(_path(f'{query}&group_policy=none', 1_000)),
+        budget=Budget(ratio=50) if is_tuned else WIDE_BUDGETS[children],
+        released_settings=BEST_OPTIONS if is_tuned else {},
+    )
+
+
+def _path(query: str, limit: int | None) -> str:
+    suffix = '' if limit is None else f'&limit={limit}'
+    return f'/allocation_candidates?{query}{suffix}'
+
+
+def _words(limit: int | None) -> str:
+    return 'unlimited' if limit is None else f'limit={limit}'

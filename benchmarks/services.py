@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of the two services as a process: started, looked at from outside, stopped."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from benchmarks.client import Client, TooSlow
+
+LAUNCHER = pathlib.Path(__file__).with_name('launcher.py')
+START_LIMIT = 120.0
+
+# What both services are told; the rest is what they do by default.
+SETTINGS = {
+    'OS_API__AUTH_STRATEGY': 'noauth2',
+    'OS_OSLO_POLICY__ENFORCE_NEW_DEFAULTS': 'false',
+    'OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP': 'true',
+    'OS_DEFAULT__USE_STDERR': 'true',
+}
+
+
+class CannotStart(Exception):
+    """The service did not come up."""
+
+
+class Start(NamedTuple):
+    """What it took until the first answer."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    memory_mb: float
+
+
+class Service:
+    """One worker process and what it costs."""
+
+    def __init__(self, name: str, python: str, database: str, directory: pathlib.Path,
+                 threads: int = 4) -> None:  # fmt: skip
+        self.name = name
+        self.database = database
+        self.port = 0
+        self._python = python
+        self._directory = directory
+        self._threads = threads
+        self._process: subprocess.Popen[bytes] | None = None
+        self._settings: Mapping[str, str] = {}
+
+    def start(self, settings: Mapping[str, str] | None = None, counts: bool = True) -> Start:
+        """Start it, with more settings if any, and wait for the first answer.
+
+        :raises CannotStart: it ends, or says nothing for too long
+        """
+        self.stop()
+        self._settings = settings or {}
+        self.port = _free_port()
+        environment = self._environment(counts)
+        # Its log goes to a file: writing it is part of the work, showing it is not.
+        with self.log.open('ab') as log:
+            begin = time.perf_counter()
+            self._process = subprocess.Popen(
+                [self._python, str(LAUNCHER), str(self.port), str(self._threads)],
+                env=environment, cwd=self._directory, stdout=log, stderr=log,
+            )  # fmt: skip
+        self._wait_for_answer()
+        return Start(time.perf_counter() - begin, self.cpu_seconds(), self.memory_mb())
+
+    def restart(self) -> None:
+        """A new process with the settings of the last, for instance when that hangs."""
+        self.start(self._settings)
+
+    def stop(self) -> None:
+        """End the process, however busy it is."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    @property
+    def log(self) -> pathlib.Path:
+        """Where its output goes."""
+        return self._directory / f'{self.name}.log'
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the process, all threads, since it was started."""
+        # The clock of another process, as clock_getcpuclockid(3) makes it on Linux: /proc
+        # would count in hundredths of a second.
+        return time.clock_gettime((~self._pid() << 3) | 2)
+
+    def memory_mb(self) -> float:
+        """Resident memory."""
+        pages = int(pathlib.Path(f'/proc/{self._pid()}/statm').read_text().split()[1])
+        return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+    def counters(self) -> dict[str, int]:
+        """Statements and round trips to the database since it was started."""
+        client = Client(self.port)
+        try:
+            counted: dict[str, int] = client.get('/-/counters').json()
+            return counted
+        finally:
+            client.close()
+
+    def _pid(self) -> int:
+        if self._process is None or self._process.poll() is not None:
+            raise CannotStart(f'{self.name} is not running, see {self.log}')
+        return self._process.pid
+
+    def _environment(self, counts: bool) -> dict[str, str]:
+        ours = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
+        ours.pop('PYTHONPATH', None)
+        # A placement.conf of this machine must not have a say: an empty one is named instead.
+        (self._directory / 'placement.conf').touch()
+        return {
+            **ours,
+            **SETTINGS,
+            **self._settings,
+            'OS_PLACEMENT_CONFIG_DIR': str(self._directory),
+            'OS_PLACEMENT_DATABASE__CONNECTION': self.database,
+            'BENCHMARK_COUNTS': 'yes' if counts else 'no',
+        }
+
+    def _wait_for_answer(self) -> None:
+        deadline = time.monotonic() + START_LIMIT
+        while time.monotonic() < deadline:
+            self._pid()
+            client = Client(self.port, limit=START_LIMIT)
+            try:
+                client.get('/')
+                return
+            except (OSError, TooSlow):
+                time.sleep(0.01)
+            finally:
+                client.close()
+        raise CannotStart(f'{self.name} did not answer within {START_LIMIT} s, see {self.log}')
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(('127.0.0.1', 0))
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it takes until a worker answers, until it has searched once, and the memory it holds."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.client import Client
+from benchmarks.counting import CountingClient
+from benchmarks.report import columns, significant
+from benchmarks.services import Service
+
+SIZES = (100, 1_000, 10_000, 50_000)
+NAME = 'start and first search'
+SEARCH = '/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:10&limit=10'
+
+
+@dataclass(frozen=True)
+class FirstSteps:
+    """The first moments of one worker."""
+
+    start_seconds: float
+    start_cpu_seconds: float
+    idle_mb: float
+    first_search_ms: float
+    first_search_cpu_ms: float
+    searched_mb: float
+
+
+@dataclass(frozen=True)
+class StartResult:
+    """The first moments of both, medians of several starts, and the statements of searches."""
+
+    size: int
+    ours: FirstSteps
+    released: FirstSteps
+    # Of the first search and of the one after it: ours, released.
+    statements: tuple[tuple[int, int], tuple[int, int]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return dataclasses.asdict(self)
+
+
+def sizes(chosen: Collection[int], only: Sequence[str]) -> list[int]:
+    """The sizes of clouds to start in."""
+    if only and not any(word in NAME for word in only):
+        return []
+    return [size for size in SIZES if size in chosen]
+
+
+def measure_starts(size: int, services: Sequence[Service], repetitions: int) -> StartResult:
+    """What the services do first, in turns."""
+    steps: list[list[FirstSteps]] = [[] for _ in services]
+    for _ in range(repetitions):
+        for service, found in zip(services, steps, strict=True):
+            found.append(_first_steps(service))
+    ours, released = map(_median, steps)
+    first, second = map(_count_searches, services)
+    return StartResult(size, ours, released, (first, second))
+
+
+def _first_steps(service: Service) -> FirstSteps:
+    start = service.start()
+    client = Client(service.port)
+    cpu, begin = service.cpu_seconds(), time.perf_counter()
+    client.get(SEARCH)
+    elapsed = time.perf_counter() - begin
+    client.close()
+    return FirstSteps(
+        start.wall_seconds,
+        start.cpu_seconds,
+        start.memory_mb,
+        elapsed * 1000,
+        (service.cpu_seconds() - cpu) * 1000,
+        service.memory_mb(),
+    )
+
+
+def _count_searches(service: Service) -> tuple[int, int]:
+    service.restart()
+    client = CountingClient(service, limit=60)
+    client.get(SEARCH)
+    client.get(SEARCH)
+    client.close()
+    first, second = client.requests
+    return first.statements, second.statements
+
+
+def _median(steps: Sequence[FirstSteps]) -> FirstSteps:
+    return FirstSteps(*map(statistics.median, zip(*map(dataclasses.astuple, steps), strict=True)))
+
+
+HEADINGS = (
+    f'{NAME} [size]', 'start s', 'CPU s', 'idle MB',
+    'search ms', 'CPU ms', 'SQL', 'then SQL', 'MB',
+)  # fmt: skip
+
+
+def table(results: Sequence[StartResult]) -> str:
+    """Two lines for each size: ours, released."""
+    lines: list[Sequence[str]] = [HEADINGS]
+    for result in results:
+        for number, name in enumerate(('ours', 'released')):
+            found: FirstSteps = getattr(result, name)
+            first, second = result.statements[number]
+            values = (
+                found.start_seconds, found.start_cpu_seconds, found.idle_mb,
+                found.first_search_ms, found.first_search_cpu_ms, first, second,
+                found.searched_mb,
+            )  # fmt: skip
+            lines.append((f'{name} [{result.size}]', *map(significant, values)))
+    return columns(lines)
