@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of the API is whole, and nothing else knows version numbers.
 
-Contract: microversions.md.
+Contract: microversions.md. That every version has its stories is told with the stories, in
+tests/functional/test_stories_cover_history.py.
 """
 
 import ast
-import importlib.util
 import itertools
 import pathlib
 import re
@@ -19,16 +19,8 @@ from placement import history, routes
 from placement.http.microversion import Api, Rule
 
 PACKAGE = pathlib.Path(history.__file__).parent
-STORIES = PACKAGE.parent / 'gabbits'
 NEWEST_MINOR = 39
 ALL_MINORS = range(NEWEST_MINOR + 1)
-
-# What is routed before it is served. Empty once the handler is there.
-AWAITED = (
-    set()
-    if importlib.util.find_spec('placement.handlers.allocation_candidates')
-    else {'allocation_candidates.list'}
-)
 
 # The table 'Schema generations by route', bodies first, with those of one generation besides.
 BODIES = {
@@ -128,7 +120,7 @@ def test_every_summary_is_its_own() -> None:
 def test_everything_that_is_routed_is_served() -> None:
     routed = {route.action for route in routes.ROUTES}
 
-    assert routed - actions('serves') == AWAITED
+    assert routed == actions('serves')
 
 
 @pytest.mark.parametrize('kind', ['serves', 'accepts', 'queries', 'upgrades', 'downgrades'])
@@ -136,7 +128,7 @@ def test_everything_that_changes_is_routed(kind: str) -> None:
     assert actions(kind) <= {route.action for route in routes.ROUTES}
 
 
-@pytest.mark.parametrize('action', sorted({route.action for route in routes.ROUTES} - AWAITED))
+@pytest.mark.parametrize('action', sorted({route.action for route in routes.ROUTES}))
 def test_a_route_is_there_since_its_version_and_for_ever(action: str) -> None:
     since = SINCE.get(action, SINCE[action.partition('.')[0]])
 
@@ -228,9 +220,10 @@ def is_version_pair(node: ast.AST) -> bool:
 
 
 def test_no_other_module_knows_a_version_number() -> None:
+    # The client speaks to other services too, and asks each for the version it needs.
     found = {
         name: numbers
-        for name, tree in sources('history.py')
+        for name, tree in sources('history.py', 'client/')
         if (numbers := list(version_numbers(tree)))
     }
 
@@ -289,9 +282,7 @@ def test_bodies_change_at_their_versions() -> None:
 
 
 def test_queries_change_at_their_versions() -> None:
-    assert generations('queries') == {
-        action: minors for action, minors in QUERIES.items() if action not in AWAITED
-    }
+    assert generations('queries') == QUERIES
 
 
 @pytest.mark.parametrize('kind', ['accepts', 'queries'])
@@ -301,27 +292,3 @@ def test_a_new_schema_differs_from_the_one_before(kind: str) -> None:
         for action, schema in getattr(change, kind).items():
             assert schema != before.get(action)
             before[action] = schema
-
-
-# Stories
-
-
-def versions_told() -> dict[str, set[int]]:
-    """The minor versions that the stories of each subject ask for.
-
-    The subject is what the names of several files begin with: the stories of one filter may be
-    told in a file of its own, and what was there before it in another.
-    """
-    told: dict[str, set[int]] = {}
-    for path in STORIES.glob('*.yaml'):
-        subject = '-'.join(path.stem.split('-')[:2])
-        asked = re.findall(r'placement 1\.(\d+)\b', path.read_text())
-        told.setdefault(subject, set()).update(map(int, asked))
-    return told
-
-
-@pytest.mark.parametrize('minor', range(1, NEWEST_MINOR + 1))
-def test_every_boundary_has_stories_on_both_sides(minor: int) -> None:
-    told = [subject for subject, minors in versions_told().items() if {minor - 1, minor} <= minors]
-
-    assert told, f'no subject in gabbits/ has stories at both 1.{minor - 1} and 1.{minor}'

@@ -228,3 +228,28 @@ def test_usages_are_shown_as_every_version_knows_them(minor: int) -> None:
 
     expected = body if minor >= 38 else {'usages': {'VCPU': 3}}
     assert shown('usages.show', minor, body) == expected
+
+
+@pytest.mark.parametrize('minor', range(10, NEWEST_MINOR + 1))
+def test_candidates_are_shown_as_every_version_knows_them(minor: int) -> None:
+    request = {'allocations': BY_PROVIDER, 'mappings': {'': [PROVIDER]}}
+    summary = {
+        'resources': {'VCPU': {'capacity': 8, 'used': 2}},
+        'traits': ['T'],
+        'parent_provider_uuid': None,
+        'root_provider_uuid': PROVIDER,
+    }
+    body = {'allocation_requests': [request], 'provider_summaries': {PROVIDER: summary}}
+    expected = {'resources'}
+    for since, members in (
+        (17, {'traits'}),
+        (29, {'parent_provider_uuid', 'root_provider_uuid'}),
+    ):
+        expected |= members if minor >= since else set()
+
+    seen = shown('allocation_candidates.list', minor, body)
+
+    (candidate,) = seen['allocation_requests']
+    assert candidate['allocations'] == (BY_PROVIDER if minor >= 12 else AS_LIST)
+    assert ('mappings' in candidate) is (minor >= 34)
+    assert set(seen['provider_summaries'][PROVIDER]) == expected

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the parts are joined (contract: http.md 2, data_model.md 'Synchronisation at start-up')."""
+
+import pathlib
+import sqlite3
+from wsgiref.types import WSGIApplication
+
+import pytest
+import webob
+from oslo_db import exception as db_errors
+
+from placement import conf as placement_conf
+from placement import deploy
+from placement.conf import ConfigOpts
+from placement.tests.unit.middleware.samples import ask, error_of
+
+
+def configured(database: pathlib.Path, **options: object) -> ConfigOpts:
+    """A ready configuration; options are of [placement_database] or of the group in front."""
+    conf = ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('auth_strategy', 'noauth2', 'api')
+    conf.set_override('connection', f'sqlite:///{database}', 'placement_database')
+    for name, value in options.items():
+        group, _, option = name.partition('__')
+        conf.set_override(option, value, group)
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return conf
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / 'placement.sqlite'
+
+
+def load(path: pathlib.Path, **options: object) -> WSGIApplication:
+    return deploy.loadapp(configured(path, placement_database__sync_on_startup=True, **options))
+
+
+def count(path: pathlib.Path, table: str) -> int:
+    connection = sqlite3.connect(path)
+    try:
+        (number,) = connection.execute(f'SELECT count(*) FROM {table}').fetchone()
+    finally:
+        connection.close()
+    assert isinstance(number, int)
+    return number
+
+
+def test_a_start_brings_the_schema_the_traits_and_the_classes(path: pathlib.Path) -> None:
+    load(path)
+
+    assert count(path, 'traits') > 300
+    assert count(path, 'resource_classes') == 21
+
+
+def test_another_start_adds_nothing(path: pathlib.Path) -> None:
+    load(path)
+    before = count(path, 'traits')
+
+    load(path)
+
+    assert count(path, 'traits') == before
+
+
+def test_without_a_schema_there_is_no_start(path: pathlib.Path) -> None:
+    with pytest.raises(db_errors.DBError):
+        deploy.loadapp(configured(path))
+
+
+def test_the_name_of_a_project_is_ignored(path: pathlib.Path) -> None:
+    conf = configured(path, placement_database__sync_on_startup=True)
+
+    application = deploy.loadapp(conf, 'placement')
+
+    assert ask(application, '/').status_int == 200
+
+
+@pytest.fixture(scope='module')
+def application(tmp_path_factory: pytest.TempPathFactory) -> WSGIApplication:
+    """A service that browsers may call from one place."""
+    return load(
+        tmp_path_factory.mktemp('deploy') / 'placement.sqlite',
+        cors__allowed_origin=['http://valid.example.com'],
+    )
+
+
+def ids(response: webob.Response) -> str:
+    found: str = response.headers['x-openstack-request-id']
+    return found
+
+
+def test_who_is_unknown_is_told_so_before_anything_else(application: WSGIApplication) -> None:
+    for path in ('/traits', '/nothing', '/reshaper', ''):
+        response = ask(application, path, OpenStack_API_Version='placement pony')
+        assert response.status_int == 401
+        assert 'openstack-api-version' not in response.headers
+        assert ids(response).startswith('req-')
+
+
+def test_the_root_needs_no_token_but_a_version_that_can_be(application: WSGIApplication) -> None:
+    assert ask(application, '/').status_int == 200
+    assert ask(application, '/', OpenStack_API_Version='placement pony').status_int == 400
+    assert ask(application, '/', OpenStack_API_Version='placement 9.9').status_int == 406
+
+
+def test_browsers_are_answered_before_anyone_is_asked_who_they_are(
+    application: WSGIApplication,
+) -> None:
+    response = ask(
+        application,
+        '/nothing',
+        'OPTIONS',
+        Origin='http://valid.example.com',
+        Access_Control_Request_Method='GET',
+    )
+
+    assert response.status_int == 200
+    assert response.headers['access-control-allow-origin'] == 'http://valid.example.com'
+    assert ids(response).startswith('req-')
+
+
+def test_a_failure_is_answered_in_json_without_a_version(
+    application: WSGIApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise RuntimeError('the power is off')
+
+    monkeypatch.setattr('placement.db.traits.list_by_filters', fail)
+
+    response = ask(
+        application, '/traits', X_Auth_Token='admin', OpenStack_API_Version='placement 1.39'
+    )
+
+    assert response.status_int == 500
+    assert 'openstack-api-version' not in response.headers
+    error = error_of(response)
+    assert error['code'] == 'placement.undefined_code'
+    assert 'the power is off' in error['detail']
+    assert error['request_id'] == ids(response)
