@@ -77,7 +77,8 @@ def _origins(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _by_code(error: BaseException) -> Cause | None:
-    sqlstate = getattr(error, 'sqlstate', None)
-    if isinstance(sqlstate, str):
-        return next((c for start, c in _BY_SQLSTATE.items() if sqlstate.startswith(start)), None)
-    return _BY_NUMBER.get(error.args[0]) if error.args else None
+    number = error.args[0] if error.args else None
+    if isinstance(number, int):
+        return _BY_NUMBER.get(number)
+    sqlstate = str(getattr(error, 'sqlstate', ''))
+    return next((c for start, c in _BY_SQLSTATE.items() if sqlstate.startswith(start)), None)
