@@ -100,7 +100,7 @@ class HouseRules(base.ResponseHandler):
 
     def has_cache_headers_since_1_15(self, test: Any) -> None:
         minor = minor_version(test)
-        if minor is not None and minor < 15 or test.test_data['method'] == 'DELETE':
+        if (minor is not None and minor < 15) or test.test_data['method'] == 'DELETE':
             test.assertNotIn('last-modified', test.response)
             test.assertNotIn('cache-control', test.response)
         elif minor is not None and self.is_cacheable(test):

@@ -44,7 +44,9 @@ ODD_TEXTS = (
     'aaaaaaaa-0000-4000-8000-000000000001\n', '-' * 36, 'in:', '!', '!in:', 'in:,', ',', ':',
     'VCPU:99999999999999999999999', 'VCPU:1_0', 'VCPU:٣', 'VCPU:-0', 'CUSTOM_\x00:1',
 )
-ODD_VALUES = (*ODD_NUMBERS, *ODD_TEXTS, None, True, False, [], {}, [[]], {'': {}}, [None])
+ODD_VALUES: tuple[Any, ...] = (
+    *ODD_NUMBERS, *ODD_TEXTS, None, True, False, [], {}, [[]], {'': {}}, [None],
+)
 ODD_VERSIONS = (
     '', 'placement', 'placement ', 'placement 1', 'placement 1.', 'placement .1', 'placement -1.1',
     'placement 1.-1', 'placement 1.40', 'placement 99999999999999999999.1', 'placement 1.1.1',
@@ -80,12 +82,16 @@ ODD_BYTES = (
     b'{"name": "a"} trailing', b'/* */ {}', b'{"a": .5}', b'{"a": 01}', b'{"a": +1}',
 )
 ODD_QUERIES = (
-    '%', '%00', '%ff', 'name=%ff', 'name=%00', '%ff=1', '%00=1', '=', '&', '&&&', 'name', 'name=&=',
+    '%', '%00', '%ff', 'name=%ff', 'name=%00', '%ff=1', '%00=1', '=', '&', '&&&', 'name',
+    'name=&=',
     'a;b', '\xe9', 'name=\xe9', 'name=' + 'a' * 70000, 'name=%ed%a0%80', 'name=a%0d%0ab',
-    'resources=VCPU:1;resources=VCPU:2', 'limit=9' + '9' * 400, 'limit=9' + '9' * 5000, 'limit=0&limit=1', '%2',
+    'resources=VCPU:1;resources=VCPU:2', 'limit=9' + '9' * 400, 'limit=9' + '9' * 5000,
+    'limit=0&limit=1', '%2',
     'limit=pony&limit=1', 'group_policy=pony&group_policy=none', 'resources=VCPU:' + '9' * 5000,
 )
-ODD_SEGMENTS = (*(text for text in ODD_TEXTS if text), '%ff', '%2F', '.', '..', '%00', '%', '%ED%A0%80')
+ODD_SEGMENTS = (
+    *(text for text in ODD_TEXTS if text), '%ff', '%2F', '.', '..', '%00', '%', '%ED%A0%80',
+)
 
 
 @dataclasses.dataclass
@@ -364,10 +370,9 @@ def valid_call(draw: Draw, route: Route) -> Call:
 def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every value within a body, the body itself first."""
     found = [place]
-    entries = value.items() if isinstance(value, dict) else ()
-    entries = enumerate(value) if isinstance(value, list) else entries
-    for key, entry in entries:
-        found += _places(entry, (*place, key))
+    keys = value if isinstance(value, dict) else ()
+    for key in range(len(value)) if isinstance(value, list) else keys:
+        found += _places(value[key], (*place, key))
     return found
 
 
@@ -387,7 +392,8 @@ def _at(value: Any, place: tuple[Any, ...]) -> Any:
 
 def _odd_value(draw: Draw, call: Call) -> None:
     if call.body is None:
-        return _odd_bytes(draw, call)
+        _odd_bytes(draw, call)
+        return
     place = draw(st.sampled_from(_places(call.body)))
     call.body = _replaced(call.body, place, draw(st.sampled_from(ODD_VALUES)))
 
@@ -395,7 +401,8 @@ def _odd_value(draw: Draw, call: Call) -> None:
 def _odd_member(draw: Draw, call: Call) -> None:
     places = [place for place in _places(call.body) if isinstance(_at(call.body, place), dict)]
     if not places:
-        return _odd_bytes(draw, call)
+        _odd_bytes(draw, call)
+        return
     place = draw(st.sampled_from(places))
     members = dict(_at(call.body, place))
     name = draw(st.sampled_from((*ODD_TEXTS, *members)))
@@ -433,11 +440,13 @@ def _odd_segment(draw: Draw, call: Call) -> None:
 
 def _odd_query_value(draw: Draw, call: Call) -> None:
     if not call.query:
-        return _odd_query(draw, call)
+        _odd_query(draw, call)
+        return
     where = draw(st.integers(0, len(call.query) - 1))
     name, value = call.query[where]
     odd = draw(st.sampled_from(ODD_TEXTS))
-    choices = (odd, value + odd, odd + value, f'{value},{odd}', value[:-1], f'in:{odd}', f'!{value}')
+    joined = (odd, value + odd, odd + value, f'{value},{odd}', value[:-1])
+    choices = (*joined, f'in:{odd}', f'!{value}')
     call.query[where] = (name, draw(st.sampled_from(choices)))
 
 

@@ -105,12 +105,12 @@ class Replay:
         self.client = client
         self.ours: dict[str, str] = {}
 
-    def differences(self) -> Iterator[tuple[Exchange, Answer, list[str]]]:
-        """Each exchange, the answer we gave, and how it differs from the recorded one."""
+    def differences(self) -> Iterator[tuple[Exchange, list[str]]]:
+        """Each exchange, and how the answer we gave differs from the recorded one."""
         for exchange in self.session.exchanges:
             answer = self._send(exchange)
             self._remember_chosen_uuid(exchange, answer)
-            yield exchange, answer, list(self._compare(exchange, answer))
+            yield exchange, list(self._compare(exchange, answer))
 
     def _send(self, exchange: Exchange) -> Answer:
         path = self.session.prefix + self._with_our_uuids(exchange.record['p'])

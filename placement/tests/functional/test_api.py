@@ -13,7 +13,7 @@ import pytest
 from gabbi import handlers as gabbi_handlers
 from gabbi import reporter, suite, suitemaker, utils
 
-from . import assertions, not_served
+from . import assertions
 from .fixtures import applications, stories
 
 STORIES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
@@ -45,8 +45,6 @@ def load_story(path: pathlib.Path) -> suite.GabbiSuite:
 
 @pytest.mark.parametrize('path', STORIES, ids=[path.stem for path in STORIES])
 def test_story(path: pathlib.Path, subtests: pytest.Subtests) -> None:
-    if not_served.is_excused_story(path.stem):
-        pytest.skip('the service does not serve this route yet')
     story = load_story(path)
     result = reporter.PyTestResult()
     story.start(result)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Since 1.15 a read says when what it shows was last modified; each record has its own time here."""
+"""Since 1.15 a read says when what it shows was last modified; here each record has a time."""
 
 from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
 
-from .fixtures import applications
-from .fixtures import clouds
+from .fixtures import applications, clouds
 from .fixtures.client import Client
 
 CLOUD: clouds.Cloud = (

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every microversion has a story that is told on both of its sides."""
 
+import pathlib
 import re
 
 import pytest
@@ -24,7 +25,7 @@ def test_both_sides_of_a_version_are_told_in_one_story(minor: int) -> None:
 
 
 @pytest.mark.parametrize('path', STORIES, ids=[path.stem for path in STORIES])
-def test_a_story_names_each_request_once(path: object) -> None:
-    story = yaml.safe_load(path.read_text())  # type: ignore[attr-defined]
+def test_a_story_names_each_request_once(path: pathlib.Path) -> None:
+    story = yaml.safe_load(path.read_text())
     names = [request['name'] for request in story['tests']]
     assert len(names) == len(set(names))
