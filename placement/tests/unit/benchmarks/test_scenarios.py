@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmark does to a service: clouds arrive as they were meant, work leaves no trace."""
+
+import json
+
+import pytest
+from webob import Request
+
+from benchmarks import clouds, loading
+from benchmarks.client import MICROVERSION, Answer, Client
+from benchmarks.scenarios import claims, reads, search
+from benchmarks.scenarios.base import number_of_items
+from placement import conf as placement_conf
+from placement import deploy
+from placement.db.api import Database
+
+PARTS = ('inventories', 'traits', 'aggregates', 'usages')
+SMALL = (clouds.flat(3), clouds.trees(2), clouds.wide(2))
+
+
+class InProcess(Client):
+    """A client that needs no connection."""
+
+    def __init__(self, application):
+        super().__init__(port=0)
+        self._application = application
+
+    def request(self, method, path, body=None):
+        request = Request.blank(path, method=method)
+        request.headers['X-Auth-Token'] = 'admin'
+        request.headers['X-Roles'] = 'admin,service'
+        request.headers['OpenStack-API-Version'] = f'placement {MICROVERSION}'
+        if body is not None:
+            request.content_type = 'application/json'
+            request.body = json.dumps(body).encode()
+        response = request.get_response(self._application)
+        self.statuses[response.status_int] += 1
+        return Answer(response.status_int, response.body)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Makes the service on a database of its own: a client, and the URL of the database."""
+    databases = []
+
+    def make(name):
+        conf = placement_conf.ConfigOpts()
+        placement_conf.register_opts(conf)
+        url = f'sqlite:///{tmp_path}/{name}.sqlite'
+        conf.set_override('connection', url, 'placement_database')
+        conf.set_override('auth_strategy', 'noauth2', 'api')
+        conf.set_override('sync_on_startup', True, 'placement_database')
+        conf.set_override('enforce_new_defaults', False, 'oslo_policy')
+        conf([], project='placement', default_config_files=[])
+        databases.append(Database.from_conf(conf))
+        return InProcess(deploy.application_on(databases[-1], conf)), url
+
+    yield make
+    for database in databases:
+        database.dispose()
+
+
+def described(client, cloud):
+    """Everything about the providers of a cloud but their generations."""
+    found = []
+    for provider in cloud.providers:
+        path = f'/resource_providers/{provider.uuid}'
+        values = [client.get(path).json()]
+        values += [client.get(f'{path}/{part}').json() for part in PARTS]
+        values.append(sorted(client.get(f'{path}/allocations').json()['allocations']))
+        found.append(values)
+    return [without_generations(values) for values in found]
+
+
+def without_generations(value):
+    if isinstance(value, dict):
+        return {
+            name: without_generations(part)
+            for name, part in value.items()
+            if not name.endswith('generation')
+        }
+    if isinstance(value, list):
+        return sorted(map(without_generations, value), key=repr)
+    return value
+
+
+@pytest.mark.parametrize('cloud', SMALL, ids=lambda cloud: cloud.name)
+def test_both_ways_to_load_end_in_the_same_cloud(serve, cloud):
+    through_api, _url = serve('api')
+    loading.load_through_api(through_api, cloud)
+    as_rows, url = serve('rows')
+    loading.load_as_rows(url, cloud)
+    assert described(as_rows, cloud) == described(through_api, cloud)
+
+
+
+@pytest.mark.parametrize(('size', 'make', 'found'), [(3, clouds.flat, 3), (2, clouds.trees, 4)])
+def test_a_search_finds_all_there_is(serve, size, make, found):
+    client, url = serve('search')
+    loading.load_as_rows(url, make(size))
+    query = search.SERVER if make is clouds.flat else search.GRANULAR
+    answer = client.get(f'/allocation_candidates?{query}')
+    assert number_of_items(answer) == found
+
+
+@pytest.mark.parametrize(('groups', 'found'), [(3, 6), (4, 0)])
+def test_a_wide_host_fits_exactly_as_many_groups_as_it_has_children(serve, groups, found):
+    client, url = serve('wide')
+    loading.load_as_rows(url, clouds.wide(3))
+    query = '&'.join(f'resources{number}=VGPU:1' for number in range(1, groups + 1))
+    answer = client.get(f'/allocation_candidates?{query}&group_policy=none')
+    assert number_of_items(answer) == found
+
+
+@pytest.mark.parametrize(
+    'scenario',
+    [s for s in claims.scenarios([100]) if s.clients == 1],
+    ids=lambda scenario: scenario.name,
+)
+def test_claims_leave_the_cloud_as_it_was(serve, scenario):
+    make, size = scenario.cloud
+    client, url = serve('claims')
+    loading.load_as_rows(url, make(size))
+    before = described(client, make(size))
+    work = scenario.work(0)
+    work.prepare(client)
+    work.run(client)
+    work.run(client)
+    work.finish(client)
+    assert described(client, make(size)) == before
+    assert max(client.statuses) < 300
+
+
+def test_every_read_is_answered(serve):
+    client, url = serve('reads')
+    loading.load_as_rows(url, clouds.flat(100))
+    answers = {s.name: s.work(0).run(client) for s in reads.scenarios([100])}
+    items = {name: number_of_items(answer) for name, answer in answers.items()}
+    assert items['list all'] == items['list with resources'] == 100
+    assert items['list member_of'] == clouds.HOSTS_PER_AGGREGATE
+    assert items['list in_tree'] == items['list by name'] == 1
