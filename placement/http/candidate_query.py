@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
 from collections.abc import Iterable
 
 from oslo_utils import uuidutils
@@ -112,7 +111,7 @@ def _parse_limit(query: Query) -> int | None:
     if not limits:
         return None
     try:
-        return min(int(limits[0]), sys.maxsize)
+        return int(limits[0])
     except ValueError as error:
         raise errors.InvalidQuery(reason=error) from error
 

@@ -7,6 +7,7 @@ Rules of old microversions are named for what they do.
 
 import dataclasses
 import enum
+import sys
 from collections.abc import Mapping
 
 AnyOf = frozenset[str]
@@ -64,10 +65,12 @@ class CandidateRequest:
 
     @property
     def wanted(self) -> int | None:
-        """How many candidates to find at most; None for all."""
+        """How many candidates to find at most; None for all, or for more than can be counted."""
         bound = self.bound if self.bound is not None and self.bound >= 0 else None
         bounds = [value for value in (self.limit, bound) if value is not None]
-        return max(1, min(bounds)) if bounds else None
+        if not bounds or min(bounds) > sys.maxsize:
+            return None
+        return max(1, min(bounds))
 
     @property
     def resource_classes(self) -> frozenset[str]:
