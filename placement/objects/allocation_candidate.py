@@ -15,6 +15,7 @@ from placement.db import api as db
 from placement.db import names
 from placement.search.candidates import Result, find_candidates
 from placement.search.request import CandidateRequest
+from placement.search.snapshot import Snapshot
 
 LOG = logging.getLogger(__name__)
 
@@ -24,47 +25,50 @@ def find(context: Any, request: CandidateRequest) -> Result:
 
     Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names nobody has.
     """
-    check_names(context, request)
-    result = find_candidates(context.snapshots.current(), request)
+    snapshot = context.snapshots.current()
+    check_names(context, request, snapshot)
+    result = find_candidates(snapshot, request)
     if not result.candidates:
         LOG.info('%s', result.explanation)
     return result
 
 
-def check_names(context: Any, request: CandidateRequest) -> None:
+def check_names(context: Any, request: CandidateRequest, snapshot: Snapshot) -> None:
     """Raise for the first unknown name: traits of the root, then group by group, classes first.
 
-    Standard names, which are all that most requests have, need no statement.
+    Standard names, and those that some provider has, need no statement.
     """
-    mentioned = _Mentioned(request)
-    if mentioned.may_be_unknown():
-        _check_in_database(context, request, mentioned)
+    doubtful = _Doubtful(request, snapshot)
+    if doubtful.traits or doubtful.classes:
+        _check_in_database(context, request, doubtful)
 
 
-class _Mentioned:
-    """Every name of a request that is not a standard one."""
+class _Doubtful:
+    """The names of a request of which only the database can tell whether they exist."""
 
-    def __init__(self, request: CandidateRequest) -> None:
+    def __init__(self, request: CandidateRequest, snapshot: Snapshot) -> None:
         self.root_traits = request.root_required | request.root_forbidden
         traits = set(self.root_traits)
         for group in request.groups:
             traits.update(group.forbidden, *group.required)
-        self.traits = {name for name in traits if name not in names.standard_traits()}
-        self.classes = {
-            name for name in request.resource_classes if name not in names.STANDARD_CLASS_IDS
+        self.traits = {
+            name
+            for name in traits
+            if name not in names.standard_traits() and not snapshot.has_trait(name)
         }
-
-    def may_be_unknown(self) -> bool:
-        """Whether there is any that only the database can tell."""
-        return bool(self.traits or self.classes)
+        self.classes = {
+            name
+            for name in request.resource_classes
+            if name not in names.STANDARD_CLASS_IDS and not snapshot.has_class(name)
+        }
 
 
 @db.reader
-def _check_in_database(context: Any, request: CandidateRequest, mentioned: _Mentioned) -> None:
+def _check_in_database(context: Any, request: CandidateRequest, doubtful: _Doubtful) -> None:
     connection = context.connection
-    traits = mentioned.traits - names.trait_ids(connection, mentioned.traits).keys()
-    classes = mentioned.classes - names.known_classes(connection, mentioned.classes)
-    _check_traits(mentioned.root_traits, traits)
+    traits = doubtful.traits - names.trait_ids(connection, doubtful.traits).keys()
+    classes = doubtful.classes - names.known_classes(connection, doubtful.classes)
+    _check_traits(doubtful.root_traits, traits)
     for group in request.groups:
         for name in group.resources:
             if name in classes:

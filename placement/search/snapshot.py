@@ -8,7 +8,7 @@ blocks.  Readers hold a snapshot and never see it change, whatever is made of it
 
 from collections.abc import Iterable, Iterator
 
-from placement.search.provider import Pool, Provider, ProviderRow, root_of
+from placement.search.provider import Kind, Pool, Provider, ProviderRow, root_of
 from placement.search.tree import Block, Tree
 
 # Trees of a block have root ids that differ in the last bits only.  Smaller blocks make cheaper
@@ -178,6 +178,19 @@ class Snapshot:
         """The provider with this uuid, exactly as spelled."""
         provider_id = self._ids.get(uuid)
         return None if provider_id is None else self.provider(provider_id)
+
+    def has_trait(self, name: str) -> bool:
+        """Whether any provider has this trait."""
+        return any(name in kind.traits for kind in self._kinds())
+
+    def has_class(self, name: str) -> bool:
+        """Whether any provider has inventory of this class."""
+        return any(name in kind.position for kind in self._kinds())
+
+    def _kinds(self) -> Iterator[Kind]:
+        for block in self.blocks.values():
+            for stand in block.stands:
+                yield from stand.shape.kinds
 
     def tree(self, root_id: int) -> Tree:
         """The tree with this root.  Raises KeyError when there is none."""
