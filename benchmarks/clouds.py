@@ -75,12 +75,12 @@ def trees(count: int) -> Cloud:
 
 def wide(children: int) -> Cloud:
     """One host with that many children, each with one graphics unit."""
-    root = Provider(uuid_of('wide'), 'wide', {})
-    units = tuple(
-        Provider(uuid_of(f'unit {n}'), f'unit-{n}', {'VGPU': inventory(1)}, parent=root.uuid)
-        for n in range(children)
-    )
-    return Cloud(f'{children} children', (root, *units))
+    return _wide(f'{children} children', children, units=1)
+
+
+def roomy(children: int) -> Cloud:
+    """One host with that many children, each with eight graphics units."""
+    return _wide(f'{children} roomy children', children, units=8)
 
 
 def host(number: int) -> str:
@@ -111,6 +111,16 @@ def _tenant(number: int, provider: Provider) -> Consumer:
     size = number % 7 + 1
     used = {'VCPU': 4 * size, 'MEMORY_MB': 8192 * size, 'DISK_GB': 40 * size}
     return Consumer(uuid_of(f'tenant {number}'), {provider.uuid: used})
+
+
+def _wide(name: str, children: int, units: int) -> Cloud:
+    root = Provider(uuid_of(name), 'wide', {})
+    graphics = {'VGPU': inventory(units)}
+    beneath = tuple(
+        Provider(uuid_of(f'{name} {n}'), f'unit-{n}', graphics, parent=root.uuid)
+        for n in range(children)
+    )
+    return Cloud(name, (root, *beneath))
 
 
 def _tree(number: int) -> Iterator[Provider]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator
 
 from benchmarks import clouds
@@ -25,9 +26,8 @@ FLAT_BUDGETS = {
     (10_000, 10): 400, (10_000, 1_000): 150, (10_000, None): 15,
 }  # fmt: skip
 TREE_BUDGETS = {(1_000, 10): 100, (1_000, 1_000): 25}
-WIDE_BUDGETS = {
-    8: Budget(ratio=1000), 16: Budget(milliseconds=100), 64: Budget(milliseconds=100),
-}  # fmt: skip
+WIDE_BUDGETS = {8: Budget(ratio=1000)}
+SHORT = Budget(milliseconds=100)
 
 # What an operator of the released service with such hosts would set.
 BEST_OPTIONS = {
@@ -46,9 +46,12 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
         if size <= MOST_TREES:
             yield from (_trees(size, limit) for limit in LIMITS if limit)
     for width in WIDTHS:
-        yield _wide(f'search {width} children x {width} groups', width, width)
-        yield _wide(f'search {width} children, one short', width, width + 1)
-    yield _wide('search 8 children x 8 groups, best options', 8, 8, is_tuned=True)
+        name = f'search {width} children x {width} groups'
+        yield _wide(name, width, width, WIDE_BUDGETS.get(width, SHORT))
+        yield _wide(f'{name}, one unit short', width, width + 1, SHORT)
+        yield _wide(f'{name}, one child short', width, width + 1, SHORT, isolates=True)
+    best = _wide('search 8 children x 8 groups, best options', 8, 8, Budget(ratio=50))
+    yield dataclasses.replace(best, released_settings=BEST_OPTIONS)
 
 
 def _flat(size: int, limit: int | None) -> Scenario:
@@ -71,15 +74,18 @@ def _trees(size: int, limit: int) -> Scenario:
     )
 
 
-def _wide(name: str, children: int, groups: int, is_tuned: bool = False) -> Scenario:
+def _wide(
+    name: str, children: int, groups: int, budget: Budget, isolates: bool = False
+) -> Scenario:
+    """Equal groups on children that can serve one of them each, or several when kept apart."""
     query = '&'.join(f'resources{number}=VGPU:1' for number in range(1, groups + 1))
+    policy = 'isolate' if isolates else 'none'
     return Scenario(
         name,
         children,
-        Plan(clouds.wide, children),
-        lambda _number: Get(_path(f'{query}&group_policy=none', 1_000)),
-        budget=Budget(ratio=50) if is_tuned else WIDE_BUDGETS[children],
-        released_settings=BEST_OPTIONS if is_tuned else {},
+        Plan(clouds.roomy if isolates else clouds.wide, children),
+        lambda _number: Get(_path(f'{query}&group_policy={policy}', 1_000)),
+        budget=budget,
     )
 
 

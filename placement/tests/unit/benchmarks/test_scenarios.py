@@ -2,6 +2,10 @@
 """What the benchmark does to a service: clouds arrive as they were meant, work leaves no trace."""
 
 import json
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from wsgiref.types import WSGIApplication
 
 import pytest
 from webob import Request
@@ -9,23 +13,23 @@ from webob import Request
 from benchmarks import clouds, loading
 from benchmarks.client import MICROVERSION, Answer, Client
 from benchmarks.scenarios import claims, reads, search
-from benchmarks.scenarios.base import number_of_items
+from benchmarks.scenarios.base import Scenario, number_of_items
 from placement import conf as placement_conf
 from placement import deploy
 from placement.db.api import Database
 
 PARTS = ('inventories', 'traits', 'aggregates', 'usages')
-SMALL = (clouds.flat(3), clouds.trees(2), clouds.wide(2))
+SMALL = (clouds.flat(3), clouds.trees(2), clouds.wide(2), clouds.roomy(2))
 
 
 class InProcess(Client):
     """A client that needs no connection."""
 
-    def __init__(self, application):
+    def __init__(self, application: WSGIApplication) -> None:
         super().__init__(port=0)
         self._application = application
 
-    def request(self, method, path, body=None):
+    def request(self, method: str, path: str, body: Any = None) -> Answer:
         request = Request.blank(path, method=method)
         request.headers['X-Auth-Token'] = 'admin'
         request.headers['X-Roles'] = 'admin,service'
@@ -38,12 +42,15 @@ class InProcess(Client):
         return Answer(response.status_int, response.body)
 
 
-@pytest.fixture
-def serve(tmp_path):
-    """Makes the service on a database of its own: a client, and the URL of the database."""
-    databases = []
+Serve = Callable[[str], tuple[InProcess, str]]
 
-    def make(name):
+
+@pytest.fixture
+def serve(tmp_path: pathlib.Path) -> Iterator[Serve]:
+    """Makes the service on a database of its own: a client, and the URL of the database."""
+    databases: list[Database] = []
+
+    def make(name: str) -> tuple[InProcess, str]:
         conf = placement_conf.ConfigOpts()
         placement_conf.register_opts(conf)
         url = f'sqlite:///{tmp_path}/{name}.sqlite'
@@ -60,7 +67,7 @@ def serve(tmp_path):
         database.dispose()
 
 
-def described(client, cloud):
+def described(client: Client, cloud: clouds.Cloud) -> list[Any]:
     """Everything about the providers of a cloud but their generations."""
     found = []
     for provider in cloud.providers:
@@ -72,7 +79,7 @@ def described(client, cloud):
     return [without_generations(values) for values in found]
 
 
-def without_generations(value):
+def without_generations(value: Any) -> Any:
     if isinstance(value, dict):
         return {
             name: without_generations(part)
@@ -85,7 +92,7 @@ def without_generations(value):
 
 
 @pytest.mark.parametrize('cloud', SMALL, ids=lambda cloud: cloud.name)
-def test_both_ways_to_load_end_in_the_same_cloud(serve, cloud):
+def test_both_ways_to_load_end_in_the_same_cloud(serve: Serve, cloud: clouds.Cloud) -> None:
     through_api, _url = serve('api')
     loading.load_through_api(through_api, cloud)
     as_rows, url = serve('rows')
@@ -95,7 +102,9 @@ def test_both_ways_to_load_end_in_the_same_cloud(serve, cloud):
 
 
 @pytest.mark.parametrize(('size', 'make', 'found'), [(3, clouds.flat, 3), (2, clouds.trees, 4)])
-def test_a_search_finds_all_there_is(serve, size, make, found):
+def test_a_search_finds_all_there_is(
+    serve: Serve, size: int, make: Callable[[int], clouds.Cloud], found: int
+) -> None:
     client, url = serve('search')
     loading.load_as_rows(url, make(size))
     query = search.SERVER if make is clouds.flat else search.GRANULAR
@@ -104,7 +113,9 @@ def test_a_search_finds_all_there_is(serve, size, make, found):
 
 
 @pytest.mark.parametrize(('groups', 'found'), [(3, 6), (4, 0)])
-def test_a_wide_host_fits_exactly_as_many_groups_as_it_has_children(serve, groups, found):
+def test_a_wide_host_fits_exactly_as_many_groups_as_it_has_children(
+    serve: Serve, groups: int, found: int
+) -> None:
     client, url = serve('wide')
     loading.load_as_rows(url, clouds.wide(3))
     query = '&'.join(f'resources{number}=VGPU:1' for number in range(1, groups + 1))
@@ -117,7 +128,7 @@ def test_a_wide_host_fits_exactly_as_many_groups_as_it_has_children(serve, group
     [s for s in claims.scenarios([100]) if s.clients == 1],
     ids=lambda scenario: scenario.name,
 )
-def test_claims_leave_the_cloud_as_it_was(serve, scenario):
+def test_claims_leave_the_cloud_as_it_was(serve: Serve, scenario: Scenario) -> None:
     make, size = scenario.cloud
     client, url = serve('claims')
     loading.load_as_rows(url, make(size))
@@ -131,7 +142,7 @@ def test_claims_leave_the_cloud_as_it_was(serve, scenario):
     assert max(client.statuses) < 300
 
 
-def test_every_read_is_answered(serve):
+def test_every_read_is_answered(serve: Serve) -> None:
     client, url = serve('reads')
     loading.load_as_rows(url, clouds.flat(100))
     answers = {s.name: s.work(0).run(client) for s in reads.scenarios([100])}
