@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler report client: what a scheduler or an agent uses to talk to Placement.
+
+It speaks the API over keystoneauth1, to this service or any other, and uses nothing else of it.
+`clouds` makes a client from ``clouds.yaml``.
+"""
+
+from placement.client.allocations import Allocations, Consumer
+from placement.client.candidate_request import CandidateRequest, RequestGroup
+from placement.client.candidates import Candidate, Candidates, ProviderSummary, Stock
+from placement.client.client import ReportClient
+from placement.client.errors import (
+    ClientError,
+    Conflict,
+    Gone,
+    InUse,
+    NameTaken,
+    NoCapacity,
+    NotConfigured,
+    OutOfTime,
+    Refused,
+    TooOld,
+    Unreachable,
+)
+from placement.client.microversions import Microversion
+from placement.client.patience import Patience
+from placement.client.provider import Inventory, Provider
+
+__all__ = [
+    'Allocations',
+    'Candidate',
+    'CandidateRequest',
+    'Candidates',
+    'ClientError',
+    'Conflict',
+    'Consumer',
+    'Gone',
+    'InUse',
+    'Inventory',
+    'Microversion',
+    'NameTaken',
+    'NoCapacity',
+    'NotConfigured',
+    'OutOfTime',
+    'Patience',
+    'Provider',
+    'ProviderSummary',
+    'Refused',
+    'ReportClient',
+    'RequestGroup',
+    'Stock',
+    'TooOld',
+    'Unreachable',
+]

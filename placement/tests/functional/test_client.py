@@ -1,0 +1,660 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report client does to a running service, and with how many requests."""
+
+import dataclasses
+import pathlib
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from keystoneauth1 import adapter, noauth, session
+
+from placement import client
+from placement.client import clouds
+
+from . import client_services
+
+QUICK = client.Patience(first_delay=0.001, longest_delay=0.01)
+
+
+def new_uuid() -> str:
+    return str(uuid.uuid4())
+
+
+def new_name(prefix: str = 'CUSTOM') -> str:
+    return f'{prefix}_{uuid.uuid4().hex.upper()}'
+
+
+@pytest.fixture(scope='module')
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[client_services.Service]:
+    service = client_services.Service(tmp_path_factory.mktemp('service'))
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def wire(service: client_services.Service) -> Iterator[client_services.Recorder]:
+    recorder = service.adapter()
+    yield recorder
+    recorder.session.session.close()
+
+
+@pytest.fixture
+def report(wire: client_services.Recorder) -> client.ReportClient:
+    return client.ReportClient(wire, QUICK)
+
+
+@pytest.fixture
+def other(service: client_services.Service) -> Iterator[client.ReportClient]:
+    """Somebody else, with a connection of their own."""
+    recorder = service.adapter()
+    yield client.ReportClient(recorder, QUICK)
+    recorder.session.session.close()
+
+
+def a_host(vcpu: int = 8, **options: object) -> client.Provider:
+    """A host in an aggregate of its own, by which it is told from those of other tests."""
+    host = client.Provider(
+        new_uuid(),
+        new_name('host'),
+        inventories={'VCPU': client.Inventory(vcpu), 'MEMORY_MB': client.Inventory(4096)},
+        traits=(),
+        aggregates=[new_uuid()],
+    )
+    return dataclasses.replace(host, **options)  # type: ignore[arg-type]
+
+
+def candidates_on(
+    report: client.ReportClient, host: client.Provider, vcpu: int = 2
+) -> client.Candidates:
+    return report.find_candidates(
+        client.CandidateRequest(
+            {'': client.RequestGroup({'VCPU': vcpu}, in_tree=host.uuid)}, limit=10
+        )
+    )
+
+
+def a_claim(
+    report: client.ReportClient, host: client.Provider, vcpu: int = 2
+) -> client.Consumer:
+    consumer = client.Consumer(new_uuid(), 'project', 'user')
+    report.claim_any(consumer, candidates_on(report, host, vcpu))
+    return consumer
+
+
+def used(wire: adapter.Adapter, host: client.Provider) -> int:
+    """The VCPUs that are taken of a host."""
+    usages = wire.get(f'/resource_providers/{host.uuid}/usages').json()['usages']
+    return int(usages['VCPU'])
+
+
+def amounts_of(report: client.ReportClient, consumer: str) -> object:
+    found = report.find_allocations(consumer)
+    return found and found.amounts
+
+
+# Names
+
+
+@pytest.mark.parametrize('times', [1, 2])
+def test_a_resource_class_is_ensured_in_one_request(
+    report: client.ReportClient, wire: client_services.Recorder, times: int
+) -> None:
+    name = new_name()
+    for _ in range(times):
+        before = len(wire.sent)
+        report.ensure_resource_class(name)
+        assert wire.sent_since(before) == [f'PUT /resource_classes/{name}']
+
+
+def test_a_standard_resource_class_is_looked_for(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    report.ensure_resource_class('VCPU')
+    with pytest.raises(client.Gone, match='NO_SUCH') as caught:
+        report.ensure_resource_class('NO_SUCH')
+    assert caught.value.request_id
+    assert wire.writes() == []
+
+
+def test_only_traits_that_are_missing_are_sent(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    old, new = new_name(), new_name()
+    report.ensure_traits([old, 'HW_CPU_X86_AVX'])
+    before = len(wire.sent)
+    report.ensure_traits([old, new, 'HW_CPU_X86_AVX'])
+    assert wire.sent_since(before) == ['GET /traits', f'PUT /traits/{new}']
+
+
+def test_many_traits_are_asked_for_in_requests_of_a_bearable_length(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    names = [new_name('CUSTOM_' + 'X' * 200) for _ in range(20)]
+    report.ensure_traits(names)
+    report.ensure_traits(names)
+    assert len(wire.writes()) == len(names)
+
+
+# Trees
+
+
+def a_tree() -> client.Provider:
+    numa = tuple(
+        client.Provider(
+            new_uuid(),
+            new_name(f'numa{number}'),
+            {'VCPU': client.Inventory(8, allocation_ratio=1.1)},
+            ['HW_NUMA_ROOT', new_name()],
+        )
+        for number in range(2)
+    )
+    memory = {'MEMORY_MB': client.Inventory(4096, reserved=512), new_name(): client.Inventory(1)}
+    return a_host(inventories=memory, children=numa)
+
+
+def test_a_tree_that_is_as_it_should_be_is_not_written(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    tree = a_tree()
+    report.ensure_tree(tree)
+    written = len(wire.writes())
+    report.ensure_tree(tree)
+    assert written > 0
+    assert len(wire.writes()) == written
+
+
+def test_only_the_part_of_the_provider_that_differs_is_written(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    tree = a_tree()
+    report.ensure_tree(tree)
+    first, second = tree.children
+    changed = dataclasses.replace(second, inventories={'VCPU': client.Inventory(16)})
+    before = len(wire.writes())
+    report.ensure_tree(dataclasses.replace(tree, children=(first, changed)))
+    assert wire.writes()[before:] == [f'PUT /resource_providers/{second.uuid}/inventories']
+
+
+def test_what_is_not_mentioned_is_left_alone(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    tree = a_tree()
+    report.ensure_tree(tree)
+    before = len(wire.writes())
+    report.ensure_tree(client.Provider(tree.uuid, tree.name))
+    assert wire.writes()[before:] == []
+
+
+def test_a_provider_is_renamed_and_moved(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    tree, elsewhere = a_tree(), a_host()
+    report.ensure_tree(tree)
+    report.ensure_tree(elsewhere)
+    moved = dataclasses.replace(tree.children[0], name=new_name('moved'))
+    report.ensure_tree(moved, parent=elsewhere.uuid)
+    shown = wire.get(f'/resource_providers/{moved.uuid}', microversion='1.14').json()
+    assert shown['name'] == moved.name
+    assert shown['root_provider_uuid'] == elsewhere.uuid
+
+
+def test_a_child_of_another_tree_is_fetched(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    tree, elsewhere = a_tree(), a_host()
+    report.ensure_tree(tree)
+    report.ensure_tree(dataclasses.replace(elsewhere, children=tree.children))
+    path = f'/resource_providers/{tree.children[0].uuid}'
+    assert wire.get(path, microversion='1.14').json()['parent_provider_uuid'] == elsewhere.uuid
+
+
+def test_a_name_of_another_provider_is_not_to_be_had(report: client.ReportClient) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    with pytest.raises(client.NameTaken):
+        report.ensure_tree(dataclasses.replace(a_host(), name=host.name))
+
+
+def test_a_parent_that_is_not_there_refuses_its_children(report: client.ReportClient) -> None:
+    with pytest.raises(client.Refused):
+        report.ensure_tree(a_host(), parent=new_uuid())
+
+
+def test_a_conflict_is_read_and_compared_again(
+    report: client.ReportClient, other: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    grown = dataclasses.replace(host, inventories={'VCPU': client.Inventory(32)})
+    traits = dataclasses.replace(host, inventories=None, traits=['HW_CPU_X86_AVX'])
+    # After the inventories were read, somebody gives the host a trait.
+    wire.afterwards = [client_services.deliver, lambda *_: other.ensure_tree(traits)]
+    before = len(wire.sent)
+    report.ensure_tree(dataclasses.replace(grown, traits=None, aggregates=None))
+    path = f'/resource_providers/{host.uuid}/inventories'
+    assert wire.sent_since(before)[1:] == [f'GET {path}', f'PUT {path}'] * 2
+
+
+def test_a_conflict_after_conflict_is_given_up(
+    report: client.ReportClient, other: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    bare = dataclasses.replace(host, inventories=None, traits=None, aggregates=None)
+
+    def meddle(method: str, _url: str) -> None:
+        if method == 'GET':
+            aggregates = [new_uuid()]
+            other.ensure_tree(dataclasses.replace(bare, aggregates=aggregates))
+        wire.afterwards.append(meddle)
+
+    wire.afterwards = [meddle]
+    with pytest.raises(client.Conflict) as caught:
+        report.ensure_tree(dataclasses.replace(bare, inventories={}))
+    assert caught.value.code == 'placement.concurrent_update'
+
+
+def test_an_inventory_in_use_cannot_be_removed(report: client.ReportClient) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = a_claim(report, host)
+    with pytest.raises(client.InUse):
+        report.ensure_tree(dataclasses.replace(host, inventories={}))
+    with pytest.raises(client.InUse):
+        report.delete_provider(host.uuid)
+    report.release(consumer.uuid)
+    assert report.delete_provider(host.uuid) is True
+    assert report.delete_provider(host.uuid) is False
+
+
+@pytest.mark.parametrize('lost', range(9))
+def test_a_tree_comes_about_whatever_answer_is_lost(
+    report: client.ReportClient, wire: client_services.Recorder, lost: int
+) -> None:
+    host = a_host(traits=['HW_CPU_X86_AVX'])
+    wire.afterwards = [*[client_services.deliver] * lost, client_services.lose_answer]
+    report.ensure_tree(host)
+    assert wire.afterwards == []
+    before = len(wire.writes())
+    report.ensure_tree(host)
+    assert wire.writes()[before:] == []
+
+
+# Candidates
+
+
+def test_a_search_of_every_kind_is_understood(report: client.ReportClient) -> None:
+    trait = new_name()
+    tree = a_tree()
+    report.ensure_traits([trait])
+    report.ensure_tree(tree)
+    root = client.RequestGroup(
+        {'MEMORY_MB': 512},
+        any_of=[['HW_CPU_X86_AVX', trait]],
+        forbidden=['HW_CPU_X86_SSE'],
+        member_of=[[*(tree.aggregates or ())], [new_uuid(), *(tree.aggregates or ())]],
+        forbidden_aggregates=[new_uuid(), new_uuid()],
+        in_tree=tree.uuid,
+    )
+    numa = client.RequestGroup({'VCPU': 2}, required=['HW_NUMA_ROOT'])
+    request = client.CandidateRequest(
+        {'': root, '_A': numa, '_B': numa, '_C': client.RequestGroup(required=['HW_NUMA_ROOT'])},
+        isolate=False,
+        same_subtree=[['_A', '_C']],
+        root_required=[trait],
+        root_forbidden=['HW_NUMA_ROOT'],
+        limit=5,
+    )
+    assert len(report.find_candidates(request)) == 0
+    report.ensure_tree(client.Provider(tree.uuid, tree.name, traits=[trait]))
+    found = report.find_candidates(request)
+    assert len(found) == 4
+    assert all(candidate.amounts[tree.uuid] == {'MEMORY_MB': 512} for candidate in found)
+    assert all(candidate.mappings['_A'] == candidate.mappings['_C'] for candidate in found)
+    summary = found.summaries[tree.children[0].uuid]
+    assert summary.stocks == {'VCPU': client.Stock(8, 0)}
+    assert 'HW_NUMA_ROOT' in summary.traits
+    assert (summary.parent, summary.root) == (tree.uuid, tree.uuid)
+
+
+def test_an_unknown_trait_is_refused(report: client.ReportClient) -> None:
+    group = client.RequestGroup({'VCPU': 1}, required=['CUSTOM_NO_SUCH'])
+    with pytest.raises(client.Refused, match='No such trait') as caught:
+        report.find_candidates(client.CandidateRequest({'': group}))
+    assert caught.value.status == 400
+
+
+# Claims
+
+
+def test_a_claim_is_one_request(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    (candidate,) = candidates_on(report, host)
+    consumer = client.Consumer(new_uuid(), 'project', 'user')
+    before = len(wire.sent)
+    report.claim(consumer, candidate)
+    assert wire.sent_since(before) == [f'PUT /allocations/{consumer.uuid}']
+    found = report.find_allocations(consumer.uuid)
+    assert found is not None
+    assert found.consumer == consumer
+    assert found.amounts == {host.uuid: {'VCPU': 2}}
+
+
+def test_a_host_that_is_full_sends_to_the_next(report: client.ReportClient) -> None:
+    full, empty = a_host(vcpu=2), a_host()
+    report.ensure_tree(full)
+    report.ensure_tree(empty)
+    offers = [*candidates_on(report, full), *candidates_on(report, empty)]
+    first, second, third = (client.Consumer(new_uuid(), 'p', 'u') for _ in range(3))
+    assert report.claim_any(first, offers) == offers[0]
+    with pytest.raises(client.NoCapacity, match='exceed the capacity'):
+        report.claim(second, offers[0])
+    assert report.claim_any(second, offers) == offers[1]
+    with pytest.raises(client.NoCapacity) as caught:
+        report.claim_any(third, offers[:1])
+    assert isinstance(caught.value.__cause__, client.NoCapacity)
+
+
+def test_a_host_that_is_gone_sends_to_the_next(report: client.ReportClient) -> None:
+    gone, there = a_host(), a_host()
+    report.ensure_tree(gone)
+    report.ensure_tree(there)
+    offers = [*candidates_on(report, gone), *candidates_on(report, there)]
+    report.delete_provider(gone.uuid)
+    consumer = client.Consumer(new_uuid(), 'p', 'u')
+    with pytest.raises(client.Gone):
+        report.claim(consumer, offers[0])
+    assert report.claim_any(consumer, offers) == offers[1]
+
+
+def test_a_consumer_claims_once(report: client.ReportClient) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = a_claim(report, host)
+    (candidate,) = candidates_on(report, host)
+    with pytest.raises(client.Conflict):
+        report.claim(consumer, candidate)
+
+
+def test_a_claim_whose_answer_is_lost_is_made_once(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    (candidate,) = candidates_on(report, host)
+    consumer = client.Consumer(new_uuid(), 'p', 'u')
+    wire.afterwards = [client_services.lose_answer]
+    report.claim(consumer, candidate)
+    assert used(wire, host) == 2
+
+
+def test_what_became_of_a_lost_claim_is_not_guessed(
+    report: client.ReportClient, other: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    (candidate,) = candidates_on(report, host)
+    consumer = client.Consumer(new_uuid(), 'p', 'u')
+
+    def meddle(method: str, url: str) -> None:
+        other.change_allocations(
+            consumer.uuid, lambda found: found.with_amounts({host.uuid: {'VCPU': 3}})
+        )
+        client_services.lose_answer(method, url)
+
+    wire.afterwards = [meddle]
+    with pytest.raises(client.Unreachable):
+        report.claim(consumer, candidate)
+
+
+# Read, modify, write
+
+
+def test_allocations_are_written_as_they_were_read(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = a_claim(report, host)
+    before = len(wire.sent)
+    report.change_allocations(
+        consumer.uuid, lambda found: found.with_amounts({host.uuid: {'VCPU': 5}})
+    )
+    path = f'/allocations/{consumer.uuid}'
+    assert wire.sent_since(before) == [f'GET {path}', f'PUT {path}']
+    assert used(wire, host) == 5
+
+
+def test_nothing_is_sent_when_nothing_changes(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = a_claim(report, host)
+    before = len(wire.writes())
+    report.change_allocations(consumer.uuid, lambda found: found)
+    assert wire.writes()[before:] == []
+
+
+def one_more(found: client.Allocations) -> client.Allocations:
+    ((provider, resources),) = found.amounts.items()
+    return found.with_amounts({provider: {'VCPU': resources['VCPU'] + 1}})
+
+
+@pytest.mark.parametrize(
+    ('lost', 'is_told', 'left'),
+    [
+        pytest.param(0, False, 3, id='the-conflict'),
+        pytest.param(1, True, 4, id='what-it-was-about'),
+        pytest.param(2, True, 4, id='the-second-reading'),
+        pytest.param(3, False, 4, id='the-second-write'),
+    ],
+)
+def test_a_change_that_met_another_is_never_made_twice(
+    report: client.ReportClient,
+    other: client.ReportClient,
+    wire: client_services.Recorder,
+    lost: int,
+    is_told: bool,
+    left: int,
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = a_claim(report, host)
+    # Somebody makes the same change first; then one of the answers is lost.
+    wire.afterwards = [
+        lambda *_: other.change_allocations(consumer.uuid, one_more),
+        *[client_services.deliver] * lost,
+        client_services.lose_answer,
+    ]
+    try:
+        report.change_allocations(consumer.uuid, one_more)
+    except client.Unreachable:
+        assert not is_told
+    else:
+        assert is_told
+    assert wire.afterwards == []
+    assert used(wire, host) == left
+
+
+def test_a_change_of_nothing_is_told(report: client.ReportClient) -> None:
+    with pytest.raises(client.Gone, match='no allocations'):
+        report.change_allocations(new_uuid(), one_more)
+
+
+def test_a_consumer_without_a_type_keeps_none(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = new_uuid()
+    body = {
+        'allocations': {host.uuid: {'resources': {'VCPU': 1}}},
+        'project_id': 'project',
+        'user_id': 'user',
+    }
+    wire.put(f'/allocations/{consumer}', json=body, microversion='1.12')
+    report.change_allocations(consumer, one_more)
+    shown = wire.get(f'/allocations/{consumer}', microversion='1.38').json()
+    assert shown['consumer_type'] == 'unknown'
+    assert used(wire, host) == 2
+
+
+# Moves
+
+
+@pytest.fixture
+def hosts(report: client.ReportClient) -> tuple[client.Provider, client.Provider]:
+    source, destination = a_host(), a_host()
+    report.ensure_tree(source)
+    report.ensure_tree(destination)
+    return source, destination
+
+
+Hosts = tuple[client.Provider, client.Provider]
+
+
+@pytest.mark.parametrize('lost', [0, 1, 2])
+def test_a_move_is_one_write(
+    report: client.ReportClient, wire: client_services.Recorder, hosts: Hosts, lost: int
+) -> None:
+    source, destination = hosts
+    instance, migration = a_claim(report, source), new_uuid()
+    (candidate,) = candidates_on(report, destination)
+    # The first answer is that to the reading.
+    if lost:
+        wire.afterwards = [*[client_services.deliver] * (lost - 1), client_services.lose_answer]
+    before = len(wire.writes())
+    report.move(instance.uuid, migration, candidate)
+    assert set(wire.writes()[before:]) == {'POST /allocations'}
+    assert len(wire.writes()[before:]) == (2 if lost == 2 else 1)
+    assert amounts_of(report, instance.uuid) == {destination.uuid: {'VCPU': 2}}
+    held = report.find_allocations(migration)
+    assert held is not None
+    assert held.amounts == {source.uuid: {'VCPU': 2}}
+    assert held.consumer == dataclasses.replace(instance, uuid=migration, type='MIGRATION')
+
+
+def test_a_move_is_confirmed_by_releasing_its_source(
+    report: client.ReportClient, wire: client_services.Recorder, hosts: Hosts
+) -> None:
+    source, destination = hosts
+    instance, migration = a_claim(report, source), new_uuid()
+    (candidate,) = candidates_on(report, destination)
+    report.move(instance.uuid, migration, candidate)
+    before = len(wire.sent)
+    assert report.confirm(migration) is True
+    assert wire.sent_since(before) == [f'DELETE /allocations/{migration}']
+    assert (used(wire, source), used(wire, destination)) == (0, 2)
+    assert report.confirm(migration) is False
+
+
+@pytest.mark.parametrize('lost', [False, True])
+def test_a_move_is_reverted_in_one_write(
+    report: client.ReportClient, wire: client_services.Recorder, hosts: Hosts, lost: bool
+) -> None:
+    source, destination = hosts
+    instance, migration = a_claim(report, source), new_uuid()
+    (candidate,) = candidates_on(report, destination)
+    report.move(instance.uuid, migration, candidate)
+    before = len(wire.writes())
+    if lost:
+        wire.afterwards = [*[client_services.deliver] * 2, client_services.lose_answer]
+    report.revert(instance.uuid, migration)
+    assert set(wire.writes()[before:]) == {'POST /allocations'}
+    assert amounts_of(report, instance.uuid) == {source.uuid: {'VCPU': 2}}
+    assert amounts_of(report, migration) is None
+    assert (used(wire, source), used(wire, destination)) == (2, 0)
+
+
+def test_an_instance_is_resized_where_both_sizes_do_not_fit_apart(
+    report: client.ReportClient, wire: client_services.Recorder
+) -> None:
+    host = a_host(vcpu=4)
+    report.ensure_tree(host)
+    instance, migration = a_claim(report, host, vcpu=3), new_uuid()
+    bigger = client.Candidate({host.uuid: {'VCPU': 4}})
+    with pytest.raises(client.NoCapacity):
+        report.move(instance.uuid, migration, bigger)
+    assert amounts_of(report, migration) is None
+    assert used(wire, host) == 3
+    report.change_allocations(instance.uuid, one_more)
+    assert used(wire, host) == 4
+
+
+def test_a_second_move_of_the_same_migration_is_a_conflict(
+    report: client.ReportClient, hosts: Hosts
+) -> None:
+    source, destination = hosts
+    instance, migration = a_claim(report, source), new_uuid()
+    (candidate,) = candidates_on(report, destination)
+    report.move(instance.uuid, migration, candidate)
+    with pytest.raises(client.Conflict):
+        report.move(instance.uuid, migration, candidate)
+
+
+def test_a_move_of_nothing_is_told(report: client.ReportClient, hosts: Hosts) -> None:
+    (candidate,) = candidates_on(report, hosts[0])
+    with pytest.raises(client.Gone):
+        report.move(new_uuid(), new_uuid(), candidate)
+    with pytest.raises(client.Gone):
+        report.revert(new_uuid(), new_uuid())
+
+
+@pytest.mark.parametrize('lost', [False, True])
+def test_a_release_can_be_repeated(
+    report: client.ReportClient, wire: client_services.Recorder, lost: bool
+) -> None:
+    host = a_host()
+    report.ensure_tree(host)
+    consumer = a_claim(report, host)
+    if lost:
+        wire.afterwards = [client_services.lose_answer]
+    report.release(consumer.uuid)
+    assert used(wire, host) == 0
+    assert report.release(consumer.uuid) is False
+
+
+# Who is asking, and where
+
+
+def test_a_service_without_authentication_is_reached(service: client_services.Service) -> None:
+    anonymous = session.Session(
+        auth=noauth.NoAuth(service.url), additional_headers={'x-roles': 'admin'}
+    )
+    report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
+    report.ensure_traits(['HW_CPU_X86_AVX'])
+    assert report.microversion() >= client.Microversion(1, 39)
+    anonymous.session.close()
+
+
+def test_a_stranger_is_refused(service: client_services.Service) -> None:
+    anonymous = session.Session(auth=noauth.NoAuth(service.url))
+    report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
+    with pytest.raises(client.Refused, match='Policy does not allow') as caught:
+        report.ensure_resource_class('CUSTOM_MINE')
+    assert caught.value.status == 403
+    assert str(caught.value).endswith(f'({caught.value.request_id})')
+    anonymous.session.close()
+
+
+def test_a_cloud_of_clouds_yaml_is_reached(
+    service: client_services.Service, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / 'clouds.yaml'
+    file.write_text(f"""
+clouds:
+  here:
+    auth_type: admin_token
+    auth:
+      endpoint: {service.url}
+      token: admin
+""")
+    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(file))
+    report = clouds.connect('here')
+    report.ensure_resource_class(new_name())
+    report._connection._adapter.session.session.close()
