@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many clients and several workers on one database, and what must be true at any moment.
+
+What the database holds is asked without the service, so that both are held against what the
+clients were told.
+"""
+
+import concurrent.futures
+import os
+import threading
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from .fixtures import clouds, workload
+from .fixtures.workers import Workers
+
+CLIENTS = 32
+
+#: How many requests are sent in all; `.ci/run` sends tens of thousands.
+REQUESTS = int(os.environ.get('PLACEMENT_TEST_CLAIMS', '640'))
+
+Usage = dict[tuple[str, str], int]
+
+USED = sa.text(
+    'SELECT p.name, c.name, CAST(COALESCE(SUM(a.used), 0) AS DECIMAL)'
+    ' FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id'
+    ' JOIN resource_classes c ON c.id = i.resource_class_id'
+    ' LEFT JOIN allocations a ON a.resource_provider_id = p.id AND a.resource_class_id = c.id'
+    ' GROUP BY p.name, c.name'
+)
+
+#: What has to be nothing: allocations of nobody, consumers of nothing, consumers of two hosts.
+HALF_DONE = {
+    'allocations without consumer': (
+        'SELECT COUNT(*) FROM allocations WHERE consumer_id NOT IN (SELECT uuid FROM consumers)'
+    ),
+    'consumers without allocations': (
+        'SELECT COUNT(*) FROM consumers WHERE uuid NOT IN (SELECT consumer_id FROM allocations)'
+    ),
+    'consumers of more or less than one host and two classes': (
+        'SELECT COUNT(*) FROM (SELECT consumer_id FROM allocations GROUP BY consumer_id'
+        ' HAVING COUNT(*) <> 2 OR COUNT(DISTINCT resource_provider_id) <> 1) AS odd'
+    ),
+}
+
+
+class Proof:
+    """One run of all clients against the workers of one database."""
+
+    def __init__(self, url: str, port: int, faults: bool = False) -> None:
+        self.account = workload.Account()
+        self.engine = sa.create_engine(url, poolclass=sa.NullPool)
+        self.samples = 0
+        self._port = port
+        self._faults = faults
+        senders = [workload.HttpClient(port) for _ in range(CLIENTS)]
+        self._senders = senders
+        self.claimants = [
+            workload.Claimant(sender, self.account, number, faults)
+            for number, sender in enumerate(senders)
+        ]
+
+    def run(self, requests: int = REQUESTS, meanwhile: Callable[[], None] | None = None) -> None:
+        """Let every client do its share; `meanwhile` runs beside them."""
+        rounds = max(1, requests // CLIENTS)
+        done = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS + 2) as pool:
+            watching = pool.submit(self._watch, done)
+            others = [pool.submit(meanwhile)] if meanwhile else []
+            clients = [pool.submit(one.run, rounds) for one in self.claimants]
+            concurrent.futures.wait(clients)
+            done.set()
+            for future in (*clients, *others, watching):
+                future.result()
+        for sender in self._senders:
+            sender.close()
+
+    def _watch(self, done: threading.Event) -> None:
+        """Look all the time that nothing is taken that is not there."""
+        while not done.wait(0.02):
+            try:
+                used = self.used()
+            except sa.exc.DBAPIError:
+                assert self._faults
+                continue
+            self.samples += 1
+            for (host, name), amount in used.items():
+                assert amount <= workload.CAPACITIES[name], f'{host}: {amount} {name}'
+
+    def used(self) -> Usage:
+        """What is used of each class of each host, as the database has it."""
+        with self.engine.connect() as connection:
+            rows = connection.execute(USED).all()
+        return {(host, name): int(used) for host, name, used in rows}
+
+    def check(self) -> None:
+        """Assert that database and service have what the clients were told, and only that."""
+        expected = {(h, name): 0 for h in workload.HOSTS for name in workload.CAPACITIES}
+        for holding in self._holdings():
+            assert holding.host is not None
+            expected[holding.host, 'VCPU'] += holding.amount
+            expected[holding.host, 'MEMORY_MB'] += holding.amount * workload.MEMORY_PER_VCPU
+        assert self.used() == expected
+        with self.engine.connect() as connection:
+            for what, statement in HALF_DONE.items():
+                assert connection.scalar(sa.text(statement)) == 0, what
+        self._check_every_consumer()
+        self._check_searches(expected)
+
+    def _holdings(self) -> list[workload.Holding]:
+        own = [holding for one in self.claimants for holding in one.held.values()]
+        shared = [self._shared(consumer) for consumer in workload.SHARED]
+        return own + [holding for holding in shared if holding.host is not None]
+
+    def _shared(self, consumer: str) -> workload.Holding:
+        """What a shared consumer has, which is what the last one was told who wrote it."""
+        client = workload.HttpClient(self._port)
+        answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
+        client.close()
+        shown = workload.Holding.shown(answer.json)
+        winners = self.account.shared[consumer]
+        last = max(winners, default=None)
+        if last is not None and (not self._faults or shown.generation == last):
+            assert shown == winners[last]
+        elif last is not None:
+            assert (shown.generation or 0) > last
+        return shown
+
+    def _check_every_consumer(self) -> None:
+        client = workload.HttpClient(self._port)
+        for claimant in self.claimants:
+            for consumer, holding in claimant.held.items():
+                answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
+                assert workload.Holding.shown(answer.json) == holding
+        client.close()
+
+    def _check_searches(self, expected: Usage) -> None:
+        """Every worker that comes to answer must search among the same usage."""
+        for _ in range(16):
+            client = workload.HttpClient(self._port)
+            answer = client.send(
+                'GET', '/allocation_candidates?resources=VCPU:1', version='1.39'
+            )
+            client.close()
+            assert answer.status == 200, answer.text
+            for provider, summary in answer.json['provider_summaries'].items():
+                host = workload.HOST_BY_UUID[provider]
+                for name, resource in summary['resources'].items():
+                    assert resource['used'] == expected[host, name], (host, name, resource)
+
+
+def build(workers: Workers) -> None:
+    """Make the hosts."""
+    client = workload.HttpClient(workers.port)
+    clouds.build(workload.CLOUD, client)
+    client.close()
