@@ -136,16 +136,23 @@ def _use_read_committed(engine: sa.Engine) -> None:
     """Let every statement see what is committed when it starts.
 
     Under MySQL's REPEATABLE READ the first plain read would fix the view of a transaction before
-    its locks are taken, and looking for a row that is not there would lock the gap around it, so
-    that claims of new consumers deadlock. PostgreSQL has this level by default.
+    its locks are taken, so that it would claim what was taken meanwhile; and looking for a row
+    that is not there would lock the gap around it, so that claims of new consumers deadlock.
+    PostgreSQL has this level unless it was configured otherwise.
     """
-    if engine.dialect.name not in ('mysql', 'mariadb'):
-        return
+    statement = {
+        'mysql': 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+        'postgresql': 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED',
+    }[engine.url.get_backend_name().replace('mariadb', 'mysql')]
 
     @sa.event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
         with contextlib.closing(connection.cursor()) as cursor:
-            cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+            cursor.execute(statement)
+        connection.commit()
+
+    # The pool has a connection already, with which oslo.db tried whether there is a database.
+    engine.dispose()
 
 
 def _context_of(subject: Any, arguments: tuple[Any, ...]) -> Any:
