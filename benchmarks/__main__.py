@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
 import platform
+import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -51,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
     results = run(scenarios, bench, effort, progress)
     progress.end()
+    shutil.rmtree(bench.directory)
     _report(options, results, started)
     return 0
 
@@ -122,14 +125,18 @@ def _report(
 
 def _bench(options: argparse.Namespace) -> Bench:
     directory = ROOT / '.bench'
-    state = directory / 'state'
-    state.mkdir(parents=True, exist_ok=True)
-    python = options.released or released.install(
-        directory / 'released', ROOT / 'constraints.txt'
-    )
-    through_api = min(100, options.api) if options.quick else options.api
+    # Of this run alone; when the run fails, the logs stay behind in it.
+    run_directory = directory / f'run-{os.getpid()}'
+    run_directory.mkdir(parents=True)
+    python = options.released or released.install(directory / 'released', ROOT / 'constraints.txt')
     return Bench(
-        state, sys.executable, python, options.db, options.server, options.threads, through_api
+        run_directory,
+        our_python=sys.executable,
+        released_python=python,
+        engine=options.db,
+        server=options.server,
+        threads=options.threads,
+        most_through_api=min(100, options.api) if options.quick else options.api,
     )
 
 

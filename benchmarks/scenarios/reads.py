@@ -38,6 +38,4 @@ def _lists(size: int) -> dict[str, str]:
 
 
 def _read(name: str, path: str, size: int, budget: Budget) -> Scenario:
-    return Scenario(
-        name, size, Plan(clouds.flat, size), lambda _number: Get(path), budget=budget
-    )
+    return Scenario(name, size, Plan(clouds.flat, size), lambda _number: Get(path), budget=budget)
