@@ -76,7 +76,10 @@ def revert(wire: Wire, instance: str, migration: str) -> None:
 
 
 def release(wire: Wire, consumer: str) -> bool:
-    """Have the consumer use nothing; whether it still used something."""
+    """Have the consumer use nothing; whether there was something left to release.
+
+    There is not when the answer to a first request was lost, and so it does not tell who did it.
+    """
     try:
         wire.send(Request('DELETE', allocations.path_of(consumer)))
     except errors.Gone:

@@ -124,7 +124,7 @@ class ReportClient:
         claims.move(self._wire(), instance, migration, candidate)
 
     def confirm(self, migration: str) -> bool:
-        """Release the source of a move; whether the migration still held it."""
+        """Release the source of a move; whether there was something left to release."""
         return claims.release(self._wire(), migration)
 
     def revert(self, instance: str, migration: str) -> None:
@@ -136,7 +136,7 @@ class ReportClient:
         claims.revert(self._wire(), instance, migration)
 
     def release(self, consumer: str) -> bool:
-        """Have the consumer use nothing; whether it still used something."""
+        """Have the consumer use nothing; whether there was something left to release."""
         return claims.release(self._wire(), consumer)
 
     def _wire(self) -> Wire:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bodies of allocations by microversion, and what of them comes back."""
+
+from typing import Any
+
+import pytest
+
+from placement import client
+from placement.client.microversions import Microversion
+from placement.tests.unit.client.scripted import Scripted, answer, report
+
+CONSUMER = client.Consumer('c', 'project', 'user')
+MAPPINGS = {'': ('p',)}
+ALLOCATIONS = client.Allocations(CONSUMER, {'p': {'VCPU': 1}}, 3, MAPPINGS)
+
+
+def shown(kind: str | None = 'INSTANCE', **resources: int) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        'allocations': {'p': {'resources': resources or {'VCPU': 1}, 'generation': 9}},
+        'project_id': 'project',
+        'user_id': 'user',
+        'consumer_generation': 3,
+    }
+    return body if kind is None else {**body, 'consumer_type': kind}
+
+
+@pytest.mark.parametrize(
+    ('version', 'more'),
+    [
+        ('1.28', set()),
+        ('1.33', set()),
+        ('1.34', {'mappings'}),
+        ('1.37', {'mappings'}),
+        ('1.38', {'mappings', 'consumer_type'}),
+        ('1.39', {'mappings', 'consumer_type'}),
+    ],
+)
+def test_a_body_has_what_its_version_has(version: str, more: set[str]) -> None:
+    body = ALLOCATIONS.body(Microversion.parse(version))
+    assert body.keys() == {
+        'allocations', 'project_id', 'user_id', 'consumer_generation', *more
+    }  # fmt: skip
+    assert body['allocations'] == {'p': {'resources': {'VCPU': 1}}}
+    assert body['consumer_generation'] == 3
+
+
+def test_what_is_read_is_what_is_written() -> None:
+    service = Scripted(answer(body=shown()), answer(204))
+    report(service).change_allocations('c', lambda found: found.with_amounts({'q': {'X': 1}}))
+    written = service.sent[-1]
+    assert str(written) == 'PUT /allocations/c'
+    assert written.body == {**shown(), 'allocations': {'q': {'resources': {'X': 1}}}}
+
+
+def test_mappings_do_not_outlive_their_amounts() -> None:
+    assert ALLOCATIONS.with_amounts({}).mappings == {}
+
+
+def test_who_uses_nothing_is_none() -> None:
+    assert report(Scripted(answer(body={'allocations': {}}))).find_allocations('c') is None
+
+
+@pytest.mark.parametrize('newest', ['1.39', '1.28'])
+def test_a_consumer_without_a_type_is_written_without_one(newest: str) -> None:
+    kind = 'unknown' if newest == '1.39' else None
+    service = Scripted(answer(body=shown(kind)), answer(204), newest=newest)
+    report(service).change_allocations('c', lambda found: found.with_amounts({}))
+    written = service.sent[-1]
+    assert 'consumer_type' not in written.body
+    assert written.version == f'placement {"1.37" if newest == "1.39" else "1.28"}'
+
+
+def test_a_move_names_both_consumers_in_one_body() -> None:
+    service = Scripted(answer(body=shown()), answer(204))
+    report(service).move('c', 'm', client.Candidate({'q': {'VCPU': 1}}, {'': ('q',)}))
+    assert service.lines() == ['GET /allocations/c', 'POST /allocations']
+    source, destination = service.sent[-1].body['m'], service.sent[-1].body['c']
+    assert source['allocations'] == {'p': {'resources': {'VCPU': 1}}}
+    assert (source['consumer_generation'], source['consumer_type']) == (None, 'MIGRATION')
+    assert destination['allocations'] == {'q': {'resources': {'VCPU': 1}}}
+    assert (destination['consumer_generation'], destination['consumer_type']) == (3, 'INSTANCE')
+    assert destination['mappings'] == {'': ['q']}
+
+
+def test_a_revert_empties_the_migration_in_the_same_body() -> None:
+    migration = {**shown('MIGRATION'), 'consumer_generation': 1}
+    service = Scripted(answer(body=migration), answer(body=shown(DISK_GB=1)), answer(204))
+    report(service).revert('c', 'm')
+    body = service.sent[-1].body
+    assert body['m']['allocations'] == {}
+    assert body['m']['consumer_generation'] == 1
+    assert body['c']['allocations'] == {'p': {'resources': {'VCPU': 1}}}
+    assert body['c']['consumer_generation'] == 3
+
+
+def test_a_name_is_one_segment_of_a_path() -> None:
+    service = Scripted(answer(body={'allocations': {}}))
+    report(service).find_allocations('a/b?c')
+    assert service.lines() == ['GET /allocations/a%2Fb%3Fc']

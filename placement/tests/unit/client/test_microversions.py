@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the client needs of a service, against the history of this one."""
+
+import ast
+import pathlib
+
+import pytest
+
+from placement import client, history
+from placement.client import errors, microversions
+from placement.client.microversions import Feature, Microversion
+from placement.tests.unit import test_history
+from placement.tests.unit.client.scripted import Scripted, answer, error, report, versions
+
+DECLARED = {change.version: change for change in history.HISTORY}
+
+
+def test_the_client_knows_the_newest_version_of_the_service() -> None:
+    assert str(microversions.NEWEST) == history.HISTORY[-1].version
+
+
+@pytest.mark.parametrize('feature', Feature)
+def test_every_feature_came_with_a_version_of_the_history(feature: Feature) -> None:
+    assert str(feature.since) in DECLARED
+
+
+@pytest.mark.parametrize(
+    ('feature', 'word'),
+    [
+        (Feature.TRAITS, 'traits'),
+        (Feature.RESOURCE_CLASS_ENSURED, 'PUT /resource_classes'),
+        (Feature.LIMIT, 'limit'),
+        (Feature.CONSUMER_GENERATIONS, 'generation'),
+        (Feature.MAPPINGS, 'mappings'),
+        (Feature.SAME_SUBTREE, 'one subtree'),
+        (Feature.CONSUMER_TYPES, 'type'),
+        (Feature.ANY_TRAIT, 'any of several traits'),
+    ],
+)
+def test_a_feature_is_what_its_version_brought(feature: Feature, word: str) -> None:
+    assert word in DECLARED[str(feature.since)].summary
+
+
+def test_no_other_module_of_the_client_knows_a_version_number() -> None:
+    package = pathlib.Path(client.__file__).parent
+    found = {
+        path.name: list(test_history.version_numbers(ast.parse(path.read_text())))
+        for path in package.glob('*.py')
+        if path.name != 'microversions.py'
+    }
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize('text', ['1', '1.2.3', 'latest', '', '1.x'])
+def test_what_is_no_version_is_not_taken_for_one(text: str) -> None:
+    with pytest.raises(ValueError, match=r'.'):
+        Microversion.parse(text)
+
+
+def test_versions_are_ordered_by_number() -> None:
+    assert Microversion.parse('1.9') < Microversion.parse('1.10')
+    assert str(Microversion.parse('1.10').before()) == '1.9'
+
+
+# Negotiation
+
+
+@pytest.mark.parametrize(('newest', 'used'), [('1.39', '1.39'), ('1.7', '1.7'), ('1.99', '1.39')])
+def test_the_newest_version_that_both_know_is_used(newest: str, used: str) -> None:
+    service = Scripted(answer(204), newest=newest)
+    report(service).ensure_resource_class('CUSTOM_A')
+    assert [sent.version for sent in service.sent] == [None, f'placement {used}']
+
+
+def test_the_service_is_asked_once() -> None:
+    service = Scripted(answer(204), answer(204))
+    client = report(service)
+    client.ensure_resource_class('CUSTOM_A')
+    client.within(5).ensure_resource_class('CUSTOM_B')
+    assert len(service.sent) == 3
+
+
+def test_a_service_that_is_too_new_is_told_from_one_that_is_too_old() -> None:
+    service = Scripted(versions('2.5', '2.0'), newest=None)
+    with pytest.raises(errors.TooOld, match=r'up to 1\.39.*from 2\.0 to 2\.5'):
+        report(service).microversion()
+
+
+def test_what_is_missing_is_said_before_anything_is_sent() -> None:
+    service = Scripted(newest='1.27')
+    with pytest.raises(errors.TooOld) as caught:
+        report(service).find_allocations('consumer')
+    assert str(caught.value) == (
+        'the call needs microversion 1.28 and the service knows 1.27 at most; '
+        'not there yet: allocations guarded by a generation (1.28)'
+    )
+    assert service.lines() == []
+
+
+def test_a_service_that_was_replaced_is_asked_again() -> None:
+    service = Scripted(answer(204), error(406), versions('1.30'), answer(204))
+    client = report(service)
+    client.ensure_resource_class('CUSTOM_A')
+    client.ensure_resource_class('CUSTOM_A')
+    assert [sent.version for sent in service.sent] == [
+        None, 'placement 1.39', 'placement 1.39', None, 'placement 1.30'
+    ]  # fmt: skip
+
+
+def test_a_service_that_goes_on_refusing_its_own_version_refuses() -> None:
+    service = Scripted(error(406), versions('1.39'), error(406))
+    with pytest.raises(errors.Refused):
+        report(service).ensure_resource_class('CUSTOM_A')
+
+
+@pytest.mark.parametrize(
+    'body', [{}, {'versions': []}, [], 'text', {'versions': [{'min_version': 'x'}]}, b'<html>']
+)
+def test_what_does_not_describe_itself_is_no_service(body: object) -> None:
+    service = Scripted(*[answer(body=body) for _ in range(6)], newest=None)
+    with pytest.raises(errors.Unreachable, match='placement service'):
+        report(service).microversion()
