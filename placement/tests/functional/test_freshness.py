@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever clients do, and whoever else works on the database, searches see what is committed."""
+"""Whatever clients do, searches see after each request all that it has changed, and no more."""
 
+import contextlib
 import random
 from collections.abc import Iterator
 
@@ -10,11 +11,11 @@ from placement import deploy
 from placement.db import api, changes
 
 from .fixtures import applications, databases, freshness
-from .fixtures.client import Client
-from .fixtures.freshness_workload import AGGREGATES, PROVIDERS, Workload
+from .fixtures.client import Answer, Client
 from .fixtures.clouds import uuid_of
+from .fixtures.freshness_workload import AGGREGATES, PROVIDERS, Workload
 
-STEPS = 500
+STEPS = 300
 
 SEARCHES = (
     'resources=VCPU:2',
@@ -27,3 +28,90 @@ SEARCHES = (
     'resources=CUSTOM_GOLD:1',
     'resources=CUSTOM_SILVER:1&root_required=HW_CPU_X86_AVX',
 )
+
+
+@pytest.fixture
+def database() -> Iterator[databases.Database]:
+    """The standard traits and classes, and nothing else."""
+    database = databases.create()
+    yield database
+    database.drop()
+
+
+@contextlib.contextmanager
+def service(
+    database: databases.Database, options: applications.Options | None = None
+) -> Iterator[tuple[Client, api.Database]]:
+    """A client of a worker on a database, and the connections of the worker."""
+    configuration = applications.configured(database.url, options)
+    connections = api.Database.from_conf(configuration)
+    application = applications.strictly_typed(
+        deploy.application_on(connections, configuration)
+    )
+    yield Client(application), connections
+    connections.dispose()
+
+
+@pytest.mark.parametrize(('seed', 'kept'), [(1, changes.KEPT), (2, changes.KEPT), (3, 12)])
+def test_every_change_of_a_random_workload_is_seen(
+    database: databases.Database, seed: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 5)
+    monkeypatch.setattr(changes.prune, '__defaults__', (kept,))
+    with service(database) as (client, connections):
+        workload = Workload(client, seed)
+        watch = freshness.Watch(connections)
+        for number in range(5 * STEPS):
+            title = workload.step()
+            watch.check(title)
+            watch.audit(title)
+            if number >= STEPS and not workload.undone():
+                break
+
+    assert watch.stale == []
+    assert workload.undone() == []
+
+
+def test_searches_find_the_same_with_and_without_a_kept_snapshot(
+    database: databases.Database,
+) -> None:
+    per_request = {('placement', 'candidate_snapshot'): 'per_request'}
+    chance = random.Random(4)
+    found = 0
+    with service(database) as (cached, _), service(database, per_request) as (uncached, _):
+        workload = Workload(cached, seed=4)
+        for _ in range(STEPS):
+            title = workload.step()
+            query = chance.choice(SEARCHES)
+            answer, expected = search(cached, query), search(uncached, query)
+            assert answer.status == expected.status, f'{title}, {query}'
+            if answer.status == 200:
+                assert answer.json == expected.json, f'{title}, {query}'
+                found += bool(answer.json['allocation_requests'])
+
+    assert found > STEPS // 20, 'next to no search had an answer, so nothing was tried'
+
+
+def search(client: Client, query: str) -> Answer:
+    return client.send('GET', f'/allocation_candidates?{query}', version='1.39')
+
+
+def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
+    database: databases.Database,
+) -> None:
+    with service(database) as (client, connections):
+        body = {'name': 'old', 'uuid': uuid_of('host')}
+        client.send('POST', '/resource_providers', body, version='1.39')
+        before = newest(connections)
+        path = f'/resource_providers/{uuid_of("host")}'
+        renamed = client.send('PUT', path, {'name': 'new'}, version='1.39')
+
+        assert renamed.status == 200
+        assert newest(connections) > before
+
+
+def newest(connections: api.Database) -> int:
+    with connections.reader() as connection:
+        (*_, last) = connection.scalars(changes.feed.select().order_by(changes.feed.c.id))
+    assert isinstance(last, int)
+    return last

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """While any story is told, searches see after each request all that it has changed, and no more.
 
-These are the stories of gabbits/ once more.  What they should be answered is for `test_api` to say;
-here a worker beside the service is asked after every request what it knows.
+These are the stories of gabbits/ once more.  What they should be answered is for `test_api` to
+say; here a worker beside the service is asked after every request what it knows.
 """
 
 import pathlib

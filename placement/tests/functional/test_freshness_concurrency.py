@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several workers, several threads, writers that linger or die: searches see what is committed."""
+
+import concurrent.futures
+import multiprocessing
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import api, changes, tables
+from placement.objects import aggregate, trait
+from placement.search.snapshot import Snapshot
+from placement.tests.unit.objects.cloud import Cloud, uuid_of
+
+from .fixtures import databases, freshness
+
+HOSTS = tuple(f'host{number}' for number in range(4))
+PROCESSES = 3
+STEPS = 60
+
+# So few entries of the feed are kept that a worker now and then finds itself behind.
+KEPT = 30
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A database with the standard traits and classes."""
+    database = databases.create()
+    yield database.url
+    database.drop()
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[api.Database]:
+    """The same with some hosts."""
+    database = api.Database(api.create_engine(url))
+    cloud = Cloud(database)
+    for host in HOSTS:
+        cloud.add(host, VCPU=100)
+    yield database
+    database.dispose()
+
+
+def run_all(tasks: list[Callable[[], None]], meanwhile: Callable[[], None]) -> None:
+    """Run tasks at a time, and something else again and again until they have ended."""
+    with concurrent.futures.ThreadPoolExecutor(len(tasks)) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        while not all(future.done() for future in futures):
+            meanwhile()
+        for future in futures:
+            future.result()
+
+
+# Several processes
+
+
+def test_every_worker_sees_what_all_of_them_have_committed(url: str) -> None:
+    context = multiprocessing.get_context('spawn')
+    with concurrent.futures.ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        futures = [
+            pool.submit(freshness.work, url, seed, STEPS, KEPT) for seed in range(PROCESSES)
+        ]
+        stale = [line for future in futures for line in future.result()]
+
+    assert stale == []
+
+
+KILLED = """
+import sys, time
+import sqlalchemy as sa
+from placement.db import api, changes
+database = api.Database(api.create_engine(sys.argv[1]))
+with database.writer() as connection:
+    connection.execute(sa.text('UPDATE inventories SET total = 77'))
+    changes.record(connection, [1, 2, 3, 4])
+    print('written', flush=True)
+    time.sleep(600)
+"""
+
+
+def test_nothing_is_seen_of_a_writer_that_was_killed_before_it_committed(
+    url: str, database: api.Database
+) -> None:
+    keeper = freshness.unaudited_keeper(database)
+    before = keeper.current()
+    writer = subprocess.Popen([sys.executable, '-c', KILLED, url], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    with writer.stdout as output:
+        assert output.readline() == b'written\n'
+        assert keeper.current() is before
+        writer.send_signal(signal.SIGKILL)
+        assert writer.wait() == -signal.SIGKILL
+
+    assert keeper.current() is before
+    # It holds up nobody, and the ids that it took with it are no matter.
+    Cloud(database).give(HOSTS[0], VCPU=101)
+    assert total(keeper.current(), HOSTS[0]) == 101
+    assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
+
+
+def total(known: Snapshot, host: str) -> int:
+    provider = known.find_by_uuid(uuid_of(host))
+    assert provider is not None
+    ((_name, capacity, _used),) = provider.inventories
+    return capacity.total
+
+
+# Transactions that are held open
+
+
+class Lingering:
+    """A transaction that has written a total for one host, and does not end yet."""
+
+    def __init__(self, database: api.Database, host: str, total: int) -> None:
+        engine = database.engine.execution_options(placement_writer=True)
+        provider_id = Cloud(database).provider(host).id
+        self.connection = engine.connect()
+        self.connection.execute(
+            sa.update(tables.inventories)
+            .where(tables.inventories.c.resource_provider_id == provider_id)
+            .values(total=total)
+        )
+        changes.record(self.connection, [provider_id])
+
+    def end(self, commits: bool = True) -> None:
+        if commits:
+            self.connection.commit()
+        else:
+            self.connection.rollback()
+        self.connection.close()
+
+
+def test_transactions_are_seen_in_the_order_in_which_they_end(database: api.Database) -> None:
+    if database.engine.dialect.name == 'sqlite':
+        pytest.skip('SQLite lets one transaction write at a time')
+    keeper = freshness.unaudited_keeper(database)
+    keeper.current()
+    lingering = [Lingering(database, host, 50 + n) for n, host in enumerate(HOSTS)]
+    seen = []
+    for number, commits in ((2, True), (0, True), (3, False), (1, True)):
+        lingering[number].end(commits)
+        known = keeper.current()
+        assert freshness.differences(known, freshness.loaded(database)) == []
+        seen.append([total(known, host) for host in HOSTS])
+
+    assert seen == [
+        [100, 100, 52, 100],
+        [50, 100, 52, 100],
+        [50, 100, 52, 100],
+        [50, 51, 52, 100],
+    ]
+
+
+def test_a_keeper_that_loads_while_transactions_linger_sees_them_end(
+    database: api.Database,
+) -> None:
+    if database.engine.dialect.name == 'sqlite':
+        pytest.skip('SQLite lets one transaction write at a time')
+    first, second = Lingering(database, HOSTS[0], 50), Lingering(database, HOSTS[1], 51)
+    second.end()
+    keeper = freshness.unaudited_keeper(database)
+    assert [total(keeper.current(), host) for host in HOSTS] == [100, 51, 100, 100]
+    first.end()
+
+    assert [total(keeper.current(), host) for host in HOSTS] == [50, 51, 100, 100]
+
+
+def test_searches_see_what_is_committed_while_many_transactions_linger(
+    database: api.Database,
+) -> None:
+    # Nobody ends a transaction while what is known is compared with what is committed.
+    gate = threading.Lock()
+    keeper = freshness.unaudited_keeper(database)
+    stale: list[str] = []
+
+    def write(host: str) -> None:
+        chance = random.Random(host)
+        for _ in range(15):
+            lingering = Lingering(database, host, chance.randint(1, 1000))
+            time.sleep(chance.random() / 50)
+            with gate:
+                lingering.end(commits=chance.random() < 0.75)
+
+    def compare() -> None:
+        keeper.current()
+        with gate:
+            stale.extend(freshness.differences(keeper.current(), freshness.loaded(database)))
+        time.sleep(0.001)
+
+    run_all([lambda host=host: write(host) for host in HOSTS], compare)  # type: ignore[misc]
+    compare()
+    assert stale == []
+
+
+# Threads
+
+
+def test_no_thread_ever_sees_half_a_change(database: api.Database) -> None:
+    cloud = Cloud(database)
+    cloud.add('child', parent=HOSTS[0])
+    cloud.add('leaf', parent='child', VCPU=100)
+    cloud.take('server', {HOSTS[0]: {'VCPU': 10}})
+    keeper = freshness.unaudited_keeper(database)
+    seen: set[tuple[str, str]] = set()
+
+    def move_server() -> None:
+        cloud = Cloud(database)
+        for number in range(40):
+            cloud.take('server', {HOSTS[number % 3]: {'VCPU': 10}, 'leaf': {'VCPU': 10}})
+
+    def move_child() -> None:
+        cloud = Cloud(database)
+        for number in range(40):
+            cloud.provider('child').update('child', uuid_of(HOSTS[number % 2]), True)
+
+    def join_and_leave() -> None:
+        cloud = Cloud(database)
+        for number in range(20):
+            provider = cloud.provider(HOSTS[3])
+            names = ['MISC_SHARES_VIA_AGGREGATE'] if number % 2 else []
+            trait.replace(cloud.context, provider, names, provider.generation)
+            aggregate.replace(cloud.context, provider, [uuid_of(str(number))], None)
+
+    def read() -> None:
+        known = keeper.current()
+        rows = known.rows()
+        server = [
+            host
+            for host in HOSTS
+            for row in rows.values()
+            if row.uuid == uuid_of(host) and row.inventories['VCPU'].used
+        ]
+        assert len(server) == 1, server
+        child, leaf = (known.find_by_uuid(uuid_of(name)) for name in ('child', 'leaf'))
+        assert child is not None
+        assert leaf is not None
+        assert child.root_id == leaf.root_id == child.parent_id
+        assert leaf in known.tree(child.root_id).members
+        assert known.rows() == rows
+        seen.add((server[0], child.root_uuid))
+
+    writers = [move_server, move_child, join_and_leave]
+    is_over = threading.Event()
+
+    def read_on() -> None:
+        while not is_over.is_set():
+            read()
+
+    with concurrent.futures.ThreadPoolExecutor(3) as readers:
+        futures = [readers.submit(read_on) for _ in range(3)]
+        try:
+            run_all(writers, read)
+        finally:
+            is_over.set()
+        for future in futures:
+            future.result()
+
+    assert len(seen) > 4, 'next to nothing was read in between'
+    assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
