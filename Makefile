@@ -11,11 +11,16 @@ READY := $(VENV)/.ready
 TESTABLE := $(VENV)/.testable
 MEASURABLE := $(VENV)/.measurable
 
-.PHONY: help serve test lint bench clean
+# The released service, in an environment of its own; name the Python of another to use that.
+RELEASED := .released
+RELEASED_PYTHON ?= $(RELEASED)/bin/python
+
+.PHONY: help serve test test-client-released lint bench clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
 	@echo 'make test    run the tests, the stories, the layer check, ruff and mypy'
+	@echo 'make test-client-released   test the client against the released service'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make bench   measure the service beside the released one: make bench ARGS=--quick'
 	@echo 'make clean   remove what these have made, except for ./state'
@@ -29,6 +34,12 @@ test: $(TESTABLE)
 	@$(BIN)/pytest -n 2 --dist loadfile placement/tests
 	@$(MAKE) --no-print-directory lint
 
+test-client-released: $(TESTABLE) $(RELEASED_PYTHON)
+	@echo '==> the client against the released service'
+	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(RELEASED_PYTHON)) \
+	    $(BIN)/pytest placement/tests/functional/test_client.py \
+	    placement/tests/functional/test_client_scheduler.py
+
 lint: $(TESTABLE)
 	@echo '==> ruff'
 	@$(BIN)/ruff check .
@@ -41,7 +52,7 @@ bench: $(MEASURABLE)
 
 clean:
 	@echo '==> removing the environment and the caches'
-	@rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
+	@rm -rf $(VENV) $(RELEASED) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once, and again when one of these files is newer.
@@ -70,3 +81,9 @@ $(MEASURABLE): $(READY)
 	@echo '==> installing the drivers of the databases'
 	@$(PIP_INSTALL) --editable '.[mysql,postgresql]'
 	@touch $@
+
+$(RELEASED)/bin/python:
+	@echo '==> installing the released service in $(RELEASED)'
+	@$(PYTHON) -m venv $(RELEASED)
+	@$(RELEASED)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    openstack-placement==16.0.0 waitress || { rm -rf $(RELEASED); exit 1; }

@@ -37,6 +37,11 @@ SETTINGS = {
 }
 
 
+def is_ours() -> bool:
+    """Whether the service under test is that of this repository."""
+    return VARIABLE not in os.environ
+
+
 class Service:
     """A running service on an SQLite file in the directory."""
 
