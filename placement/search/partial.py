@@ -14,7 +14,7 @@ class Partial:
     """The steps decided so far.  Depth n is the step after n others."""
 
     def __init__(self, problem: Problem, tally: Tally) -> None:
-        self.tally = tally
+        self.refusals = tally.counter(COMBINATION)
         self.steps = steps_of(problem)
         self.goal = goal_of(problem)
         self.lineages = lineages_of(problem.parents) if problem.constraints else []
@@ -34,7 +34,7 @@ class Partial:
         gained = self.gained[depth] | wish.gains.get(place, 0)
         if step.tops or step.members:
             if not self._is_in_line(step, place):
-                self.tally.add(COMBINATION, Reason.SUBTREE)
+                self.refusals[Reason.SUBTREE] += 1
                 return False
             gained |= self._bits_on_top(step, place)
         if (gained | self.gainable[depth + 1]) & self.goal != self.goal:
@@ -64,16 +64,16 @@ class Partial:
 
     def _is_free(self, wish: Wish, place: int) -> bool:
         if wish.is_exclusive and place in self.taken:
-            self.tally.add(COMBINATION, Reason.ISOLATE)
+            self.refusals[Reason.ISOLATE] += 1
             return False
         for name, amount in wish.amounts:
             if self.room[place, name] < amount:
-                self.tally.add(COMBINATION, Reason.USED)
+                self.refusals[Reason.USED] += 1
                 return False
         if wish.homes is not None:
             here = self.used_homes.get(wish.homes[place])
             if here and here[-1] != place:
-                self.tally.add(COMBINATION, Reason.TREE)
+                self.refusals[Reason.TREE] += 1
                 return False
         return True
 
@@ -94,12 +94,12 @@ class Partial:
     def may_complete(self, depth: int) -> bool:
         """False when the steps from this depth on certainly cannot all be taken."""
         if (self.gained[depth] | self.gainable[depth]) & self.goal != self.goal:
-            self.tally.add(COMBINATION, Reason.REQUIRED_TRAIT)
+            self.refusals[Reason.REQUIRED_TRAIT] += 1
             return False
         rest = [(step.wish, self._open_options(step, depth)) for step in self.steps[depth:]]
         exclusive = [options for wish, options in rest if wish.is_exclusive]
         if exclusive and not bounds.have_places_of_their_own(exclusive):
-            self.tally.add(COMBINATION, Reason.ISOLATE)
+            self.refusals[Reason.ISOLATE] += 1
             return False
         loads: dict[str, list[bounds.Load]] = {}
         for wish, options in rest:
@@ -108,7 +108,7 @@ class Partial:
         for name, of_class in loads.items():
             places = {place for _, options in of_class for place in options}
             if not bounds.sums_fit(of_class, {at: self.room[at, name] for at in places}):
-                self.tally.add(COMBINATION, Reason.USED)
+                self.refusals[Reason.USED] += 1
                 return False
         return True
 

@@ -23,6 +23,9 @@ class Reason(enum.Enum):
     ISOLATE = 'isolate'
     SUBTREE = 'subtree'
 
+    # Each reason is one object, so its identity will do; Enum would hash its name in Python.
+    __hash__ = object.__hash__
+
 
 # Where the root of a tree, or a combination of groups, was turned away instead of one group's
 # provider.
@@ -38,19 +41,38 @@ class Tally:
     dropped.  A search that stops at its limit has not looked at everything.
     """
 
-    __slots__ = ('counts',)
+    __slots__ = ('_counters',)
 
     def __init__(self) -> None:
-        self.counts: collections.Counter[tuple[str, Reason]] = collections.Counter()
+        self._counters: dict[str, dict[Reason, int]] = {}
+
+    def counter(self, where: str) -> dict[Reason, int]:
+        """The counter of one place, for those who count much: every reason is in it."""
+        counter = self._counters.get(where)
+        if counter is None:
+            counter = self._counters[where] = dict.fromkeys(Reason, 0)
+        return counter
 
     def add(self, where: str, reason: Reason, times: int = 1) -> None:
         """Count a rejection, or several alike."""
-        self.counts[where, reason] += times
+        self.counter(where)[reason] += times
+
+    @property
+    def counts(self) -> collections.Counter[tuple[str, Reason]]:
+        """Everything counted, by place and reason."""
+        return collections.Counter(
+            {
+                (where, reason): n
+                for where in self._counters
+                for reason, n in self.by_group(where).items()
+            }
+        )
 
     def total(self, reason: Reason) -> int:
         """How often this was the reason, whatever the group."""
-        return sum(count for (_, counted), count in self.counts.items() if counted is reason)
+        return sum(counter[reason] for counter in self._counters.values())
 
     def by_group(self, where: str) -> dict[Reason, int]:
         """The counts of one group, keyed by reason."""
-        return {reason: count for (group, reason), count in self.counts.items() if group == where}
+        counter = self._counters.get(where, {})
+        return {reason: count for reason, count in counter.items() if count}
