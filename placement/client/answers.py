@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,8 +26,12 @@ BY_STATUS: Mapping[int, type[errors.ClientError]] = {
     429: errors.Unreachable,
 }
 
-# A claim of a provider that was deleted meanwhile is a 400 without a code of its own.
-PROVIDER_IS_GONE = ('Allocation for resource provider ', ' that does not exist.')
+# To claim from a provider, or to have a parent, that was deleted meanwhile is a 400 without a code
+# of its own.
+PROVIDER_IS_GONE = re.compile(
+    r'Allocation for resource provider .* that does not exist\.'
+    r'|parent provider UUID does not exist\.'
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Answer:
             return errors.Unreachable
         if self.status == 409:
             return conflict
-        if all(part in message for part in PROVIDER_IS_GONE):
+        if PROVIDER_IS_GONE.search(message):
             return errors.Gone
         return BY_STATUS.get(self.status, errors.Refused)
 

@@ -44,7 +44,8 @@ def connect(name: str | None = None, patience: Patience | None = None) -> Report
     wanted = name or os.environ.get('OS_CLOUD')
     if not wanted:
         raise errors.NotConfigured('no cloud is named, neither by the caller nor by OS_CLOUD')
-    return ReportClient(make_adapter(find_cloud(wanted)), patience)
+    patience = patience or Patience()
+    return ReportClient(make_adapter(find_cloud(wanted), patience.request_timeout), patience)
 
 
 def find_cloud(name: str) -> Mapping[str, Any]:
@@ -62,13 +63,17 @@ def find_cloud(name: str) -> Mapping[str, Any]:
     return _merged(cloud, _clouds_of(secrets).get(name, {}) if secrets else {})
 
 
-def make_adapter(cloud: Mapping[str, Any]) -> adapter.Adapter:
+def make_adapter(cloud: Mapping[str, Any], timeout: float | None = None) -> adapter.Adapter:
     """The adapter of keystoneauth1 that a cloud's description makes.
+
+    ``timeout`` is for requests that are not ours, as those for a token are.
 
     :raises errors.NotConfigured: it does not describe enough
     """
     options = {option: cloud[option] for option in SESSION_OPTIONS if option in cloud}
-    session = loading.session.Session().load_from_options(auth=_make_auth(cloud), **options)
+    session = loading.session.Session().load_from_options(
+        auth=_make_auth(cloud), timeout=timeout, **options
+    )
     return adapter.Adapter(
         session,
         service_type=cloud.get('placement_service_type', SERVICE_TYPE),

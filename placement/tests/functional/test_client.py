@@ -217,7 +217,7 @@ def test_a_name_of_another_provider_is_not_to_be_had(report: client.ReportClient
 
 
 def test_a_parent_that_is_not_there_refuses_its_children(report: client.ReportClient) -> None:
-    with pytest.raises(client.Refused):
+    with pytest.raises(client.Gone):
         report.ensure_tree(a_host(), parent=new_uuid())
 
 

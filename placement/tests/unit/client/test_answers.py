@@ -57,8 +57,14 @@ def test_a_conflict_of_a_claim_is_lack_of_capacity() -> None:
     assert type(error_of(409, code, conflict=errors.NoCapacity)) is errors.Conflict
 
 
-def test_a_claim_of_what_is_not_there_is_told_from_other_mistakes() -> None:
-    detail = "Allocation for resource provider 'x' that does not exist."
+@pytest.mark.parametrize(
+    'detail',
+    [
+        "Allocation for resource provider 'x' that does not exist.",
+        'Object action create failed because: parent provider UUID does not exist.',
+    ],
+)
+def test_what_is_not_there_is_told_from_other_mistakes(detail: str) -> None:
     assert type(error_of(400, detail=detail)) is errors.Gone
 
 

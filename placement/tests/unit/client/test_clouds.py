@@ -85,6 +85,13 @@ def test_the_cloud_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPat
     assert isinstance(clouds.connect(), client.ReportClient)
 
 
+def test_a_token_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(clouds, 'ReportClient', lambda adapter, _patience: made.append(adapter))
+    clouds.connect('production', client.Patience(request_timeout=3))
+    assert made[0].session.timeout == 3
+
+
 def test_the_file_may_be_named_by_the_environment(
     here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
