@@ -45,7 +45,7 @@ class Get(Work):
 
 @dataclass(frozen=True)
 class Budget:
-    """What has to be reached: so many times cheaper, or at most so many milliseconds."""
+    """What has to be reached: so many times cheaper, or at most so much processor time."""
 
     ratio: float | None = None
     milliseconds: float | None = None
