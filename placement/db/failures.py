@@ -34,10 +34,11 @@ DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError)
 # inserted, or began to refer to, first.
 _CONFLICTS = (db_errors.DBDeadlock, db_errors.DBDuplicateEntry, db_errors.DBReferenceError)
 
-# Of MySQL: too many connections, shutdown, killed query, no cluster yet, killed connection;
-# then values out of range, too long, or of characters that the column or connection cannot have.
+# Of MySQL: a connection that is closed, too many of them, shutdown, killed query, no cluster yet,
+# killed connection; then values out of range, too long, or of characters that the column or the
+# connection cannot have.
 _BY_NUMBER = {
-    **dict.fromkeys((1040, 1053, 1317, 1047, 1927), Cause.LOST_CONNECTION),
+    **dict.fromkeys((0, 1040, 1053, 1317, 1047, 1927), Cause.LOST_CONNECTION),
     **dict.fromkeys((1264, 1267, 1300, 1366, 1406), Cause.VALUE),
 }
 
@@ -80,5 +81,10 @@ def _by_code(error: BaseException) -> Cause | None:
     number = error.args[0] if error.args else None
     if isinstance(number, int):
         return _BY_NUMBER.get(number)
-    sqlstate = str(getattr(error, 'sqlstate', ''))
-    return next((c for start, c in _BY_SQLSTATE.items() if sqlstate.startswith(start)), None)
+    # psycopg and psycopg2 call it differently. Without a state it was not the server that spoke.
+    sqlstate = getattr(error, 'sqlstate', getattr(error, 'pgcode', ''))
+    if sqlstate is None and type(error).__name__ == 'OperationalError':
+        return Cause.LOST_CONNECTION
+    return next(
+        (c for start, c in _BY_SQLSTATE.items() if str(sqlstate).startswith(start)), None
+    )

@@ -62,13 +62,14 @@ class Proof:
         ]
 
     def run(self, requests: int = REQUESTS, meanwhile: Callable[[], None] | None = None) -> None:
-        """Let every client do its share; `meanwhile` runs beside them."""
+        """Let every client do its share, and go on for as long as `meanwhile` runs beside them."""
         rounds = max(1, requests // CLIENTS)
         done = threading.Event()
         with concurrent.futures.ThreadPoolExecutor(CLIENTS + 2) as pool:
             watching = pool.submit(self._watch, done)
             others = [pool.submit(meanwhile)] if meanwhile else []
-            clients = [pool.submit(one.run, rounds) for one in self.claimants]
+            until = others[0].done if others else lambda: True
+            clients = [pool.submit(one.run, rounds, until) for one in self.claimants]
             concurrent.futures.wait(clients)
             done.set()
             for future in (*clients, *others, watching):
