@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-manage`: bring the database up to date (contract: config_and_policy.md, commands)."""
+"""`placement-manage`: bring the database up to date (contract: config_and_policy.md, commands).
+
+Besides, it prints the API as an OpenAPI document, for which it needs no database.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import functools
+import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +21,11 @@ from oslo_config import cfg
 from oslo_log import log
 
 from placement import conf as configuration
+from placement import errors
 from placement.context import RequestContext
 from placement.db import data_migrations, migration
 from placement.db.api import Database
+from placement.http.microversion import LATEST
 
 LOG = logging.getLogger(__name__)
 
@@ -43,11 +49,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             'command', title='Command', help='What to work on', handler=_add_parsers
         )
     )
-    conf(
-        sys.argv[1:] if arguments is None else list(arguments),
-        project=configuration.PROJECT,
-        version=_version(),
-    )
+    try:
+        conf(
+            sys.argv[1:] if arguments is None else list(arguments),
+            project=configuration.PROJECT,
+            version=_version(),
+        )
+    except cfg.RequiredOptError:
+        # Raised when everything is read: the connection to a database, which not all commands use.
+        if conf.command.name != openapi.__name__:
+            raise
     if conf.command.name is None:
         conf.print_help()
         return 1
@@ -77,6 +88,16 @@ def _add_parsers(subparsers: Any) -> None:
         )
         parser.set_defaults(action=action)
         return parser
+
+    words = 'Print the API as an OpenAPI document.'
+    document = subparsers.add_parser(openapi.__name__, help=words, description=words)
+    document.set_defaults(action=openapi)
+    document.add_argument(
+        '--microversion',
+        metavar='1.N',
+        default=LATEST,
+        help='The version to describe; the newest when left out.',
+    )
 
     add(sync, 'Migrate the schema to the newest revision.')
     add(version, 'Print the revision of the schema.')
@@ -143,6 +164,20 @@ def online_data_migrations(conf: cfg.ConfigOpts) -> int:
         print('Some migrations failed unexpectedly. Check log for details.')
         return FAILED
     return DONE
+
+
+def openapi(conf: cfg.ConfigOpts) -> int:
+    """Print the OpenAPI document of one microversion."""
+    # Imported here because the whole API comes along, which other commands do not need.
+    from placement.openapi import document
+
+    try:
+        api = document.version_named(conf.command.microversion)
+    except errors.PlacementError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(document.document(api), indent=2))
+    return 0
 
 
 def _is_positive(text: str) -> bool:

@@ -22,7 +22,7 @@ ROWS = {
     'http': 3, 'policy': 3, 'policies': 3,
     'handlers': 4,
     'history': 5,
-    'routes': 6, 'middleware': 6, 'dispatch': 6, 'deploy': 6,
+    'routes': 6, 'middleware': 6, 'dispatch': 6, 'deploy': 6, 'openapi': 6,
     'wsgi': 7, 'cmd': 7, 'direct': 7, 'client': 7,
 }  # fmt: skip
 
@@ -48,12 +48,14 @@ NEIGHBOURS = {
     ('deploy', 'middleware'),
     ('deploy', 'routes'),
     ('dispatch', 'routes'),
+    ('openapi', 'routes'),
     ('cmd', 'wsgi'),
 }
 
 # Packages whose modules may import each other, as long as there is no cycle.
 OPEN_INSIDE = {
     'conf', 'db', 'search', 'schemas', 'objects', 'policies', 'middleware', 'wsgi', 'client',
+    'openapi',
 }  # fmt: skip
 
 # Packages that could be taken out of the building, with the libraries they may use.

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every handler answers when all is well, as templates of the newest shape.
+
+The tests compare them with what the service answers at every microversion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from placement.handlers import (
+    aggregates,
+    allocation_candidates,
+    allocations,
+    inventories,
+    reshaper,
+    resource_classes,
+    resource_providers,
+    root,
+    traits,
+    usages,
+)
+from placement.http import views
+from placement.http.microversion import Handler
+from placement.http.reply import CREATED, NO_CONTENT, Reply
+from placement.http.shapes import CONSUMER_COUNT
+from placement.openapi.template import Name, Value
+from placement.schemas import common, inventory
+
+TEXT = Value({'type': 'string'})
+COUNT = Value({'type': 'integer', 'minimum': 0})
+# What was shrunk below what is used, or holds less than it reserves, has less than nothing.
+CAPACITY = Value({'type': 'integer'})
+GENERATION = Value(common.GENERATION)
+PROVIDER = Name('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+PROVIDER_OR_NULL = Value({'type': ['string', 'null'], 'pattern': str(PROVIDER)})
+# Consumers and aggregates are kept as they were spelled.
+CONSUMER = Name(common.UUID_KEY_PATTERN)
+AGGREGATE = Value({'type': 'string'})
+RESOURCE_CLASS = Name(common.RESOURCE_CLASS_PATTERN)
+TRAIT = Name('^[A-Z0-9_]+$')
+CONSUMER_TYPE = Name('^([A-Z0-9_]+|all|unknown)$')
+SUFFIX = Name('^[a-zA-Z0-9_-]{0,64}$')
+VERSION = Value({'type': 'string', 'pattern': r'^[1-9][0-9]*\.[0-9]+$'})
+
+_WITH_GENERATION = {'resource_provider_generation': GENERATION}
+
+
+def _optional(value: Value | Name) -> Value:
+    return Value(value.schema, optional=True)
+
+
+def _links(*relations: str) -> list[dict[str, Any]]:
+    return [{'rel': relation, 'href': TEXT} for relation in relations]
+
+
+_PROVIDER = {
+    'uuid': PROVIDER,
+    'name': TEXT,
+    'generation': GENERATION,
+    'links': _links('self', *views.PROVIDER_LINKS),
+    'parent_provider_uuid': PROVIDER_OR_NULL,
+    'root_provider_uuid': PROVIDER,
+}
+_INVENTORY = {name: Value(inventory.MEMBERS[name]) for name in views.INVENTORY_MEMBERS}
+# An empty inventory has no time at which it was modified.
+_INVENTORIES = Reply(
+    _WITH_GENERATION | {'inventories': {RESOURCE_CLASS: _INVENTORY}}, is_timeless=True
+)
+_CLASS = {'name': RESOURCE_CLASS, 'links': _links('self')}
+_AGGREGATES = {'aggregates': [AGGREGATE]} | _WITH_GENERATION
+_TRAITS = {'traits': [TRAIT]} | _WITH_GENERATION
+_RESOURCES = {'resources': {RESOURCE_CLASS: COUNT}}
+_USAGES = {'usages': {CONSUMER_TYPE: {CONSUMER_COUNT: COUNT, RESOURCE_CLASS: COUNT}}}
+# A consumer that has nothing is no consumer, and nothing else is known about it.
+_CONSUMER = {
+    'allocations': {PROVIDER: _RESOURCES | {'generation': GENERATION}},
+    'project_id': _optional(TEXT),
+    'user_id': _optional(TEXT),
+    'consumer_generation': _optional(GENERATION),
+    'consumer_type': _optional(CONSUMER_TYPE),
+}
+_CANDIDATES = {
+    'allocation_requests': [
+        {'allocations': {PROVIDER: _RESOURCES}, 'mappings': {SUFFIX: [PROVIDER]}}
+    ],
+    'provider_summaries': {
+        PROVIDER: {
+            'resources': {RESOURCE_CLASS: {'capacity': CAPACITY, 'used': COUNT}},
+            'traits': [TRAIT],
+            'parent_provider_uuid': PROVIDER_OR_NULL,
+            'root_provider_uuid': PROVIDER,
+        }
+    },
+}
+_VERSIONS = {
+    'versions': [
+        {
+            'id': TEXT,
+            'max_version': VERSION,
+            'min_version': VERSION,
+            'status': 'CURRENT',
+            'links': _links('self'),
+        }
+    ]
+}
+
+LOCATION = '/'
+
+# A handler with more than one answer tells by the status which it was.
+ANSWERS: Mapping[Handler, tuple[Reply, ...]] = {
+    root.show: (Reply(_VERSIONS),),
+    resource_providers.list_providers: (Reply({'resource_providers': [_PROVIDER]}),),
+    resource_providers.create: (Reply(_PROVIDER, location=LOCATION),),
+    resource_providers.show: (Reply(_PROVIDER),),
+    resource_providers.update: (Reply(_PROVIDER),),
+    resource_providers.delete: (NO_CONTENT,),
+    inventories.list_inventories: (_INVENTORIES,),
+    inventories.create: (
+        Reply(_INVENTORY | _WITH_GENERATION, status=CREATED, location=LOCATION),
+    ),
+    inventories.set_inventories: (_INVENTORIES,),
+    inventories.show: (Reply(_INVENTORY | _WITH_GENERATION),),
+    inventories.update: (Reply(_INVENTORY | _WITH_GENERATION),),
+    inventories.delete: (NO_CONTENT,),
+    inventories.clear: (NO_CONTENT,),
+    usages.show_provider: (Reply(_WITH_GENERATION | {'usages': {RESOURCE_CLASS: COUNT}}),),
+    usages.show_total: (Reply(_USAGES),),
+    aggregates.show: (Reply(_AGGREGATES),),
+    aggregates.set_aggregates: (Reply(_AGGREGATES),),
+    traits.list_traits: (Reply({'traits': [TRAIT]}),),
+    traits.show: (Reply(status=NO_CONTENT.status, has_cache_headers=True),),
+    traits.put: (
+        Reply(status=CREATED, location=LOCATION, has_cache_headers=True),
+        Reply(status=NO_CONTENT.status, location=LOCATION, has_cache_headers=True),
+    ),
+    traits.delete: (NO_CONTENT,),
+    traits.show_of_provider: (Reply(_TRAITS),),
+    traits.set_of_provider: (Reply(_TRAITS),),
+    traits.clear_of_provider: (NO_CONTENT,),
+    resource_classes.list_classes: (Reply({'resource_classes': [_CLASS]}),),
+    resource_classes.create: (Reply(status=CREATED, location=LOCATION),),
+    resource_classes.show: (Reply(_CLASS),),
+    resource_classes.rename: (Reply(_CLASS, has_cache_headers=False),),
+    resource_classes.ensure: (
+        Reply(status=CREATED, location=LOCATION),
+        Reply(status=NO_CONTENT.status, location=LOCATION),
+    ),
+    resource_classes.delete: (NO_CONTENT,),
+    allocations.show: (Reply(_CONSUMER),),
+    allocations.list_of_provider: (
+        Reply(
+            _WITH_GENERATION
+            | {'allocations': {CONSUMER: _RESOURCES | {'consumer_generation': GENERATION}}}
+        ),
+    ),
+    allocations.set_one: (NO_CONTENT,),
+    allocations.set_many: (NO_CONTENT,),
+    allocations.delete: (NO_CONTENT,),
+    allocation_candidates.list_candidates: (Reply(_CANDIDATES),),
+    reshaper.reshape: (NO_CONTENT,),
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemathesis reads the OpenAPI document, calls the service, and finds nothing to object to.
+
+It makes requests that fit the document and requests that do not. Half of them are about things
+that exist, which nobody would hit upon by chance.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from hypothesis import strategies
+from schemathesis import checks
+from schemathesis.specs.openapi import checks as openapi_checks
+
+from placement import history
+from placement.openapi import document
+from placement.tests.functional.fixtures import applications, client
+
+#: How many requests of each kind an operation gets; and all versions instead of a few.
+EXAMPLES = int(os.environ.get('PLACEMENT_TEST_OPENAPI_EXAMPLES', '3'))
+THOROUGHLY = EXAMPLES > 3
+
+# The lowest, the newest, and those around which bodies have changed most.
+VERSIONS = [str(api.version) for api in history.APIS.values()]
+CHOSEN = VERSIONS if THOROUGHLY else ['1.0', '1.12', '1.28', '1.39']
+
+CHECKS = [
+    checks.not_a_server_error,
+    openapi_checks.status_code_conformance,
+    openapi_checks.content_type_conformance,
+    openapi_checks.response_headers_conformance,
+    openapi_checks.response_schema_conformance,
+    openapi_checks.negative_data_rejection,
+]
+
+PROVIDER = '6d1f2c0e-58a4-4c0b-9d3e-0b6f3a7c1101'
+CHILD = '6d1f2c0e-58a4-4c0b-9d3e-0b6f3a7c1111'
+CONSUMER = '2f4b7c1a-9e0d-4b7e-8a5c-3d2e1f0a9b01'
+AGGREGATE = '5e0c6a1f-7d2b-4c3e-9f8a-1b2c3d4e5f01'
+
+# What is known to exist, by variable of a path.
+EXISTING: Mapping[str, list[str]] = {
+    'uuid': [PROVIDER, CHILD],
+    'consumer_uuid': [CONSUMER],
+    'resource_class': ['VCPU', 'MEMORY_MB'],
+    'name': ['CUSTOM_GOLD', 'VCPU', 'HW_CPU_X86_AVX2'],
+}
+QUERIES: Mapping[str, list[dict[str, str]]] = {
+    'allocation_candidates.list': [
+        {'resources': 'VCPU:1,MEMORY_MB:64'},
+        {'resources': 'VCPU:1', 'limit': '1', 'required': 'HW_CPU_X86_AVX2'},
+        {'resources1': 'VCPU:1', 'resources2': 'VCPU:1', 'group_policy': 'none'},
+    ],
+    'resource_providers.list': [{'resources': 'VCPU:1', 'in_tree': CHILD}],
+    'usages.show': [{'project_id': 'p'}],
+    'traits.list': [{'associated': 'true'}],
+}
+
+
+def fill(service: client.Client) -> None:
+    """Let there be a tree with something of everything."""
+    for name, uuid, parent in (('host', PROVIDER, None), ('node', CHILD, PROVIDER)):
+        body = {'name': name, 'uuid': uuid, 'parent_provider_uuid': parent}
+        path = f'/resource_providers/{uuid}'
+        inventories = {'VCPU': {'total': 8}, 'MEMORY_MB': {'total': 512}}
+        steps = [
+            ('POST', '/resource_providers', body),
+            ('PUT', f'{path}/inventories', {
+                'resource_provider_generation': 0, 'inventories': inventories}),
+            ('PUT', f'{path}/traits', {
+                'resource_provider_generation': 1, 'traits': ['HW_CPU_X86_AVX2']}),
+            ('PUT', f'{path}/aggregates', {
+                'resource_provider_generation': 2, 'aggregates': [AGGREGATE]}),
+        ]
+        for step in steps:
+            assert service.send(*step, version='1.39').status < 300
+    for path in ('/traits/CUSTOM_GOLD', '/resource_classes/CUSTOM_GOLD'):
+        assert service.send('PUT', path, version='1.39').status == 201
+    claim = {
+        'allocations': {CHILD: {'resources': {'VCPU': 2}}},
+        'project_id': 'p', 'user_id': 'u', 'consumer_generation': None, 'consumer_type': 'INSTANCE',
+    }
+    assert service.send('PUT', f'/allocations/{CONSUMER}', claim, version='1.39').status == 204
+
+
+@pytest.fixture(scope='module')
+def service() -> Iterator[applications.Service]:
+    running = applications.Service()
+    fill(client.Client(running.application))
+    yield running
+    running.stop()
+
+
+def operations(version: str) -> Iterator[Any]:
+    text = json.dumps(document.document(document.version_named(version)))
+    for result in schemathesis.openapi.from_dict(json.loads(text)).get_all_operations():
+        yield result.ok()
+
+
+@pytest.mark.parametrize('mode', list(schemathesis.GenerationMode), ids=lambda mode: mode.name)
+@pytest.mark.parametrize('version', CHOSEN)
+def test_schemathesis_finds_nothing(
+    version: str, mode: schemathesis.GenerationMode, service: applications.Service
+) -> None:
+    for operation in operations(version):
+        if mode.is_positive or brings_something(operation) or has_strict_path(operation):
+            call_many_times(operation, version, mode, service)
+
+
+def brings_something(operation: Any) -> bool:
+    """Whether there is more to a request than its path and headers."""
+    return bool(operation.body or operation.query)
+
+
+def has_strict_path(operation: Any) -> bool:
+    """Whether a path can miss the document; what is only looked up can have any form."""
+    schemas = [parameter.definition['schema'] for parameter in operation.path_parameters]
+    return any(schema.keys() & {'format', 'pattern'} for schema in schemas)
+
+
+def call_many_times(
+    operation: Any, version: str, mode: schemathesis.GenerationMode, service: applications.Service
+) -> None:
+    headers = {'OpenStack-API-Version': f'placement {version}', 'X-Auth-Token': 'admin'}
+
+    @hypothesis.settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=not THOROUGHLY,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.generate],
+    )
+    @hypothesis.given(strategies.data())
+    def call(data: strategies.DataObject) -> None:
+        known = known_parts(operation, mode, data)
+        strategy = operation.as_strategy(generation_mode=mode, headers=headers, **known)
+        case = data.draw(strategy)
+        case.call_and_validate(app=service.application, checks=CHECKS)
+
+    call()
+
+
+def known_parts(
+    operation: Any, mode: schemathesis.GenerationMode, data: strategies.DataObject
+) -> dict[str, Any]:
+    """Of half of the requests, what is to be about things that exist."""
+    if not data.draw(strategies.booleans()):
+        return {}
+    known: dict[str, Any] = {}
+    names = [parameter.name for parameter in operation.path_parameters]
+    # Of a wrong request something else has to be wrong then.
+    if names and (mode.is_positive or brings_something(operation)):
+        known['path_parameters'] = {
+            name: data.draw(strategies.sampled_from(EXISTING[name])) for name in names
+        }
+    queries = QUERIES.get(operation.definition.raw['operationId'])
+    if queries and mode.is_positive:
+        known['query'] = data.draw(strategies.sampled_from(queries))
+    return known

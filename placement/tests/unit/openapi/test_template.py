@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A template is described as a schema, also after it went through a downgrade."""
+
+from typing import Any
+
+from placement.http import shapes
+from placement.http.reply import Reply
+from placement.openapi.template import Name, Value, described
+
+NUMBER = Value({'type': 'integer'})
+
+
+def test_a_place_for_a_value_has_its_schema() -> None:
+    assert described(NUMBER) == {'type': 'integer'}
+
+
+def test_members_are_required_unless_they_are_optional() -> None:
+    schema = described({'a': NUMBER, 'b': Value({'type': 'string'}, optional=True)})
+
+    assert schema == {
+        'type': 'object',
+        'properties': {'a': {'type': 'integer'}, 'b': {'type': 'string'}},
+        'additionalProperties': False,
+        'required': ['a'],
+    }
+
+
+def test_a_name_stands_for_any_number_of_members() -> None:
+    schema = described({Name('^[A-Z]+$'): NUMBER})
+
+    assert schema == {
+        'type': 'object',
+        'patternProperties': {'^[A-Z]+$': {'type': 'integer'}},
+        'additionalProperties': False,
+    }
+
+
+def test_members_beside_names_are_required() -> None:
+    schema = described({'count': NUMBER, Name('^[A-Z]+$'): NUMBER})
+
+    assert schema['required'] == ['count']
+    assert list(schema['properties']) == ['count']
+
+
+def test_a_plain_text_is_itself_and_nothing_else() -> None:
+    assert described('CURRENT') == {'const': 'CURRENT'}
+
+
+def test_an_element_is_of_one_of_the_kinds_that_are_listed() -> None:
+    assert described([NUMBER]) == {'type': 'array', 'items': {'type': 'integer'}}
+    assert described(['a', 'b'])['items'] == {'anyOf': [{'const': 'a'}, {'const': 'b'}]}
+
+
+def test_a_downgrade_of_a_template_is_one_of_the_schema() -> None:
+    template = {'a': NUMBER, 'b': NUMBER}
+
+    assert list(described(shapes.without('b')(Reply(template)).body)['properties']) == ['a']
+
+
+def test_a_name_that_becomes_a_value_keeps_its_pattern() -> None:
+    requests: Any = [{'allocations': {Name('^[a-f]$'): {'resources': {}}}}]
+    body = shapes.candidates_as_list({'allocation_requests': requests})
+
+    (request,) = body['allocation_requests']
+    provider = request['allocations'][0]['resource_provider']
+    assert described(provider['uuid']) == {'type': 'string', 'pattern': '^[a-f]$'}
