@@ -28,8 +28,8 @@ def install(directory: pathlib.Path, constraints: pathlib.Path) -> str:
     subprocess.run([sys.executable, '-m', 'venv', str(directory)], check=True)
     subprocess.run(
         [
-            str(python), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check',
-            '--constraint', str(constraints), REQUIREMENT, *COMPANIONS,
+            str(python), '-m', 'pip', '--quiet', '--quiet', '--disable-pip-version-check',
+            'install', '--constraint', str(constraints), REQUIREMENT, *COMPANIONS,
         ],
         check=True,
     )  # fmt: skip
