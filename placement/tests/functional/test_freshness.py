@@ -3,12 +3,14 @@
 
 import contextlib
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
+import sqlalchemy as sa
 
 from placement import deploy
 from placement.db import api, changes
+from placement.db.snapshot import SnapshotKeeper
 
 from .fixtures import applications, databases, freshness
 from .fixtures.client import Answer, Client
@@ -94,6 +96,35 @@ def test_searches_find_the_same_with_and_without_a_kept_snapshot(
 
 def search(client: Client, query: str) -> Answer:
     return client.send('GET', f'/allocation_candidates?{query}', version='1.39')
+
+
+def test_searches_go_on_beside_a_writer_that_feeds_nothing(
+    database: databases.Database,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chance, record = random.Random(5), changes.record
+
+    def record_or_forget(connection: sa.Connection, provider_ids: Collection[int]) -> None:
+        if chance.random() < 0.7:
+            record(connection, provider_ids)
+
+    monkeypatch.setattr(changes, 'record', record_or_forget)
+    now = 0.0
+    with service(database) as (client, connections):
+        workload = Workload(client, seed=5)
+        keeper = SnapshotKeeper(connections, audit_interval=100, clock=lambda: now)
+        for number in range(STEPS):
+            workload.step()
+            # Nobody can know what was not told; but whatever is known can be searched.
+            keeper.current()
+            assert search(client, chance.choice(SEARCHES)).status in (200, 400)
+            if number % 20 == 0:
+                now += 100
+                known, committed = keeper.current(), freshness.loaded(connections)
+                assert freshness.differences(known, committed) == []
+
+    assert 'something writes that does not feed changes' in caplog.text
 
 
 def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
