@@ -15,12 +15,18 @@ MEASURABLE := $(VENV)/.measurable
 RELEASED := .released
 RELEASED_PYTHON ?= $(RELEASED)/bin/python
 
-.PHONY: help serve test test-client-released lint bench clean
+# Servers on which the tests make databases of their own, by a user who may.
+export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
+export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
+
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-client-released lint bench clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
 	@echo 'make test    run the tests, the stories, the layer check, ruff and mypy'
 	@echo 'make test-client-released   test the client against the released service'
+	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
+	@echo 'make test-faults   let database servers and workers fail under load'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make bench   measure the service beside the released one: make bench ARGS=--quick'
 	@echo 'make clean   remove what these have made, except for ./state'
@@ -39,6 +45,16 @@ test-client-released: $(TESTABLE) $(RELEASED_PYTHON)
 	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(RELEASED_PYTHON)) \
 	    $(BIN)/pytest placement/tests/functional/test_client.py \
 	    placement/tests/functional/test_client_scheduler.py
+
+test-mariadb: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_MARIADB_URL)
+test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQL_URL)
+test-mariadb test-postgresql: $(TESTABLE)
+	@echo '==> $@: stories and other functional tests'
+	@$(BIN)/pytest -n 2 --dist loadfile placement/tests/functional
+
+test-faults: $(TESTABLE)
+	@echo '==> workers, servers and connections that fail'
+	@$(BIN)/pytest placement/tests/databases/test_faults.py
 
 lint: $(TESTABLE)
 	@echo '==> ruff'
