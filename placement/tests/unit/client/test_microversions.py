@@ -68,8 +68,10 @@ def test_versions_are_ordered_by_number() -> None:
 @pytest.mark.parametrize(('newest', 'used'), [('1.39', '1.39'), ('1.7', '1.7'), ('1.99', '1.39')])
 def test_the_newest_version_that_both_know_is_used(newest: str, used: str) -> None:
     service = Scripted(answer(204), newest=newest)
-    report(service).ensure_resource_class('CUSTOM_A')
+    client = report(service)
+    client.ensure_resource_class('CUSTOM_A')
     assert [sent.version for sent in service.sent] == [None, f'placement {used}']
+    assert str(client.microversion()) == used
 
 
 def test_the_service_is_asked_once() -> None:

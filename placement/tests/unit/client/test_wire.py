@@ -24,6 +24,11 @@ LOST = exceptions.ConnectFailure('lost')
 CONSUMER = client.Consumer('c', 'project', 'user')
 CANDIDATE = client.Candidate({'p': {'VCPU': 1}})
 NOTHING = answer(body={'allocations': {}})
+THERE = answer(body={
+    'allocations': {'p': {'resources': {'VCPU': 1}, 'generation': 3}},
+    'project_id': 'project', 'user_id': 'user',
+    'consumer_generation': 1, 'consumer_type': 'INSTANCE',
+})  # fmt: skip
 STALE = error(409, 'placement.concurrent_update')
 
 
@@ -76,14 +81,16 @@ def test_a_claim_is_sent_again_when_its_answer_is_lost() -> None:
 
 
 def test_a_claim_that_was_made_by_the_lost_request_is_found() -> None:
-    there = answer(body={
-        'allocations': {'p': {'resources': {'VCPU': 1}, 'generation': 3}},
-        'project_id': 'project', 'user_id': 'user',
-        'consumer_generation': 1, 'consumer_type': 'INSTANCE',
-    })  # fmt: skip
-    service = Scripted(LOST, STALE, there)
+    service = Scripted(LOST, STALE, THERE)
     report(service).claim(CONSUMER, CANDIDATE)
     assert service.lines()[-1] == 'GET /allocations/c'
+
+
+def test_a_claim_that_somebody_else_has_made_is_a_conflict_at_once() -> None:
+    service = Scripted(STALE, THERE)
+    with pytest.raises(errors.Conflict):
+        report(service).claim(CONSUMER, CANDIDATE)
+    assert service.lines() == ['PUT /allocations/c', 'GET /allocations/c']
 
 
 def test_a_claim_that_others_are_in_the_way_of_is_sent_again() -> None:
