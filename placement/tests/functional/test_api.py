@@ -14,6 +14,7 @@ from gabbi import handlers as gabbi_handlers
 from gabbi import reporter, suite, suitemaker, utils
 
 from . import assertions
+from .conformance import conforming
 from .fixtures import applications, stories
 
 STORIES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
@@ -37,7 +38,7 @@ def load_story(path: pathlib.Path) -> suite.GabbiSuite:
         'placement.example',
         80,
         stories,
-        lambda: stories.application,
+        lambda: conforming(stories.application),
         handlers=handlers,
         test_loader_name=__name__,
     )

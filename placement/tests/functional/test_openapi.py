@@ -19,6 +19,7 @@ from schemathesis.specs.openapi import checks as openapi_checks
 
 from placement import history
 from placement.openapi import document
+from placement.tests.functional import conformance
 from placement.tests.functional.fixtures import applications, client
 
 #: How many requests of each kind an operation gets; and all versions instead of a few.
@@ -83,7 +84,10 @@ def fill(service: client.Client) -> None:
         assert service.send('PUT', path, version='1.39').status == 201
     claim = {
         'allocations': {CHILD: {'resources': {'VCPU': 2}}},
-        'project_id': 'p', 'user_id': 'u', 'consumer_generation': None, 'consumer_type': 'INSTANCE',
+        'project_id': 'p',
+        'user_id': 'u',
+        'consumer_generation': None,
+        'consumer_type': 'INSTANCE',
     }
     assert service.send('PUT', f'/allocations/{CONSUMER}', claim, version='1.39').status == 204
 
@@ -98,7 +102,8 @@ def service() -> Iterator[applications.Service]:
 
 def operations(version: str) -> Iterator[Any]:
     text = json.dumps(document.document(document.version_named(version)))
-    for result in schemathesis.openapi.from_dict(json.loads(text)).get_all_operations():
+    found: Any = schemathesis.openapi.from_dict(json.loads(text)).get_all_operations()
+    for result in found:
         yield result.ok()
 
 
@@ -163,3 +168,48 @@ def known_parts(
     if queries and mode.is_positive:
         known['query'] = data.draw(strategies.sampled_from(queries))
     return known
+
+
+HEADERS = {
+    'openstack-api-version': 'placement 1.0',
+    'vary': 'openstack-api-version',
+    'x-openstack-request-id': 'req-1',
+    'content-type': 'application/json',
+}
+
+
+@pytest.mark.parametrize(
+    ('status', 'headers', 'body', 'words'),
+    [
+        (200, HEADERS, {'traits': []}, 'no operation'),
+        (404, HEADERS, {}, None),
+    ],
+)
+def test_what_is_no_operation_can_only_fail(
+    status: int, headers: dict[str, str], body: Any, words: str | None
+) -> None:
+    found = conformance.complaint('GET', '/traits', status, headers, json.dumps(body).encode())
+
+    assert found is None if words is None else words in str(found)
+
+
+@pytest.mark.parametrize(
+    ('status', 'headers', 'body', 'words'),
+    [
+        (200, HEADERS, {'resource_providers': []}, None),
+        (200, HEADERS, {'resource_providers': [{}]}, "'uuid' is a required property"),
+        (200, HEADERS, {'resource_providers': [], 'more': 1}, 'Additional properties'),
+        (201, HEADERS, {'resource_providers': []}, "not one of ['200', "),
+        (200, HEADERS | {'location': '/'}, {'resource_providers': []}, "has ['location']"),
+        (200, HEADERS | {'content-type': 'text/plain'}, {'resource_providers': []}, 'not JSON'),
+        (400, HEADERS, {'errors': []}, 'has less than 1 item'),
+    ],
+)
+def test_an_answer_that_is_described_otherwise_is_noticed(
+    status: int, headers: dict[str, str], body: Any, words: str | None
+) -> None:
+    found = conformance.complaint(
+        'GET', '/resource_providers', status, headers, json.dumps(body).encode()
+    )
+
+    assert found is None if words is None else words in str(found)

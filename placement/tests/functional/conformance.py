@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application whose every answer is compared with the OpenAPI document of its version."""
+
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+import jsonschema_rs
+
+from placement.openapi import document
+
+VERSION_HEADER = 'openstack-api-version'
+JSON = 'application/json'
+
+
+@functools.cache
+def _described(version: str) -> dict[str, Any]:
+    return document.document(document.version_named(version))
+
+
+@functools.cache
+def _validator(version: str, action: str, status: str) -> Any:
+    """What checks the body of one answer; None where there is nothing to be."""
+    found = _resolved(version, _answers(version, action)[status])
+    if 'content' not in found:
+        return None
+    schema = found['content'][JSON]['schema']
+    return jsonschema_rs.validator_for(
+        schema | {'components': _described(version)['components']}
+    )
+
+
+@functools.cache
+def _answers(version: str, action: str) -> dict[str, Any]:
+    for path in _described(version)['paths'].values():
+        for operation in path.values():
+            if operation['operationId'] == action:
+                answers: dict[str, Any] = operation['responses']
+                return answers
+    raise AssertionError(f'{action} is not described at {version}')
+
+
+def _resolved(version: str, part: dict[str, Any]) -> dict[str, Any]:
+    """What a part of a document refers to, or the part itself."""
+    found = part
+    for name in part.get('$ref', '').split('/')[1:]:
+        found = (_described(version) if found is part else found)[name]
+    return found
+
+
+def _action(version: str, method: str, path: str) -> str | None:
+    """The operation that a request is for, None when the version has no such."""
+    segments = path.split('/')
+    for known, operations in _described(version)['paths'].items():
+        names = known.split('/')
+        fits = len(names) == len(segments) and all(
+            name == segment or (name.startswith('{') and segment)
+            for name, segment in zip(names, segments, strict=True)
+        )
+        if fits and method.lower() in operations:
+            found: str = operations[method.lower()]['operationId']
+            return found
+    return None
+
+
+def complaint(
+    method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
+) -> str | None:
+    """What an answer has that the document of its version has not, None when it conforms.
+
+    `path` is that below the mount point, and the names of `headers` are in lower case.
+    """
+    _, _, version = headers.get(VERSION_HEADER, '').partition(' ')
+    if not version:
+        return None
+    action = _action(version, method, path or '/')
+    if action is None:
+        # What is no operation is not described: unknown paths, and methods that a path has not.
+        return None if status >= 400 else f'{method} {path} is no operation of {version}'
+    answers = _answers(version, action)
+    where = f'{action} at {version}, {status}'
+    if str(status) not in answers:
+        return f'{where}: not one of {sorted(answers)}'
+    return _of_headers(version, answers[str(status)], headers, where) or _of_body(
+        version, action, status, headers, body, where
+    )
+
+
+def _of_headers(
+    version: str, answer: dict[str, Any], headers: Mapping[str, str], where: str
+) -> str | None:
+    described = _resolved(version, answer).get('headers', {})
+    required = {
+        name.lower()
+        for name, header in described.items()
+        if _resolved(version, header)['required']
+    }
+    # A proxy or a browser may get more, but not of what some answers tell.
+    optional = {'location', 'last-modified', 'cache-control'} & headers.keys()
+    missing = required - headers.keys()
+    unexpected = optional - {name.lower() for name in described}
+    if missing or unexpected:
+        return f'{where}: lacks {sorted(missing)}, has {sorted(unexpected)}'
+    return None
+
+
+def _of_body(
+    version: str, action: str, status: int, headers: Mapping[str, str], body: bytes, where: str
+) -> str | None:
+    validator = _validator(version, action, str(status))
+    if validator is None:
+        return f'{where}: has a body' if body else None
+    if headers.get('content-type', '').partition(';')[0] != JSON:
+        return None if status >= 400 else f'{where}: is not JSON'
+    error = next(validator.iter_errors(json.loads(body)), None)
+    return f'{where}: {error.message} at {list(error.instance_path)}' if error else None
+
+
+def conforming(application: WSGIApplication) -> WSGIApplication:
+    """The application, with an assertion that every answer is as it is described."""
+
+    def check(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def keep(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+            started.append((status, headers))
+            return start_response(status, headers, *exc_info)
+
+        chunks = application(environ, keep)
+        try:
+            body = b''.join(chunks)
+        finally:
+            close = getattr(chunks, 'close', None)
+            if close:
+                close()
+        status, headers = started[-1]
+        # A service that is mounted below a path has taken it away from the front by now.
+        path = environ['PATH_INFO'].encode('latin-1').decode('utf-8', 'replace')
+        found = complaint(
+            environ['REQUEST_METHOD'],
+            path,
+            int(status.split()[0]),
+            {name.lower(): value for name, value in headers},
+            body,
+        )
+        assert found is None, found
+        return [body]
+
+    return check
