@@ -197,7 +197,7 @@ def test_what_is_no_operation_can_only_fail(
     ('status', 'headers', 'body', 'words'),
     [
         (200, HEADERS, {'resource_providers': []}, None),
-        (200, HEADERS, {'resource_providers': [{}]}, "'uuid' is a required property"),
+        (200, HEADERS, {'resource_providers': [{}]}, 'is a required property'),
         (200, HEADERS, {'resource_providers': [], 'more': 1}, 'Additional properties'),
         (201, HEADERS, {'resource_providers': []}, "not one of ['200', "),
         (200, HEADERS | {'location': '/'}, {'resource_providers': []}, "has ['location']"),
