@@ -139,6 +139,7 @@ def test_an_empty_cloud_has_an_empty_snapshot() -> None:
     [
         lambda cloud: cloud.add('new', parent='leaf', VCPU=1),
         lambda cloud: cloud.give('leaf'),
+        lambda cloud: cloud.provider('leaf').destroy(),
         lambda cloud: cloud.give('leaf', DISK_GB={'total': 9, 'allocation_ratio': 1.5}),
         lambda cloud: cloud.provider('child').update('child', uuid_of('other'), True),
         lambda cloud: cloud.provider('child').update('child', None, True),
@@ -174,13 +175,14 @@ def test_an_id_that_is_given_again_is_another_provider(
     keeper.current()
     first.destroy()
     second = cloud.add('newer', VCPU=1)
-    cloud.add('below', parent='newer')
     known = keeper.current()
 
     assert second.id == first.id
     assert known == fresh(cloud)
     assert known.find_by_uuid(uuid_of('new')) is None
     assert known.find_by_uuid(uuid_of('newer')) is known.provider(second.id)
+    cloud.add('below', parent='newer')
+    assert keeper.current() == fresh(cloud)
 
 
 def test_a_uuid_that_is_used_again_is_another_provider(
@@ -222,6 +224,9 @@ def test_searches_never_ask_a_replica_that_may_lag_behind(cloud: Cloud) -> None:
     cloud.add('new', VCPU=1)
 
     assert keeper.current() == fresh(cloud)
+    with Failing(Cloud(replica), 1) as asked:
+        keeper.current()
+    assert asked.remaining == 1
     replica.dispose()
 
 
