@@ -28,7 +28,13 @@ from benchmarks.session import Bench
 ROOT = pathlib.Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000, 50_000)
 QUICK_SIZES = (1_000,)
-QUICK = Effort(seconds=1.5, turn_seconds=0.1, crowded_turn_seconds=0.75, limit_seconds=5)
+QUICK = Effort(
+    seconds=1.5,
+    turn_seconds=0.1,
+    crowded_turn_seconds=0.75,
+    limit_seconds=4,
+    total_seconds=260,
+)
 
 KINDS: tuple[Callable[[Collection[int]], Iterator[Scenario]], ...] = (
     search.scenarios, reads.scenarios, claims.scenarios,
@@ -39,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what was asked for; the exit status."""
     options = _parser().parse_args(arguments)
     sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
-    scenarios = list(choose([s for kind in KINDS for s in kind(sizes)], options.only))
+    known = [scenario for kind in KINDS for scenario in kind(sizes)]
+    scenarios = list(choose(known, options.only, options.quick))
     start_sizes = starts.sizes(sizes, options.only)
     if options.list:
         titles = [scenario.title for scenario in scenarios]
@@ -55,30 +62,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     progress.end()
     shutil.rmtree(bench.directory)
     _report(options, results, started)
+    if len(results) < len(scenarios):
+        print(f'\nThe time was up before {len(scenarios) - len(results)} other scenarios.')
     return 0
 
 
-def choose(scenarios: Iterable[Scenario], only: Sequence[str]) -> Iterator[Scenario]:
-    """Those with one of these words in their titles; all when there are no words."""
+def choose(
+    scenarios: Iterable[Scenario], only: Sequence[str], is_quick: bool
+) -> Iterator[Scenario]:
+    """Those with one of these words in their titles; without words all, or the quick ones."""
     for scenario in scenarios:
-        if not only or any(word in scenario.title for word in only):
+        if only:
+            is_chosen = any(word in scenario.title for word in only)
+        else:
+            is_chosen = scenario.is_quick or not is_quick
+        if is_chosen:
             yield scenario
 
 
 def run(
     scenarios: Sequence[Scenario], bench: Bench, effort: Effort, progress: Progress
 ) -> list[report.Result]:
-    """What was measured, in the order of the scenarios; those in the same cloud share it."""
+    """What was measured, in the order of the scenarios; those in the same cloud share it.
+
+    Nothing more is begun when the time is up.
+    """
     results = {}
     for together in _by_cloud(scenarios):
+        if progress.seconds > effort.total_seconds:
+            break
         make, size = together[0].cloud
         with bench.services(make(size), together[0].released_settings, progress.say) as services:
             for scenario in together:
+                if progress.seconds > effort.total_seconds:
+                    break
                 progress.say(scenario.title)
                 ours, theirs = measure(scenario, services, effort)
                 results[scenario.title] = report.Result(scenario, ours, theirs, bench.engine)
                 progress.advance()
-    return [results[scenario.title] for scenario in scenarios]
+    return [results[scenario.title] for scenario in scenarios if scenario.title in results]
 
 
 def run_starts(

@@ -29,6 +29,8 @@ class Effort:
     crowded_turn_seconds: float = 2.5
     # For one request.
     limit_seconds: float = 40.0
+    # For everything; what has not begun by then is left out.
+    total_seconds: float = float('inf')
 
 
 @dataclass

@@ -19,6 +19,11 @@ class Progress:
         self._out = out
         self._begin = time.monotonic()
 
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return time.monotonic() - self._begin
+
     def say(self, what: str) -> None:
         """Show what happens now."""
         line = f'{bar(self._done, self._total)} {self._elapsed()} {what}'
@@ -34,13 +39,12 @@ class Progress:
 
     def end(self) -> None:
         """Leave the line."""
-        self._done = self._total
         self.say('done')
         if self._out.isatty():
             self._out.write('\n')
 
     def _elapsed(self) -> str:
-        minutes, seconds = divmod(int(time.monotonic() - self._begin), 60)
+        minutes, seconds = divmod(int(self.seconds), 60)
         return f'{minutes:3}:{seconds:02}'
 
 

@@ -128,11 +128,13 @@ def table(results: Sequence[Result]) -> str:
 
 
 def requests(results: Sequence[Result]) -> str:
-    """Statements and round trips of each request of the units, where they differ by service."""
+    """Statements and round trips of each request of a unit; many clients send what one does."""
     lines: dict[Sequence[str], None] = {
         ('request', 'ours SQL', 'round trips', 'released SQL', 'round trips'): None
     }
     for result in results:
+        if result.scenario.clients > 1:
+            continue
         for ours, released in zip(result.ours.requests, result.released.requests, strict=False):
             counts = (
                 ours.statements, ours.round_trips, released.statements, released.round_trips

@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from placement.search.candidates import find_candidates
 from placement.search.provider import InventoryRow, ProviderRow
@@ -94,7 +95,7 @@ def shared_rows(count: int) -> Iterator[ProviderRow]:
         )
 
 
-def granular(**settings: object) -> CandidateRequest:
+def granular(**settings: Any) -> CandidateRequest:
     """A server on one NUMA node with a port beneath it, and disk."""
     groups = (
         RequestGroup(resources={'DISK_GB': 10}),
@@ -104,13 +105,13 @@ def granular(**settings: object) -> CandidateRequest:
     return CandidateRequest(groups, same_subtree=(frozenset(['_N', '_P']),), **settings)
 
 
-def wide(groups: int, **settings: object) -> CandidateRequest:
+def wide(groups: int, **settings: Any) -> CandidateRequest:
     """That many equal groups."""
     equal = tuple(RequestGroup(f'_{number}', {'VGPU': 1}) for number in range(groups))
     return CandidateRequest(equal, **settings)
 
 
-def flat(**settings: object) -> CandidateRequest:
+def flat(**settings: Any) -> CandidateRequest:
     """A server."""
     return CandidateRequest((SERVER,), **settings)
 

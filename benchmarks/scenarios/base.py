@@ -66,6 +66,8 @@ class Scenario:
     work: Callable[[int], Work]
     clients: int = 1
     budget: Budget = Budget()
+    # Whether a quick look includes it.
+    is_quick: bool = True
     # More settings for the released service, as environment variables.
     released_settings: Mapping[str, str] = field(default_factory=dict)
 

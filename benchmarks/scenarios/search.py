@@ -20,6 +20,7 @@ GRANULAR = (
 )
 MOST_TREES = 1_000
 WIDTHS = (8, 16, 64)
+QUICK_WIDTHS = (8, 64)
 
 FLAT_BUDGETS = {
     (1_000, 10): 60, (1_000, 1_000): 25, (1_000, None): 25,
@@ -47,9 +48,12 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
             yield from (_trees(size, limit) for limit in LIMITS if limit)
     for width in WIDTHS:
         name = f'search {width} children x {width} groups'
-        yield _wide(name, width, width, WIDE_BUDGETS.get(width, SHORT))
-        yield _wide(f'{name}, one unit short', width, width + 1, SHORT)
-        yield _wide(f'{name}, one child short', width, width + 1, SHORT, isolates=True)
+        for scenario in (
+            _wide(name, width, width, WIDE_BUDGETS.get(width, SHORT)),
+            _wide(f'{name}, one unit short', width, width + 1, SHORT),
+            _wide(f'{name}, one child short', width, width + 1, SHORT, isolates=True),
+        ):
+            yield dataclasses.replace(scenario, is_quick=width in QUICK_WIDTHS)
     best = _wide('search 8 children x 8 groups, best options', 8, 8, Budget(ratio=50))
     yield dataclasses.replace(best, released_settings=BEST_OPTIONS)
 

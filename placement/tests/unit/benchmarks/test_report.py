@@ -108,6 +108,13 @@ def test_the_table_has_a_line_for_each_scenario() -> None:
     assert '> 40000' in lines
 
 
+def test_requests_are_listed_with_their_statements() -> None:
+    one = measured(1, requests=[Counted('PUT /a', 3, 5)])
+    other = measured(1, requests=[Counted('PUT /a', 17, 24)])
+    listed = report.requests([result(one, other)]).splitlines()
+    assert listed[1].split() == ['a', 'read', '[10]:', 'PUT', '/a', '3', '5', '17', '24']
+
+
 def test_results_can_be_written_as_json() -> None:
     compared = result(measured(2), Measurement(too_slow=40.0), Budget(ratio=5))
     written = json.loads(json.dumps(compared.as_dict()))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmark is asked for on its command line."""
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks.scenarios.base import Scenario
+
+
+def known() -> list[Scenario]:
+    """Every scenario of a cloud of a thousand."""
+    return [scenario for kind in command.KINDS for scenario in kind([1_000])]
+
+
+def test_titles_are_unique() -> None:
+    titles = [scenario.title for scenario in known()]
+    assert len(titles) == len(set(titles))
+
+
+def test_words_choose_scenarios_by_title() -> None:
+    chosen = list(command.choose(known(), ['four hosts', 'reshaper'], is_quick=True))
+    assert len(chosen) == 8
+    assert {scenario.name.split(',')[0] for scenario in chosen} == {
+        'scheduling',
+        'reshaper with 100 providers',
+    }
+
+
+def test_a_quick_look_leaves_some_out() -> None:
+    everything = known()
+    assert list(command.choose(everything, [], is_quick=False)) == everything
+    quick = list(command.choose(everything, [], is_quick=True))
+    assert 0 < len(quick) < len(everything)
+
+
+def test_sizes_that_a_scenario_does_not_have_are_left_out() -> None:
+    sizes = {scenario.size for kind in command.KINDS for scenario in kind([50_000])}
+    assert 50_000 in sizes
+    assert not [s for s in known() if s.size == 50_000]
+
+
+def test_a_list_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(['--list', '--only', 'claim cycle', '--sizes', '100']) == 0
+    assert capsys.readouterr().out == 'claim cycle PUT GET DELETE [100]\n'
+
+
+def test_a_name_that_no_scenario_has_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(['--only', 'no such']) == 2
+    assert 'see --list' in capsys.readouterr().err
