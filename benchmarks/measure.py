@@ -45,8 +45,10 @@ class Measurement:
     memory_mb: float | None = None
     items: int | None = None
     refused: dict[int, int] = field(default_factory=dict)
-    # Why there is nothing to measure: the limit that was too short, or what was said instead.
+    # Why there is nothing to measure: the limit in seconds that was too short, with the processor
+    # time that was spent in vain until then, or what was said instead.
     too_slow: float | None = None
+    vain_cpu_seconds: float = 0.0
     failure: str | None = None
 
     @property
@@ -97,6 +99,7 @@ class Runner:
         self.measurement = Measurement()
         self._service = service
         self._effort = effort
+        self._cpu_before = 0.0
         numbers = range(scenario.clients)
         self._clients = [Client(service.port, effort.limit_seconds) for _ in numbers]
         self._works = [scenario.work(number) for number in numbers]
@@ -127,7 +130,10 @@ class Runner:
         try:
             step()
         except TooSlow:
-            self.measurement.too_slow = self._effort.limit_seconds
+            limit = self._effort.limit_seconds
+            self.measurement.too_slow = limit
+            spent = self._service.cpu_seconds() - self._cpu_before
+            self.measurement.vain_cpu_seconds = min(spent, limit)
             # It is still busy with what nobody waits for any more.
             self._service.restart()
         except (Unexpected, Refused, OSError) as error:
@@ -137,10 +143,10 @@ class Runner:
     def _warm_up(self) -> None:
         for work, client in zip(self._works, self._clients, strict=True):
             work.prepare(client)
-        begin, cpu = time.perf_counter(), self._service.cpu_seconds()
+        begin = self._begin()
         self._works[0].run(self._clients[0])
         if time.perf_counter() - begin > self._effort.seconds / 2:
-            self._add([time.perf_counter() - begin], cpu, begin)
+            self._add([time.perf_counter() - begin], begin)
         for client in self._clients:
             client.statuses.clear()
 
@@ -148,16 +154,21 @@ class Runner:
         is_crowded = len(self._clients) > 1
         effort = self._effort
         seconds = effort.crowded_turn_seconds if is_crowded else effort.turn_seconds
-        begin, cpu = time.perf_counter(), self._service.cpu_seconds()
+        begin = self._begin()
         if is_crowded:
             latencies = self._run_together(begin + seconds)
         else:
             latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
-        self._add(latencies, cpu, begin)
+        self._add(latencies, begin)
 
-    def _add(self, latencies: list[float], cpu: float, begin: float) -> None:
+    def _begin(self) -> float:
+        """The time; the processor time is noted."""
+        self._cpu_before = self._service.cpu_seconds()
+        return time.perf_counter()
+
+    def _add(self, latencies: list[float], begin: float) -> None:
         self.measurement.elapsed += time.perf_counter() - begin
-        self.measurement.cpu_seconds += self._service.cpu_seconds() - cpu
+        self.measurement.cpu_seconds += self._service.cpu_seconds() - self._cpu_before
         self.measurement.latencies += latencies
 
     def _run_together(self, end: float) -> list[float]:

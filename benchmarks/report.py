@@ -44,12 +44,15 @@ class Result:
     @property
     def time_ratio(self) -> Ratio | None:
         """How many times longer the released service took: the ratio of the medians."""
-        return self._ratio(self.ours.median_ms, self.released.median_ms)
+        limit = self.released.too_slow or 0
+        return self._ratio(self.ours.median_ms, self.released.median_ms, limit)
 
     @property
     def cpu_ratio(self) -> Ratio | None:
         """How many times more processor time the released service took."""
-        return self._ratio(self.ours.cpu_ms, self.released.cpu_ms)
+        return self._ratio(
+            self.ours.cpu_ms, self.released.cpu_ms, self.released.vain_cpu_seconds
+        )
 
     @property
     def rate_ratio(self) -> Ratio | None:
@@ -94,11 +97,12 @@ class Result:
             'released': _figures(self.released),
         }
 
-    def _ratio(self, ours: float | None, released: float | None) -> Ratio | None:
+    def _ratio(self, ours: float | None, released: float | None, at_least: float) -> Ratio | None:
+        """How many times more the released took; at least these seconds if it never answered."""
         if not ours:
             return None
         if self.released.too_slow is not None:
-            return Ratio(self.released.too_slow * 1000 / ours, is_at_least=True)
+            return Ratio(at_least * 1000 / ours, is_at_least=True)
         return Ratio(released / ours) if released else None
 
 
