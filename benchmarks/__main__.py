@@ -153,7 +153,7 @@ def _bench(options: argparse.Namespace) -> Bench:
     python = options.released or released.install(directory / 'released', ROOT / 'constraints.txt')
     return Bench(
         run_directory,
-        our_python=sys.executable,
+        our_python=options.ours,
         released_python=python,
         engine=options.db,
         server=options.server,
@@ -208,6 +208,10 @@ def _parser() -> argparse.ArgumentParser:
         '--api', type=int, default=1_000, metavar='N',
         help='load clouds of up to so many providers through the API, larger ones as rows '
         'of the database (%(default)s, at most 100 when quick)',
+    )  # fmt: skip
+    add(
+        '--ours', metavar='PYTHON', default=sys.executable,
+        help='Python of an environment that has this service; by default the one that runs this',
     )  # fmt: skip
     add(
         '--released', metavar='PYTHON',

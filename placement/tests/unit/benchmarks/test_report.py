@@ -117,7 +117,8 @@ def test_requests_are_listed_with_their_statements() -> None:
 
 
 def test_results_can_be_written_as_json() -> None:
-    compared = result(measured(2), Measurement(too_slow=40.0, vain_cpu_seconds=39.0), Budget(ratio=5))
+    hangs = Measurement(too_slow=40.0, vain_cpu_seconds=39.0)
+    compared = result(measured(2), hangs, Budget(ratio=5))
     written = json.loads(json.dumps(compared.as_dict()))
     assert written['holds'] is True
     assert written['ours']['units'] == 2
