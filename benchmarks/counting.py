@@ -13,7 +13,7 @@ _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
 
 class Counted(NamedTuple):
-    """What one request took; a round trip is a statement or the end of a transaction."""
+    """What one request took; round trips to the database are known for MariaDB alone."""
 
     request: str
     statements: int

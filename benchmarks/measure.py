@@ -78,7 +78,7 @@ class Measurement:
 
     @property
     def round_trips(self) -> float | None:
-        """Statements and ends of transactions per request."""
+        """Round trips to the database per request; none are seen but those to MariaDB."""
         return mean_of([request.round_trips for request in self.requests])
 
 
