@@ -23,6 +23,7 @@ from benchmarks.measure import Effort, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
 from benchmarks.scenarios.base import Scenario
+from benchmarks.services import CannotStart
 from benchmarks.session import Bench
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -57,8 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     bench, effort = _bench(options), _effort(options)
     progress = Progress(len(scenarios) + len(start_sizes))
-    started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
-    results = run(scenarios, bench, effort, progress)
+    try:
+        started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
+        results = run(scenarios, bench, effort, progress)
+    except CannotStart as reason:
+        print(f'\n{reason}', file=sys.stderr)
+        return 1
     progress.end()
     shutil.rmtree(bench.directory)
     _report(options, results, started)
