@@ -21,6 +21,13 @@ LOG = logging.getLogger(__name__)
 #: The policy files as last seen: path, time of change in nanoseconds, size, inode.
 Files = frozenset[tuple[str, int, int, int]]
 
+#: Who wants to do what with what: see `_question`.
+Question = tuple[Any, ...]
+
+
+# When this many questions were answered with yes, all of them are asked again.
+MOST_REMEMBERED = 1_000
+
 
 class Enforcer:
     """The rules in force; one of these serves every thread of the application.
@@ -28,12 +35,16 @@ class Enforcer:
     oslo.policy would look for changed files and go through all rules at each question. Here the
     files are looked at, and a new set of rules is made only when they differ. It replaces the
     old one in one assignment, so no thread ever sees half of it.
+
+    What the same caller was allowed before is not asked again of the same rules, unless they ask
+    another server, which may have changed its mind.
     """
 
     def __init__(self, conf: ConfigOpts) -> None:
         self._conf = conf
         self._files = find_files(conf)
         self._rules = load_rules(conf)
+        self._allowed: dict[Question, policy.Enforcer] = {}
 
     def authorise(
         self,
@@ -49,12 +60,25 @@ class Enforcer:
             target = {'project_id': context.project_id, 'user_id': context.user_id}
         # oslo.policy compares text: a project that is absent would equal one named 'None'.
         known = {name: value for name, value in target.items() if value is not None}
+        credentials = _credentials(context)
+        rules = self._current_rules()
+        question = _question(rule, known, credentials)
+        if self._allowed.get(question) is rules:
+            return
         try:
-            self._current_rules().authorize(rule, known, _credentials(context), do_raise=True)
+            rules.authorize(rule, known, credentials, do_raise=True)
         except policy.InvalidScope as refusal:
             raise errors.PolicyNotAuthorised(rule) from refusal
         except policy.PolicyNotAuthorized as refusal:
             raise errors.PolicyNotAuthorised(rule=rule) from refusal
+        self._remember(question, rules)
+
+    def _remember(self, question: Question, rules: policy.Enforcer) -> None:
+        if asks_others(rules):
+            return
+        if len(self._allowed) >= MOST_REMEMBERED:
+            self._allowed.clear()
+        self._allowed[question] = rules
 
     def _current_rules(self) -> policy.Enforcer:
         """The rules that the policy files say now."""
@@ -68,6 +92,17 @@ class Enforcer:
                 # A mistake in a file must not turn every request into an error.
                 LOG.exception('The policy files cannot be read; the former rules stay in force.')
         return self._rules
+
+
+def _question(rule: str, target: Mapping[str, str], credentials: Mapping[str, Any]) -> Question:
+    """Everything that an answer depends on besides the rules, as one value."""
+    values = [tuple(value) if isinstance(value, list) else value for value in credentials.values()]
+    return (rule, *target.items(), *values)
+
+
+def asks_others(rules: policy.Enforcer) -> bool:
+    """Whether any rule leaves the decision to another server."""
+    return any('http:' in text or 'https:' in text for text in map(str, rules.rules.values()))
 
 
 def load_rules(conf: ConfigOpts) -> policy.Enforcer:

@@ -11,16 +11,17 @@ from placement.db import spelling
 from placement.db.tables import placement_aggregates as aggregates
 from placement.db.tables import resource_provider_aggregates as memberships
 
+_BY_PROVIDER = (
+    sa.select(aggregates.c.uuid, aggregates.c.id)
+    .join(memberships, memberships.c.aggregate_id == aggregates.c.id)
+    .where(memberships.c.resource_provider_id == sa.bindparam('provider_id'))
+    .order_by(aggregates.c.id)
+)
+
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, int]:
     """Ids by uuid of the aggregates that a provider is a member of."""
-    rows = connection.execute(
-        sa.select(aggregates.c.uuid, aggregates.c.id)
-        .join(memberships, memberships.c.aggregate_id == aggregates.c.id)
-        .where(memberships.c.resource_provider_id == provider_id)
-        .order_by(aggregates.c.id)
-    )
-    return dict(rows.all())
+    return dict(connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all())
 
 
 def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from oslo_db.sqlalchemy import engines
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.db import failures, pauses, sqlite
+from placement.db.known import KnownIds
 
 LOG = logging.getLogger(__name__)
 
@@ -75,6 +76,7 @@ class Database:
     ) -> None:
         self.engine = engine
         self.attempts = attempts
+        self.known = KnownIds()
         self._writer = engine.execution_options(placement_writer=True)
         self._reader = engine if read_engine is None else read_engine
 

@@ -9,35 +9,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.db.api import Row
-from placement.db.tables import consumer_types, consumers, projects, users
+from placement.db.tables import consumers
 
-
-def find(connection: sa.Connection, uuid: str) -> Row | None:
-    """A consumer with the names of its project, user and type."""
-    return connection.execute(
-        sa.select(
-            consumers.c.id,
-            consumers.c.uuid,
-            consumers.c.generation,
-            projects.c.external_id.label('project_id'),
-            users.c.external_id.label('user_id'),
-            consumer_types.c.name.label('consumer_type'),
-        )
-        .join(projects, projects.c.id == consumers.c.project_id)
-        .join(users, users.c.id == consumers.c.user_id)
-        .outerjoin(consumer_types, consumer_types.c.id == consumers.c.consumer_type_id)
-        .where(consumers.c.uuid == uuid)
-    ).one_or_none()
+_LOCKED = (
+    sa.select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
+    .where(consumers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
+    .order_by(consumers.c.uuid)
+    .with_for_update()
+)
 
 
 def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
     """The consumers that exist, in the order of their uuids, held until the transaction ends."""
-    return connection.execute(
-        sa.select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
-        .where(consumers.c.uuid.in_(uuids))
-        .order_by(consumers.c.uuid)
-        .with_for_update()
-    ).all()
+    return connection.execute(_LOCKED, {'uuids': list(uuids)}).all()
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -85,6 +85,4 @@ def _by_code(error: BaseException) -> Cause | None:
     sqlstate = getattr(error, 'sqlstate', getattr(error, 'pgcode', ''))
     if sqlstate is None and type(error).__name__ == 'OperationalError':
         return Cause.LOST_CONNECTION
-    return next(
-        (c for start, c in _BY_SQLSTATE.items() if str(sqlstate).startswith(start)), None
-    )
+    return next((c for start, c in _BY_SQLSTATE.items() if str(sqlstate).startswith(start)), None)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from placement.db.tables import allocations, inventories, resource_classes
 
 _INVENTORIES = (
     sa.select(
+        inventories.c.id,
         inventories.c.resource_class_id,
         resource_classes.c.name.label('resource_class'),
         inventories.c.total,
@@ -30,20 +31,21 @@ _INVENTORIES = (
 )
 
 
+_BY_PROVIDER = _INVENTORIES.where(
+    inventories.c.resource_provider_id == sa.bindparam('provider_id')
+)
+_BY_CLASS = _BY_PROVIDER.where(resource_classes.c.name == sa.bindparam('resource_class'))
+
+
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """What a provider has, in the order of the ids of its classes."""
-    return connection.execute(
-        _INVENTORIES.where(inventories.c.resource_provider_id == provider_id)
-    ).all()
+    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Row | None:
     """What a provider has of one class."""
     row = connection.execute(
-        _INVENTORIES.where(
-            inventories.c.resource_provider_id == provider_id,
-            resource_classes.c.name == resource_class,
-        )
+        _BY_CLASS, {'provider_id': provider_id, 'resource_class': resource_class}
     ).one_or_none()
     return spelling.exactly(row, 'resource_class', resource_class)
 
@@ -66,25 +68,33 @@ def _used(
     )
 
 
+def _with_usage(held: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
+    used = _used(inventories.c.resource_provider_id, inventories.c.resource_class_id)
+    return _INVENTORIES.add_columns(
+        inventories.c.resource_provider_id, used.label('used'), held.label('held')
+    ).where(inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
+
+
+_WITH_USAGE = _with_usage(sa.literal(0))
+_WITH_USAGE_AND_HELD = _with_usage(
+    _used(
+        inventories.c.resource_provider_id,
+        inventories.c.resource_class_id,
+        allocations.c.consumer_id.in_(sa.bindparam('leaving', expanding=True)),
+    )
+)
+
+
 def list_with_usage(
     connection: sa.Connection,
     provider_ids: Collection[int],
     leaving: Collection[str] = (),
 ) -> Sequence[Row]:
     """What providers have, with what is `used` of it and what consumers `leaving` hold of that."""
-    held: sa.ColumnElement[int] = sa.literal(0)
-    if leaving:
-        held = _used(
-            inventories.c.resource_provider_id,
-            inventories.c.resource_class_id,
-            allocations.c.consumer_id.in_(leaving),
-        )
-    statement = _INVENTORIES.add_columns(
-        inventories.c.resource_provider_id,
-        _used(inventories.c.resource_provider_id, inventories.c.resource_class_id).label('used'),
-        held.label('held'),
-    ).where(inventories.c.resource_provider_id.in_(provider_ids))
-    return connection.execute(statement).all()
+    parameters: dict[str, list[Any]] = {'provider_ids': list(provider_ids)}
+    if not leaving:
+        return connection.execute(_WITH_USAGE, parameters).all()
+    return connection.execute(_WITH_USAGE_AND_HELD, parameters | {'leaving': list(leaving)}).all()
 
 
 def has_room(
@@ -111,33 +121,19 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
         connection.execute(sa.insert(inventories), list(rows))
 
 
-def update(connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the members of inventories that are there, given as columns."""
-    statement = sa.update(inventories).where(
-        inventories.c.resource_provider_id == sa.bindparam('of_provider'),
-        inventories.c.resource_class_id == sa.bindparam('of_class'),
-    )
-    parameters = [
-        {
-            'of_provider': row['resource_provider_id'],
-            'of_class': row['resource_class_id'],
-            **{name: row[name] for name in row if not name.endswith('_id')},
-        }
-        for row in rows
-    ]
-    if parameters:
-        connection.execute(statement, parameters)
+_UPDATE = sa.update(inventories).where(inventories.c.id == sa.bindparam('of_id'))
 
 
-def delete(connection: sa.Connection, provider_id: int, class_ids: Collection[int]) -> None:
-    """Delete what a provider has of some classes."""
-    if class_ids:
-        connection.execute(
-            sa.delete(inventories).where(
-                inventories.c.resource_provider_id == provider_id,
-                inventories.c.resource_class_id.in_(class_ids),
-            )
-        )
+def update(connection: sa.Connection, rows: Mapping[int, Mapping[str, Any]]) -> None:
+    """Replace the members of inventories that are there, given as columns by their ids."""
+    if rows:
+        connection.execute(_UPDATE, [{'of_id': row_id, **row} for row_id, row in rows.items()])
+
+
+def delete(connection: sa.Connection, ids: Collection[int]) -> None:
+    """Delete inventories by their ids."""
+    if ids:
+        connection.execute(sa.delete(inventories).where(inventories.c.id.in_(ids)))
 
 
 def delete_all(connection: sa.Connection, provider_id: int) -> None:

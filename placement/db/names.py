@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From names to ids, for what is written; reading joins the names instead.
 
-Only standard names, which are never removed, are known without asking: whatever else is
-remembered may have been deleted, or made again under another id, by another process.
+Only names that are never removed are known without asking, those of standard classes and traits,
+of projects, users and consumer types: whatever else is remembered may have been deleted, or made
+again under another id, by another process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.db import spelling
+from placement.db.known import KnownIds
 from placement.db.tables import consumer_types, projects, resource_classes, traits, users
 
 STANDARD_CLASS_IDS: Mapping[str, int] = {
@@ -69,30 +71,43 @@ def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, in
     return dict(rows.all())
 
 
-def ensure_projects(connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
-    """Ids of projects by the id that Keystone gave them; those not yet known are inserted."""
-    return _ensure(connection, projects.c.external_id, external_ids)
+def ensure_projects(
+    connection: sa.Connection, external_ids: Collection[str], known: KnownIds
+) -> dict[str, int]:
+    """Ids of projects by the id that Keystone gave them; those not yet there are inserted."""
+    return _ensure(connection, projects.c.external_id, external_ids, known)
 
 
-def ensure_users(connection: sa.Connection, external_ids: Collection[str]) -> dict[str, int]:
-    """Ids of users by the id that Keystone gave them; those not yet known are inserted."""
-    return _ensure(connection, users.c.external_id, external_ids)
+def ensure_users(
+    connection: sa.Connection, external_ids: Collection[str], known: KnownIds
+) -> dict[str, int]:
+    """Ids of users by the id that Keystone gave them; those not yet there are inserted."""
+    return _ensure(connection, users.c.external_id, external_ids, known)
 
 
-def ensure_consumer_types(connection: sa.Connection, names: Collection[str]) -> dict[str, int]:
-    """Ids of consumer types by name; those not yet known are inserted."""
-    return _ensure(connection, consumer_types.c.name, names)
+def ensure_consumer_types(
+    connection: sa.Connection, names: Collection[str], known: KnownIds
+) -> dict[str, int]:
+    """Ids of consumer types by name; those not yet there are inserted."""
+    return _ensure(connection, consumer_types.c.name, names, known)
 
 
 def _ensure(
-    connection: sa.Connection, column: sa.Column[str], values: Collection[str]
+    connection: sa.Connection,
+    column: sa.Column[str],
+    values: Collection[str],
+    known: KnownIds,
 ) -> dict[str, int]:
-    if not values:
-        return {}
-    statement = sa.select(column, column.table.c.id).where(column.in_(values))
-    found: dict[str, int] = dict(connection.execute(statement).all())
-    missing = [value for value in values if value not in found]
-    may_clash = len(missing) > 1 or len(found) + len(missing) > len(values)
+    found = known.find(column.table.name, values)
+    asked = [value for value in values if value not in found]
+    if not asked:
+        return found
+    statement = sa.select(column, column.table.c.id).where(column.in_(asked))
+    stored: dict[str, int] = dict(connection.execute(statement).all())
+    known.remember(column.table.name, stored)
+    found |= stored
+    missing = [value for value in asked if value not in stored]
+    may_clash = len(missing) > 1 or len(stored) + len(missing) > len(asked)
     if may_clash and spelling.may_be_lenient(connection):
         return found | {value: _ensure_one(connection, column, value) for value in missing}
     if missing:

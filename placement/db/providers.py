@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from placement.db import inventories, spelling
 from placement.db.api import Row
+from placement.db.known import KnownIds
 from placement.db.tables import (
     allocations,
     placement_aggregates,
@@ -19,34 +20,66 @@ from placement.db.tables import (
 )
 from placement.db.tables import resource_providers as providers
 
+# What ids of providers are remembered as.
+_KIND = 'resource_providers'
+
 _root = providers.alias('root_provider')
 _parent = providers.alias('parent_provider')
 
 # One row per provider, with the uuids of its root and parent beside their ids.
-_PROVIDERS = sa.select(
-    providers.c.id,
+_TREE = providers.outerjoin(_root, providers.c.root_provider_id == _root.c.id).outerjoin(
+    _parent, providers.c.parent_provider_id == _parent.c.id
+)
+_PROVIDER = (
+    sa.select(
+        providers.c.id,
+        providers.c.uuid,
+        providers.c.name,
+        providers.c.generation,
+        providers.c.created_at,
+        providers.c.updated_at,
+        providers.c.root_provider_id,
+        providers.c.parent_provider_id,
+        _root.c.uuid.label('root_provider_uuid'),
+        _parent.c.uuid.label('parent_provider_uuid'),
+    )
+    .select_from(_TREE)
+    .where(providers.c.uuid == sa.bindparam('uuid'))
+)
+
+# As many of the columns as a list shows, since it may be as long as the cloud. The time is taken
+# as the driver has it: SQLite has texts, which sort like the times that they stand for.
+_LISTED = sa.select(
     providers.c.uuid,
     providers.c.name,
     providers.c.generation,
-    providers.c.created_at,
-    providers.c.updated_at,
-    providers.c.root_provider_id,
-    providers.c.parent_provider_id,
     _root.c.uuid.label('root_provider_uuid'),
     _parent.c.uuid.label('parent_provider_uuid'),
-).select_from(
-    providers.outerjoin(_root, providers.c.root_provider_id == _root.c.id).outerjoin(
-        _parent, providers.c.parent_provider_id == _parent.c.id
-    )
-)
+    sa.type_coerce(
+        sa.func.coalesce(providers.c.updated_at, providers.c.created_at), sa.String
+    ).label('modified_at'),
+).select_from(_TREE)
 
-_LOCKED = sa.select(
-    providers.c.id,
-    providers.c.uuid,
-    providers.c.generation,
-    providers.c.root_provider_id,
-    providers.c.parent_provider_id,
-).order_by(providers.c.id)
+_LOCKED = (
+    sa.select(
+        providers.c.id,
+        providers.c.uuid,
+        providers.c.generation,
+        providers.c.root_provider_id,
+        providers.c.parent_provider_id,
+    )
+    .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
+    .order_by(providers.c.id)
+    .with_for_update()
+)
+_IDS = sa.select(providers.c.uuid, providers.c.id).where(
+    providers.c.uuid.in_(sa.bindparam('uuids', expanding=True))
+)
+_INCREMENT = (
+    sa.update(providers)
+    .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
+    .values(generation=providers.c.generation + 1)
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,13 +105,13 @@ class Filters:
 
 def find(connection: sa.Connection, uuid: str) -> Row | None:
     """The provider with a uuid."""
-    row = connection.execute(_PROVIDERS.where(providers.c.uuid == uuid)).one_or_none()
+    row = connection.execute(_PROVIDER, {'uuid': uuid}).one_or_none()
     return spelling.exactly(row, 'uuid', uuid)
 
 
 def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
-    """The providers that meet every filter."""
-    rows = connection.execute(_PROVIDERS.where(*_conditions(filters))).all()
+    """The providers that meet every filter, with what a list shows of them."""
+    rows = connection.execute(_LISTED.where(*_conditions(filters))).all()
     if filters.name is None and filters.uuid is None:
         return rows
     return [
@@ -132,9 +165,7 @@ def _in_aggregate(uuids: Collection[str]) -> sa.ColumnElement[bool]:
 
 def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     """Ids by uuid; what does not exist is missing."""
-    rows = connection.execute(
-        sa.select(providers.c.uuid, providers.c.id).where(providers.c.uuid.in_(uuids))
-    )
+    rows = connection.execute(_IDS, {'uuids': list(uuids)})
     return {uuid: provider_id for uuid, provider_id in rows if uuid in uuids}
 
 
@@ -153,8 +184,31 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
     Everybody locks in this order and by primary key, so that transactions queue instead of
     deadlocking.
     """
-    statement = _LOCKED.where(providers.c.id.in_(ids)).with_for_update()
-    return connection.execute(statement).all()
+    return connection.execute(_LOCKED, {'ids': list(ids)}).all()
+
+
+def lock_by_uuid(
+    connection: sa.Connection, uuids: Collection[str], ids: Collection[int], known: KnownIds
+) -> Sequence[Row]:
+    """The providers with some uuids and with some ids, in one order, held until the end.
+
+    A uuid whose id is known is not looked up first. Where that id turns out to be another one's,
+    as SQLite gives ids again, all are looked up and locked once more.
+    """
+    found = known.find(_KIND, uuids)
+    for _ in range(2):
+        missing = [uuid for uuid in uuids if uuid not in found]
+        if missing:
+            looked_up = list_ids(connection, missing)
+            known.remember(_KIND, looked_up)
+            found |= looked_up
+        locked = lock(connection, {*found.values(), *ids})
+        here = {row.uuid for row in locked}
+        if here.issuperset(found):
+            break
+        known.forget(_KIND, found.keys() - here)
+        found = {}
+    return locked
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:
@@ -215,11 +269,7 @@ def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | Non
 
 def increment_generations(connection: sa.Connection, ids: Collection[int]) -> None:
     """Add one to the generation of providers that are locked."""
-    connection.execute(
-        sa.update(providers)
-        .where(providers.c.id.in_(ids))
-        .values(generation=providers.c.generation + 1)
-    )
+    connection.execute(_INCREMENT, {'ids': list(ids)})
 
 
 def delete(connection: sa.Connection, provider_id: int) -> None:

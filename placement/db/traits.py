@@ -16,6 +16,10 @@ _TRAITS = sa.select(traits.c.id, traits.c.name, traits.c.created_at, traits.c.up
     traits.c.name
 )
 
+_BY_PROVIDER = _TRAITS.join(associations, associations.c.trait_id == traits.c.id).where(
+    associations.c.resource_provider_id == sa.bindparam('provider_id')
+)
+
 
 def list_by_filters(
     connection: sa.Connection,
@@ -38,10 +42,7 @@ def list_by_filters(
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """The traits of a provider."""
-    statement = _TRAITS.join(associations, associations.c.trait_id == traits.c.id).where(
-        associations.c.resource_provider_id == provider_id
-    )
-    return connection.execute(statement).all()
+    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def find(connection: sa.Connection, name: str) -> Row | None:

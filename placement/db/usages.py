@@ -23,23 +23,26 @@ from placement.db.tables import (
 _SUM = sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger).label('used')
 
 
+_BY_PROVIDER = (
+    sa.select(resource_classes.c.name.label('resource_class'), _SUM)
+    .select_from(inventories)
+    .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
+    .outerjoin(
+        allocations,
+        sa.and_(
+            allocations.c.resource_provider_id == inventories.c.resource_provider_id,
+            allocations.c.resource_class_id == inventories.c.resource_class_id,
+        ),
+    )
+    .where(inventories.c.resource_provider_id == sa.bindparam('provider_id'))
+    .group_by(resource_classes.c.id, resource_classes.c.name)
+    .order_by(resource_classes.c.id)
+)
+
+
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """What is used of every class that a provider has inventory of, also where it is nothing."""
-    return connection.execute(
-        sa.select(resource_classes.c.name.label('resource_class'), _SUM)
-        .select_from(inventories)
-        .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
-        .outerjoin(
-            allocations,
-            sa.and_(
-                allocations.c.resource_provider_id == inventories.c.resource_provider_id,
-                allocations.c.resource_class_id == inventories.c.resource_class_id,
-            ),
-        )
-        .where(inventories.c.resource_provider_id == provider_id)
-        .group_by(resource_classes.c.id, resource_classes.c.name)
-        .order_by(resource_classes.c.id)
-    ).all()
+    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def list_by_project(

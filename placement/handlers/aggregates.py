@@ -15,8 +15,9 @@ from placement.schemas.unchecked import UNCHECKED
 def show(request: Request) -> Reply:
     """The aggregates of a provider."""
     request.authorise(policy.LIST)
-    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
-    uuids = aggregate.list_by_provider(request.context, provider)
+    provider, uuids = ResourceProvider.get_with(
+        request.context, request.urlvars['uuid'], aggregate.list_by_provider
+    )
     return Reply(views.aggregates(provider.generation, uuids))
 
 

@@ -38,8 +38,9 @@ def list_of_provider(request: Request) -> Reply:
         errors.ResourceProviderNotFound,
         prefix=f"Resource provider '{provider_uuid}' not found: ",
     ):
-        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
-    allocations = AllocationList.list_by_provider(request.context, provider)
+        provider, allocations = ResourceProvider.get_with(
+            request.context, provider_uuid, AllocationList.list_by_provider
+        )
     return Reply(
         views.provider_allocations(provider.generation, allocations),
         last_modified=views.latest(a.created_at for a in allocations),

@@ -25,12 +25,9 @@ def list_inventories(request: Request) -> Reply:
         errors.ResourceProviderNotFound,
         prefix=f'No resource provider with uuid {provider_uuid} found : ',
     ):
-        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
-    return _reply(request, provider)
-
-
-def _reply(request: Request, provider: ResourceProvider) -> Reply:
-    inventories = InventoryList.list_by_provider(request.context, provider)
+        provider, inventories = ResourceProvider.get_with(
+            request.context, provider_uuid, InventoryList.list_by_provider
+        )
     return Reply(
         views.inventories(provider.generation, inventories),
         last_modified=views.latest(views.modified_at(i) for i in inventories),
@@ -100,9 +97,12 @@ def clear(request: Request) -> Reply:
 def show(request: Request) -> Reply:
     """What a provider has of one class."""
     request.authorise(policy.SHOW)
-    provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     name = request.urlvars['resource_class']
-    found = InventoryList.find_one(request.context, provider, name)
+    provider, found = ResourceProvider.get_with(
+        request.context,
+        request.urlvars['uuid'],
+        lambda context, provider: InventoryList.find_one(context, provider, name),
+    )
     if found is None:
         raise errors.NotFound(f'No inventory of class {name} for {provider.uuid}')
     return Reply(

@@ -31,7 +31,7 @@ def list_providers(request: Request) -> Reply:
         body = views.providers_text(providers, mount_point)
     else:
         body = {'resource_providers': [views.provider(p, mount_point) for p in providers]}
-    return Reply(body, last_modified=views.latest(views.modified_at(p) for p in providers))
+    return Reply(body, last_modified=views.latest_listed(providers))
 
 
 def _find(request: Request, query: Query) -> Sequence[Any]:

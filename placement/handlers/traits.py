@@ -94,8 +94,9 @@ def show_of_provider(request: Request) -> Reply:
         errors.ResourceProviderNotFound,
         prefix=f'No resource provider with uuid {provider_uuid} found: ',
     ):
-        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
-    traits = TraitList.list_by_provider(request.context, provider)
+        provider, traits = ResourceProvider.get_with(
+            request.context, provider_uuid, TraitList.list_by_provider
+        )
     return _reply(provider, traits)
 
 

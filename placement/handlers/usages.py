@@ -22,8 +22,9 @@ def show_provider(request: Request) -> Reply:
         errors.ResourceProviderNotFound,
         prefix=f'No resource provider with uuid {provider_uuid} found: ',
     ):
-        provider = ResourceProvider.get_by_uuid(request.context, provider_uuid)
-    usages = UsageList.list_by_provider(request.context, provider)
+        provider, usages = ResourceProvider.get_with(
+            request.context, provider_uuid, UsageList.list_by_provider
+        )
     return Reply(views.provider_usages(provider.generation, usages))
 
 

@@ -108,7 +108,7 @@ class AllocationList(base.PlacementObjectList):
     ) -> tuple[Sequence[db.Row], consumer.Consumer | None]:
         """The rows of what a consumer has, and the consumer; None when it has nothing."""
         rows = statements.list_by_consumer(context.connection, uuid)
-        owner = consumer.Consumer.find_by_uuid(context, uuid) if rows else None
+        owner = consumer.Consumer.from_row(context, rows[0]) if rows else None
         return rows, owner
 
     @classmethod
@@ -126,7 +126,7 @@ class AllocationList(base.PlacementObjectList):
         `errors.UnknownAllocationProvider`, `errors.ResourceClassNotFound` and
         `errors.UnableToAllocate`.
         """
-        write = ClaimWrite(context.connection, claims)
+        write = ClaimWrite(context, claims)
         write.check()
         write.execute()
 
@@ -151,9 +151,9 @@ class ClaimWrite:
     `also` names providers that the same transaction works on besides.
     """
 
-    def __init__(
-        self, connection: db.Connection, claims: Sequence[Claim], also: Collection[str] = ()
-    ) -> None:
+    def __init__(self, context: Any, claims: Sequence[Claim], also: Collection[str] = ()) -> None:
+        connection = context.connection
+        self._context = context
         self._connection = connection
         self._consumers = consumer.Locked(connection, [c.consumer_uuid for c in claims])
         self._claims = [claim.of(self._consumers.uuid_of(claim.consumer_uuid)) for claim in claims]
@@ -161,8 +161,8 @@ class ClaimWrite:
         self._used = statements.list_providers_used(connection, known)
         self._released = self._providers_released()
         named = {uuid: None for claim in claims for uuid in claim.resources}
-        ids = providers.list_ids(connection, [*named, *(u for u in also if u not in named)])
-        locked = providers.lock(connection, {*ids.values(), *self._released})
+        wanted = [*named, *(uuid for uuid in also if uuid not in named)]
+        locked = providers.lock_by_uuid(connection, wanted, self._released, context.database.known)
         self.providers = {row.uuid: row for row in locked}
         self._named = list(named)
 
@@ -220,12 +220,12 @@ class ClaimWrite:
             room.take(self.providers[uuid], name, amount)
 
     def _write_consumers(self) -> None:
-        connection = self._connection
+        context = self._context
         kept = [claim for claim in self._claims if claim.resources]
-        projects = consumer.Project.ensure(connection, {c.project_id for c in kept})
-        users = consumer.User.ensure(connection, {c.user_id for c in kept})
+        projects = consumer.Project.ensure(context, {c.project_id for c in kept})
+        users = consumer.User.ensure(context, {c.user_id for c in kept})
         types = consumer.ConsumerType.ensure(
-            connection, {c.consumer_type for c in kept if c.consumer_type is not UNCHECKED}
+            context, {c.consumer_type for c in kept if c.consumer_type is not UNCHECKED}
         )
         owners: dict[str, dict[str, Any]] = {}
         for claim in kept:

@@ -29,9 +29,9 @@ class Project(base.PlacementObject):
     fields = {'external_id': fields.StringField()}
 
     @classmethod
-    def ensure(cls, connection: db.Connection, external_ids: Collection[str]) -> dict[str, int]:
+    def ensure(cls, context: Any, external_ids: Collection[str]) -> dict[str, int]:
         """Internal ids of projects; those that nobody mentioned before are made."""
-        return names.ensure_projects(connection, external_ids)
+        return names.ensure_projects(context.connection, external_ids, context.database.known)
 
 
 @base.register
@@ -44,9 +44,9 @@ class User(base.PlacementObject):
     fields = {'external_id': fields.StringField()}
 
     @classmethod
-    def ensure(cls, connection: db.Connection, external_ids: Collection[str]) -> dict[str, int]:
+    def ensure(cls, context: Any, external_ids: Collection[str]) -> dict[str, int]:
         """Internal ids of users; those that nobody mentioned before are made."""
-        return names.ensure_users(connection, external_ids)
+        return names.ensure_users(context.connection, external_ids, context.database.known)
 
 
 @base.register
@@ -59,9 +59,9 @@ class ConsumerType(base.PlacementObject):
     fields = {'name': fields.StringField()}
 
     @classmethod
-    def ensure(cls, connection: db.Connection, names_: Collection[str]) -> dict[str, int]:
+    def ensure(cls, context: Any, names_: Collection[str]) -> dict[str, int]:
         """Internal ids of types; those that nobody mentioned before are made."""
-        return names.ensure_consumer_types(connection, names_)
+        return names.ensure_consumer_types(context.connection, names_, context.database.known)
 
 
 @base.register
@@ -90,13 +90,6 @@ class Consumer(base.PlacementObject):
     project_id: str
     user_id: str
     consumer_type: str | None
-
-    @classmethod
-    @db.reader
-    def find_by_uuid(cls, context: Any, uuid: str) -> Consumer | None:
-        """The consumer with a uuid, spelled as it is stored."""
-        row = statements.find(context.connection, uuid)
-        return None if row is None else cls.from_row(context, row)
 
 
 # The generation that the write which makes a consumer leaves it with.

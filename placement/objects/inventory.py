@@ -13,7 +13,7 @@ from placement import errors
 from placement.db import api as db
 from placement.db import inventories as statements
 from placement.db import names
-from placement.objects import base
+from placement.objects import base, resource_provider
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas import common
 from placement.search.capacity import Capacity
@@ -65,7 +65,7 @@ class Inventory(base.Timestamped):
 
     def capacity(self) -> Capacity:
         """What this inventory can hold, by the one rule of search and claims."""
-        return Capacity(**{name: getattr(self, name) for name in MEMBERS})
+        return Capacity(**self.members())
 
     def check_capacity(self, uuid: str, may_be_empty: bool) -> None:
         """Raise `errors.InvalidInventoryCapacity` for a capacity below one, or below nothing.
@@ -78,10 +78,14 @@ class Inventory(base.Timestamped):
         if not may_be_empty and capacity <= 0:
             raise errors.InvalidInventoryCapacity(resource_class=self.resource_class, uuid=uuid)
 
+    def members(self) -> dict[str, Any]:
+        """The six members that clients read and write."""
+        return {name: getattr(self, name) for name in MEMBERS}
+
     def columns(self, provider_id: int, class_id: int) -> dict[str, Any]:
         """This inventory as a row of its table."""
-        values = {name: getattr(self, name) for name in MEMBERS}
-        return values | {'resource_provider_id': provider_id, 'resource_class_id': class_id}
+        ids = {'resource_provider_id': provider_id, 'resource_class_id': class_id}
+        return self.members() | ids
 
 
 @base.register
@@ -129,7 +133,7 @@ class InventoryList(base.PlacementObjectList):
         `errors.InventoryInUse`.
         """
         provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
-        self.write(provider, keep_others=False)
+        write(self._context, [(provider, self)], keep_others=False)
 
     @db.writer
     def add(self, provider: ResourceProvider) -> None:
@@ -158,29 +162,12 @@ class InventoryList(base.PlacementObjectList):
         provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
         class_ids = self._class_ids(connection)
         present = statements.list_with_usage(connection, [provider.id])
+        row_ids = {row.resource_class: row.id for row in present}
         for name in class_ids:
-            if name not in {row.resource_class for row in present}:
+            if name not in row_ids:
                 raise errors.InventoryNotFound(resource_class=name)
-        statements.update(connection, self._columns(provider, class_ids))
-        self._warn_of_overcommit(provider, present)
-        provider.increment_generation()
-
-    def write(self, provider: ResourceProvider, keep_others: bool) -> None:
-        """Let a provider, which is locked, have this, and what it had besides if that is kept.
-
-        Raises `errors.ResourceClassNotFound` and `errors.InventoryInUse`.
-        """
-        connection = self._context.connection
-        class_ids = self._class_ids(connection)
-        present = statements.list_with_usage(connection, [provider.id])
-        present_ids = {row.resource_class_id for row in present}
-        removed = [row for row in present if row.resource_class not in class_ids]
-        if removed and not keep_others:
-            _remove(connection, provider, removed)
-        rows = self._columns(provider, class_ids)
-        statements.update(connection, (r for r in rows if r['resource_class_id'] in present_ids))
-        statements.insert(
-            connection, [r for r in rows if r['resource_class_id'] not in present_ids]
+        statements.update(
+            connection, {row_ids[i.resource_class]: i.members() for i in self.objects}
         )
         self._warn_of_overcommit(provider, present)
         provider.increment_generation()
@@ -205,12 +192,65 @@ class InventoryList(base.PlacementObjectList):
                 )
 
 
+Wanted = Sequence[tuple[ResourceProvider, InventoryList]]
+
+
+def write(context: Any, wanted: Wanted, keep_others: bool) -> None:
+    """Let providers, which are locked, have these, and what they had besides if that is kept.
+
+    The number of statements does not depend on that of the providers. Raises
+    `errors.ResourceClassNotFound` and `errors.InventoryInUse`.
+    """
+    connection = context.connection
+    class_ids = names.resource_class_ids(
+        connection, (i.resource_class for _provider, inventories in wanted for i in inventories)
+    )
+    present: dict[int, list[db.Row]] = {provider.id: [] for provider, _inventories in wanted}
+    for row in statements.list_with_usage(connection, present):
+        present[row.resource_provider_id].append(row)
+    if not keep_others:
+        removed = [_superfluous(present[p.id], inventories) for p, inventories in wanted]
+        _remove(connection, list(zip((p for p, _ in wanted), removed, strict=True)))
+    _replace(connection, wanted, class_ids, present)
+    for provider, inventories in wanted:
+        inventories._warn_of_overcommit(provider, present[provider.id])
+    resource_provider.increment_generations(context, [provider for provider, _ in wanted])
+
+
+def _superfluous(present: Sequence[db.Row], wanted: InventoryList) -> list[db.Row]:
+    """What is there and not wanted."""
+    classes = {inventory.resource_class for inventory in wanted}
+    return [row for row in present if row.resource_class not in classes]
+
+
+def _replace(
+    connection: db.Connection,
+    wanted: Wanted,
+    class_ids: Mapping[str, int],
+    present: Mapping[int, Sequence[db.Row]],
+) -> None:
+    """Update what is there and insert what is not."""
+    updated: dict[int, dict[str, Any]] = {}
+    inserted: list[dict[str, Any]] = []
+    for provider, inventories in wanted:
+        row_ids = {row.resource_class: row.id for row in present[provider.id]}
+        for inventory in inventories:
+            name = inventory.resource_class
+            if name in row_ids:
+                updated[row_ids[name]] = inventory.members()
+            else:
+                inserted.append(inventory.columns(provider.id, class_ids[name]))
+    statements.update(connection, updated)
+    statements.insert(connection, inserted)
+
+
 @db.writer
 def clear(context: Any, provider: ResourceProvider) -> None:
     """Remove everything a provider has; raises `errors.InventoryInUse`."""
     connection = context.connection
     provider.lock()
-    _remove(connection, provider, statements.list_with_usage(connection, [provider.id]))
+    present = statements.list_with_usage(connection, [provider.id])
+    _remove(connection, [(provider, present)])
     provider.increment_generation()
 
 
@@ -228,12 +268,19 @@ def remove_one(context: Any, provider: ResourceProvider, resource_class: str) ->
     removed = [row for row in present if row.resource_class == resource_class]
     if not removed:
         raise errors.InventoryNotFound(f'No inventory of class {resource_class} found for delete')
-    _remove(connection, provider, removed)
+    _remove(connection, [(provider, removed)])
     provider.increment_generation()
 
 
-def _remove(connection: db.Connection, provider: ResourceProvider, rows: Sequence[db.Row]) -> None:
-    in_use = [row.resource_class for row in rows if row.used]
-    if in_use:
-        raise errors.InventoryInUse(classes=', '.join(in_use), uuid=provider.uuid)
-    statements.delete(connection, provider.id, [row.resource_class_id for row in rows])
+def _remove(
+    connection: db.Connection,
+    removed: Iterable[tuple[ResourceProvider, Sequence[db.Row]]],
+) -> None:
+    """Delete inventories of providers; raises `errors.InventoryInUse` for the first in use."""
+    ids: list[int] = []
+    for provider, rows in removed:
+        in_use = [row.resource_class for row in rows if row.used]
+        if in_use:
+            raise errors.InventoryInUse(classes=', '.join(in_use), uuid=provider.uuid)
+        ids.extend(row.id for row in rows)
+    statements.delete(connection, ids)

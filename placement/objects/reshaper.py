@@ -8,6 +8,7 @@ from typing import Any
 
 from placement import errors
 from placement.db import api as db
+from placement.objects import inventory
 from placement.objects.allocation import Claim, ClaimWrite
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
@@ -27,18 +28,16 @@ def reshape(
     `errors.ResourceProviderGenerationConflict`, what a write of claims raises, and
     `errors.InventoryInUse`.
     """
-    write = ClaimWrite(context.connection, claims, also=inventories)
+    write = ClaimWrite(context, claims, also=inventories)
     reshaped = [
         (_provider(context, write.providers, uuid, generation), wanted)
         for uuid, (generation, wanted) in inventories.items()
     ]
     write.check()
-    for provider, wanted in reshaped:
-        if wanted.objects:
-            wanted.write(provider, keep_others=True)
+    gaining = [(provider, wanted) for provider, wanted in reshaped if wanted.objects]
+    inventory.write(context, gaining, keep_others=True)
     write.execute()
-    for provider, wanted in reshaped:
-        wanted.write(provider, keep_others=False)
+    inventory.write(context, reshaped, keep_others=False)
 
 
 def _provider(

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
 from oslo_versionedobjects import fields
 
@@ -14,6 +14,8 @@ from placement.db import api as db
 from placement.db import changes, names, providers
 from placement.objects import base
 from placement.schemas import common
+
+Result = TypeVar('Result')
 
 
 class Parent(enum.Enum):
@@ -56,6 +58,18 @@ class ResourceProvider(base.Timestamped):
         if row is None:
             raise errors.ResourceProviderNotFound(uuid=uuid)
         return cls.from_row(context, row)
+
+    @classmethod
+    @db.reader
+    def get_with(
+        cls, context: Any, uuid: str, list_by_provider: Callable[[Any, ResourceProvider], Result]
+    ) -> tuple[Self, Result]:
+        """The provider with a uuid, and what is listed of it, read in one transaction.
+
+        Raises `errors.ResourceProviderNotFound`.
+        """
+        provider = cls.get_by_uuid(context, uuid)
+        return provider, list_by_provider(context, provider)
 
     @classmethod
     @db.writer
@@ -125,9 +139,7 @@ class ResourceProvider(base.Timestamped):
 
     def increment_generation(self) -> None:
         """Add one to the generation of this provider, which is locked and has changed."""
-        providers.increment_generations(self._context.connection, [self.id])
-        changes.record(self._context.connection, [self.id])
-        self.generation += 1
+        increment_generations(self._context, [self])
 
     @db.writer
     def destroy(self) -> None:
@@ -200,6 +212,17 @@ class ResourceProvider(base.Timestamped):
             raise _update_failed('creating loop in the provider tree is not allowed.')
         providers.set_root(connection, subtree, new_root)
         changes.record(connection, subtree)
+
+
+def increment_generations(context: Any, changed: Sequence[ResourceProvider]) -> None:
+    """Add one to the generation of providers, which are locked and have changed."""
+    if not changed:
+        return
+    ids = [provider.id for provider in changed]
+    providers.increment_generations(context.connection, ids)
+    changes.record(context.connection, ids)
+    for provider in changed:
+        provider.generation += 1
 
 
 @base.register

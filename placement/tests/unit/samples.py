@@ -17,7 +17,9 @@ from collections.abc import Iterator, Mapping
 from urllib import parse as urlparse
 
 import docutils.core
+import yaml
 from docutils import nodes
+from docutils.parsers import rst
 
 REQUEST_LINE = re.compile(r'^(GET|PUT|POST|DELETE) (/\S*)$', re.MULTILINE)
 STATUS_LINE = re.compile(r'^HTTP/1\.1 (\d{3}) ')
@@ -38,6 +40,49 @@ class Sample:
     status: int | None = None
     answer_headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     answer: str = ''
+
+
+class RestMethod(rst.Directive):
+    """As os-api-ref has it, for those who read without Sphinx: the request as a literal."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        request, *options = self.content
+        paragraph = nodes.paragraph('', '', nodes.literal(request, request))
+        paragraph['options'] = dict(option.split(': ') for option in options)
+        return [paragraph]
+
+
+class RestParameters(rst.Directive):
+    """As os-api-ref has it: the names of parameters, each with where it is described."""
+
+    has_content = True
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        text = '\n'.join(self.content)
+        return [Parameters(text, names=[tuple(*one.items()) for one in yaml.safe_load(text)])]
+
+
+class Parameters(nodes.General, nodes.Element):
+    """What a request takes."""
+
+
+class Elsewhere(rst.Directive):
+    """What only Sphinx has something to show for."""
+
+    has_content = True
+    option_spec = {'hidden': rst.directives.flag, 'glob': rst.directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        return []
+
+
+rst.directives.register_directive('rest_method', RestMethod)
+rst.directives.register_directive('rest_parameters', RestParameters)
+rst.directives.register_directive('toctree', Elsewhere)
+rst.directives.register_directive('openapi-documents', Elsewhere)
 
 
 def parse_page(text: str) -> tuple[nodes.document, str]:
@@ -72,7 +117,7 @@ def samples_of_page(text: str) -> list[Sample]:
 def _requests(block: str) -> Iterator[Sample]:
     """Each request of a block: a request line, headers, and the rest is the body."""
     starts = [match.start() for match in REQUEST_LINE.finditer(block)]
-    for start, end in zip(starts, [*starts[1:], None], strict=True):
+    for start, end in zip(starts, [*starts[1:], None][: len(starts)], strict=True):
         first, *lines = block[start:end].splitlines()
         method, path = first.split()
         headers, body = _headers_and_body(lines)

@@ -4,7 +4,9 @@
 import json
 import pathlib
 import re
+import runpy
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
@@ -12,11 +14,15 @@ from docutils import nodes
 
 from placement import history, policies, routes
 from placement.conf import opts
+from placement.openapi import document
+from placement.tests.functional.conformance import conforming
 from placement.tests.functional.fixtures import applications, client
 from placement.tests.unit import samples, test_layers
 
 REPOSITORY = applications.repository_path('.').resolve()
 README = REPOSITORY / 'README.rst'
+PARAMETERS = REPOSITORY / 'api-ref' / 'source' / 'parameters.yaml'
+GROUPS = 'resources{S}, required{S}, member_of{S}, in_tree{S}'
 REFERENCE = sorted((REPOSITORY / 'api-ref' / 'source').glob('*.rst'))
 DOCUMENTS = [
     README,
@@ -41,7 +47,7 @@ def name_of(path: pathlib.Path) -> str:
 @pytest.fixture
 def service() -> Iterator[client.Client]:
     running = applications.Service()
-    yield client.Client(running.application, CALLER)
+    yield client.Client(conforming(running.application), CALLER)
     running.stop()
 
 
@@ -64,18 +70,70 @@ def test_a_link_between_pages_leads_somewhere(path: pathlib.Path) -> None:
     assert [target for target in relative if not (path.parent / target).exists()] == []
 
 
-def test_every_request_of_the_routes_is_described() -> None:
-    described = set()
+def described_requests() -> Iterator[tuple[str, dict[str, str], nodes.section]]:
+    """Every request of the reference with its range of versions and the section about it."""
     for path in REFERENCE:
         tree, _ = samples.parse_page(path.read_text())
         # A request is described by the section that starts with it.
         for section in tree.findall(nodes.section):
             _title, first, *_ = section.children
             if isinstance(first, nodes.paragraph) and isinstance(first.children[0], nodes.literal):
-                described.add(first.children[0].astext())
+                yield first.children[0].astext(), first.get('options', {}), section
+
+
+def test_every_request_of_the_routes_is_described() -> None:
+    described = {request for request, _versions, _section in described_requests()}
     # The empty path is the root document of a service that is mounted below a prefix.
     served = {f'{route.method} {route.path}' for route in routes.ROUTES if route.path}
     assert served - described == set()
+
+
+def test_the_reference_has_the_parameters_of_the_openapi_documents() -> None:
+    descriptions = yaml.load(PARAMETERS.read_text(), Loader=yaml.BaseLoader)
+    for request, versions, section in described_requests():
+        if request == 'GET /healthcheck':
+            continue
+        told = {
+            name: (text['in'], text['required'] == 'true', text.get('min_version'))
+            for node in section.findall(samples.Parameters)
+            for name, text in ((name, descriptions[key]) for name, key in node['names'])
+        }
+        since = versions.get('min_version', '1.0')
+        assert told == parameters_of(request, since, versions.get('max_version')), request
+
+
+def parameters_of(request: str, since: str, until: str | None) -> dict[str, Any]:
+    """Where each parameter is, whether it is required, and since when, if later than `since`.
+
+    As of the version `until`, or the newest.
+    """
+    method, path = request.split()
+    apis = list(history.APIS.values())
+    versions = [str(api.version) for api in apis]
+    first = versions.index(since)
+    last = versions.index(until) if until else len(versions) - 1
+    brought: dict[str, str | None] = {}
+    for api in apis[first : last + 1]:
+        operation = document.document(api)['paths'][path][method.lower()]
+        found = parameters_of_operation(operation)
+        for name in found:
+            brought.setdefault(name, None if str(api.version) == since else str(api.version))
+    return {name: (*place, brought[name]) for name, place in found.items()}
+
+
+def parameters_of_operation(operation: dict[str, Any]) -> dict[str, tuple[str, bool]]:
+    """Where each parameter is and whether it is required, the version header excepted."""
+    found = {
+        GROUPS if parameter['name'] == 'groups' else parameter['name']:
+            (parameter['in'], parameter.get('required', False))
+        for parameter in operation['parameters']
+        if parameter['in'] != 'header'
+    }
+    if 'requestBody' in operation:
+        body = operation['requestBody']['content']['application/json']['schema']
+        for name in body.get('properties', ()):
+            found[name] = ('body', name in body.get('required', ()))
+    return found
 
 
 def test_the_reference_tells_the_history_of_the_microversions() -> None:
@@ -87,6 +145,11 @@ def test_the_reference_tells_the_history_of_the_microversions() -> None:
     }
     declared = {change.version: change.summary for change in history.HISTORY}
     assert told == declared
+
+
+def test_the_history_of_the_microversions_is_as_it_would_be_written_now() -> None:
+    written = runpy.run_path(str(REPOSITORY / 'api-ref' / 'history_page.py'))
+    assert written['page']() == written['PAGE'].read_text(), 'run api-ref/history_page.py'
 
 
 @pytest.mark.parametrize('path', REFERENCE, ids=name_of)

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import warnings
+from typing import Any
 
 import pytest
 from oslo_config import cfg
@@ -170,3 +171,41 @@ def test_the_tools_of_the_library_need_no_database(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv('HOME', '/nonexistent')
 
     assert RULE in policy.get_enforcer().registered_rules
+
+
+def test_what_was_allowed_is_not_asked_of_the_same_rules_again(
+    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enforcer = policy.Enforcer(conf)
+    asked: list[str] = []
+    original = oslo_policy.Enforcer.authorize
+
+    def authorize(self: oslo_policy.Enforcer, rule: str, *args: Any, **more: Any) -> Any:
+        asked.append(rule)
+        return original(self, rule, *args, **more)
+
+    monkeypatch.setattr(oslo_policy.Enforcer, 'authorize', authorize)
+
+    assert [allows(enforcer, *roles) for roles in (['admin'], ['admin'], ['service'])] == [
+        True
+    ] * 3
+    assert len(asked) == 2
+    assert [allows(enforcer, 'reader'), allows(enforcer, 'reader')] == [False, False]
+    assert len(asked) == 4
+
+
+def test_a_caller_of_another_project_is_another_question(conf: cfg.ConfigOpts) -> None:
+    enforcer = policy.Enforcer(conf)
+    rule = 'placement:usages'
+    reader = caller('reader')
+    enforcer.authorise(reader, rule, {'project_id': 'project'})
+
+    for project in ('other', None):
+        with pytest.raises(errors.PolicyNotAuthorised):
+            enforcer.authorise(reader, rule, {'project_id': project})
+
+
+def test_another_server_is_asked_each_time(conf: cfg.ConfigOpts, tmp_path: pathlib.Path) -> None:
+    assert not policy.asks_others(policy.load_rules(conf))
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "http://127.0.0.1:1/ask"\n')
+    assert policy.asks_others(policy.load_rules(conf))

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from placement.context import RequestContext
 from placement.db import api, changes, migration, standard_names, tables
+from placement.db.known import KnownIds
 from placement.objects.allocation import AllocationList, Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
@@ -142,7 +143,8 @@ class Cloud:
 
     @contextlib.contextmanager
     def statements(self) -> Iterator[list[str]]:
-        """The statements that the database is given meanwhile."""
+        """The statements that the database is given meanwhile, by a process that knows no ids."""
+        self.database.known = KnownIds()
         seen: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:

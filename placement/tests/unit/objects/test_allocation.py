@@ -28,7 +28,7 @@ def hosts(cloud: Cloud) -> Cloud:
 
 def consumer(cloud: Cloud, name: str) -> Consumer:
     """A consumer that exists."""
-    found = Consumer.find_by_uuid(cloud.context, uuid_of(name))
+    _rows, found = AllocationList.list_by_consumer(cloud.context, uuid_of(name))
     assert found is not None
     return found
 
