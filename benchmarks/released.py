@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 REQUIREMENT = 'openstack-placement==16.0.0'
-# The same server and drivers as ours.
-COMPANIONS = ('waitress', 'PyMySQL', 'psycopg[binary]')
+# The same server and drivers as ours, but for PostgreSQL: with psycopg 3 it answers 500.
+COMPANIONS = ('waitress', 'PyMySQL', 'psycopg2-binary')
+DRIVERS = {'postgresql+psycopg:': 'postgresql+psycopg2:'}
 
 
 def install(directory: pathlib.Path, constraints: pathlib.Path) -> str:

@@ -40,11 +40,20 @@ class Start(NamedTuple):
 class Service:
     """One worker process and what it costs."""
 
-    def __init__(self, name: str, python: str, database: str, directory: pathlib.Path,
-                 threads: int = 4) -> None:  # fmt: skip
+    def __init__(
+        self,
+        name: str,
+        python: str,
+        database: str,
+        directory: pathlib.Path,
+        threads: int = 4,
+        drivers: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.database = database
         self.port = 0
+        # Beginnings of URLs that this service has to be told in place of others.
+        self._drivers = drivers or {}
         self._python = python
         self._directory = directory
         self._threads = threads
@@ -116,12 +125,15 @@ class Service:
         ours.pop('PYTHONPATH', None)
         # A placement.conf of this machine must not have a say: an empty one is named instead.
         (self._directory / 'placement.conf').touch()
+        connection = self.database
+        for usual, needed in self._drivers.items():
+            connection = connection.replace(usual, needed, 1)
         return {
             **ours,
             **SETTINGS,
             **self._settings,
             'OS_PLACEMENT_CONFIG_DIR': str(self._directory),
-            'OS_PLACEMENT_DATABASE__CONNECTION': self.database,
+            'OS_PLACEMENT_DATABASE__CONNECTION': connection,
             'BENCHMARK_COUNTS': 'yes' if counts else 'no',
         }
 

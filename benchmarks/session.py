@@ -12,6 +12,7 @@ from benchmarks.client import Client
 from benchmarks.clouds import Cloud
 from benchmarks.databases import temporary_database
 from benchmarks.loading import load_as_rows, load_through_api
+from benchmarks.released import DRIVERS
 from benchmarks.services import Service
 
 Say = Callable[[str], None]
@@ -36,19 +37,21 @@ class Bench:
     ) -> Iterator[tuple[Service, Service]]:
         """Ours and the released one, freshly started, with this cloud in their databases."""
         with contextlib.ExitStack() as stack:
-            ours = self._service(stack, 'ours', self.our_python)
-            released = self._service(stack, 'released', self.released_python)
+            ours = self._service(stack, 'ours', self.our_python, {})
+            released = self._service(stack, 'released', self.released_python, DRIVERS)
             for service, settings in ((ours, {}), (released, released_settings)):
                 say(f'loading {cloud.name} into {service.name}')
                 service.start(settings)
                 self._load(service, cloud)
             yield ours, released
 
-    def _service(self, stack: contextlib.ExitStack, name: str, python: str) -> Service:
+    def _service(
+        self, stack: contextlib.ExitStack, name: str, python: str, drivers: Mapping[str, str]
+    ) -> Service:
         database = stack.enter_context(
             temporary_database(self.engine, name, self.directory, self.server)
         )
-        service = Service(name, python, database, self.directory, self.threads)
+        service = Service(name, python, database, self.directory, self.threads, drivers)
         # Stopped before its database is dropped.
         stack.callback(service.stop)
         return service
