@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients do with a service, chapter by chapter, each time with providers of its own."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from placement.tests.functional.fixtures import clouds
+from placement.tests.functional.fixtures.client import Sender
+
+#: Projects and users that consumers belong to, the last of them by clients that named none.
+OWNERS = (
+    ('project-a', 'user-a'),
+    ('project-b', 'user-b'),
+    ('projet \u00e9t\u00e9', 'user-a'),
+    ('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000'),
+)
+
+
+@dataclasses.dataclass
+class Chapter:
+    """A piece of the story; chapters do not meddle with each other, except by `change`."""
+
+    client: Sender
+    name: str
+
+    def write_providers(self) -> None:
+        """Two hosts with NUMA nodes, a share, and providers with what is seldom seen."""
+        for kind, named in (('traits', 'TRAIT'), ('resource_classes', 'CLASS')):
+            self.send('PUT', f'/{kind}/CUSTOM_{named}_{self.name.upper()}')
+        self.send('PUT', '/traits/CUSTOM_SSD')
+        self.send('PUT', '/resource_classes/CUSTOM_IRON')
+        clouds.build(self._renamed(clouds.NUMA_WITH_SHARED_STORAGE), self.client)
+        odd: dict[str, int | Mapping[str, Any]] = {
+            f'CUSTOM_CLASS_{self.name.upper()}': {'total': 7, 'reserved': 7},
+            'CUSTOM_IRON': {'total': 2147483647, 'max_unit': 2147483647},
+            'VCPU': {
+                'total': 10, 'reserved': 2, 'min_unit': 2, 'max_unit': 8, 'step_size': 2,
+                'allocation_ratio': 1.5,
+            },
+        }
+        cloud = (
+            clouds.Provider(
+                self.of('h\u00f4te \u2603'), odd, ('CUSTOM_SSD', 'HW_CPU_X86_AVX'), ('aggB',)
+            ),
+            clouds.Provider(self.of('empty')),
+            clouds.Provider(self.of('moved'), parent=self.of('empty')),
+            clouds.Provider(self.of('gone'), {'VCPU': 1}),
+        )
+        clouds.build(cloud, self.client)
+        self.send('PUT', self.path('moved'), {
+            'name': self.of('moved and renamed'), 'parent_provider_uuid': self.uuid('cn1'),
+        })
+        self.send('DELETE', self.path('gone'))
+
+    def write_consumers(self) -> None:
+        """Consumers of several owners and types, some changed, some gone."""
+        for number, (project, user) in enumerate(OWNERS[:3]):
+            self.claim(f'c{number}', {'numa1_1': {'VCPU': number + 1}}, project, user)
+        both = {'numa2_1': {'VCPU': 2}, 'cn2': {'MEMORY_MB': 256}, 'ss1': {'DISK_GB': 5}}
+        self.claim('whole', both, *OWNERS[0], consumer_type='MIGRATION')
+        self.claim('whole', both, *OWNERS[1], generation=1, consumer_type='INSTANCE')
+        self.claim('ended', {'numa2_2': {'VCPU': 1}}, *OWNERS[0])
+        self.send('DELETE', f'/allocations/{self.uuid("ended")}')
+        old = [{'resource_provider': {'uuid': self.uuid('numa2_2')}, 'resources': {'VCPU': 3}}]
+        path = f'/allocations/{self.uuid("old")}'
+        self.send('PUT', path, {'allocations': old}, version='1.0')
+        claim = {
+            'allocations': {self.uuid('numa2_2'): {'resources': {'VCPU': 1}}},
+            'project_id': OWNERS[1][0], 'user_id': OWNERS[1][1],
+        }
+        path = f'/allocations/{self.uuid("without-type")}'
+        self.send('PUT', path, {**claim, 'consumer_generation': None}, version='1.28')
+
+    def change(self) -> None:
+        """Change what another service has written: all that one can."""
+        path = self.path('h\u00f4te \u2603')
+        inventories = self.send('GET', f'{path}/inventories')
+        del inventories['inventories']['CUSTOM_IRON']
+        inventories['inventories']['VCPU']['total'] = 11
+        generation = self.send('PUT', f'{path}/inventories', inventories)[
+            'resource_provider_generation'
+        ]
+        self.send('PUT', f'{path}/traits', {
+            'traits': ['HW_CPU_X86_AVX2'], 'resource_provider_generation': generation,
+        })
+        self.send('PUT', f'{path}/aggregates', {
+            'aggregates': [clouds.uuid_of('another')],
+            'resource_provider_generation': generation + 1,
+        })
+        whole = self.send('GET', f'/allocations/{self.uuid("whole")}')
+        allocations = {
+            provider: {'resources': allocation['resources']}
+            for provider, allocation in whole['allocations'].items()
+        }
+        keeps = {name: whole[name] for name in ('project_id', 'user_id', 'consumer_type')}
+        self.send('POST', '/allocations', {
+            self.uuid('whole'): {
+                **keeps, 'allocations': {}, 'consumer_generation': whole['consumer_generation'],
+            },
+            self.uuid('heir'): {
+                **keeps, 'allocations': allocations, 'consumer_generation': None,
+            },
+        })
+        self.send('DELETE', f'/allocations/{self.uuid("old")}')
+        self.claim('c0', {'numa1_2': {'VCPU': 4}}, *OWNERS[2], generation=1)
+
+    def claim(
+        self,
+        consumer: str,
+        wanted: dict[str, dict[str, int]],
+        project: str,
+        user: str,
+        generation: int | None = None,
+        consumer_type: str = 'INSTANCE',
+    ) -> None:
+        """Let a consumer have something of some providers."""
+        self.send('PUT', f'/allocations/{self.uuid(consumer)}', {
+            'allocations': {
+                self.uuid(provider): {'resources': resources}
+                for provider, resources in wanted.items()
+            },
+            'project_id': project,
+            'user_id': user,
+            'consumer_generation': generation,
+            'consumer_type': consumer_type,
+        })
+
+    def send(self, method: str, path: str, body: Any = None, version: str = '1.39') -> Any:
+        """The body of the answer, which is never a refusal."""
+        answer = self.client.send(method, path, body, version=version)
+        assert answer.status < 300, f'{method} {path}: {answer.status} {answer.text}'
+        return answer.json if answer.body else None
+
+    def of(self, name: str) -> str:
+        """The name of something in this chapter."""
+        return f'{self.name} {name}'
+
+    def uuid(self, name: str) -> str:
+        """The uuid of something in this chapter."""
+        return clouds.uuid_of(self.of(name))
+
+    def path(self, name: str) -> str:
+        """The path of a provider of this chapter."""
+        return f'/resource_providers/{self.uuid(name)}'
+
+    def _renamed(self, cloud: clouds.Cloud) -> clouds.Cloud:
+        return tuple(
+            dataclasses.replace(
+                provider,
+                name=self.of(provider.name),
+                parent=provider.parent and self.of(provider.parent),
+            )
+            for provider in cloud
+        )
