@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Sphinx builds these pages; `make docs` does."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'extensions'))
+
+project = 'Placement'
+author = 'the Placement maintainers'
+extensions = ['placement_pages']
+html_theme = 'alabaster'
+highlight_language = 'none'
