@@ -2,6 +2,7 @@
 """Several workers, several threads, writers that linger or die: searches see what is committed."""
 
 import concurrent.futures
+import contextlib
 import multiprocessing
 import random
 import signal
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 
 from placement.db import api, changes, tables
 from placement.objects import aggregate, trait
+from placement.search.provider import ProviderRow
 from placement.search.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -116,7 +118,10 @@ def total(known: Snapshot, host: str) -> int:
 
 
 class Lingering:
-    """A transaction that has written a total for one host, and does not end yet."""
+    """A transaction that has written a total for one host, and does not end before this is left.
+
+    Whatever fails meanwhile: it would hold up everybody.
+    """
 
     def __init__(self, database: api.Database, host: str, total: int) -> None:
         engine = database.engine.execution_options(placement_writer=True)
@@ -129,12 +134,17 @@ class Lingering:
         )
         changes.record(self.connection, [provider_id])
 
+    def __enter__(self) -> 'Lingering':
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+
     def end(self, commits: bool = True) -> None:
         if commits:
             self.connection.commit()
         else:
             self.connection.rollback()
-        self.connection.close()
 
 
 def test_transactions_are_seen_in_the_order_in_which_they_end(database: api.Database) -> None:
@@ -142,13 +152,17 @@ def test_transactions_are_seen_in_the_order_in_which_they_end(database: api.Data
         pytest.skip('SQLite lets one transaction write at a time')
     keeper = freshness.unaudited_keeper(database)
     keeper.current()
-    lingering = [Lingering(database, host, 50 + n) for n, host in enumerate(HOSTS)]
     seen = []
-    for number, commits in ((2, True), (0, True), (3, False), (1, True)):
-        lingering[number].end(commits)
-        known = keeper.current()
-        assert freshness.differences(known, freshness.loaded(database)) == []
-        seen.append([total(known, host) for host in HOSTS])
+    with contextlib.ExitStack() as stack:
+        lingering = [
+            stack.enter_context(Lingering(database, host, 50 + number))
+            for number, host in enumerate(HOSTS)
+        ]
+        for number, commits in ((2, True), (0, True), (3, False), (1, True)):
+            lingering[number].end(commits)
+            known = keeper.current()
+            assert freshness.differences(known, freshness.loaded(database)) == []
+            seen.append([total(known, host) for host in HOSTS])
 
     assert seen == [
         [100, 100, 52, 100],
@@ -163,11 +177,11 @@ def test_a_keeper_that_loads_while_transactions_linger_sees_them_end(
 ) -> None:
     if database.engine.dialect.name == 'sqlite':
         pytest.skip('SQLite lets one transaction write at a time')
-    first, second = Lingering(database, HOSTS[0], 50), Lingering(database, HOSTS[1], 51)
-    second.end()
     keeper = freshness.unaudited_keeper(database)
-    assert [total(keeper.current(), host) for host in HOSTS] == [100, 51, 100, 100]
-    first.end()
+    with Lingering(database, HOSTS[0], 50) as first, Lingering(database, HOSTS[1], 51) as second:
+        second.end()
+        assert [total(keeper.current(), host) for host in HOSTS] == [100, 51, 100, 100]
+        first.end()
 
     assert [total(keeper.current(), host) for host in HOSTS] == [50, 51, 100, 100]
 
@@ -183,10 +197,10 @@ def test_searches_see_what_is_committed_while_many_transactions_linger(
     def write(host: str) -> None:
         chance = random.Random(host)
         for _ in range(15):
-            lingering = Lingering(database, host, chance.randint(1, 1000))
-            time.sleep(chance.random() / 50)
-            with gate:
-                lingering.end(commits=chance.random() < 0.75)
+            with Lingering(database, host, chance.randint(1, 1000)) as lingering:
+                time.sleep(chance.random() / 50)
+                with gate:
+                    lingering.end(commits=chance.random() < 0.75)
 
     def compare() -> None:
         keeper.current()
@@ -209,6 +223,7 @@ def test_no_thread_ever_sees_half_a_change(database: api.Database) -> None:
     cloud.take('server', {HOSTS[0]: {'VCPU': 10}})
     keeper = freshness.unaudited_keeper(database)
     seen: set[tuple[str, str]] = set()
+    held: list[tuple[Snapshot, dict[int, ProviderRow]]] = []
 
     def move_server() -> None:
         cloud = Cloud(database)
@@ -243,7 +258,10 @@ def test_no_thread_ever_sees_half_a_change(database: api.Database) -> None:
         assert leaf is not None
         assert child.root_id == leaf.root_id == child.parent_id
         assert leaf in known.tree(child.root_id).members
-        assert known.rows() == rows
+        # What was read before stays as it was, for as long as anybody looks at it.
+        held.append((known, rows))
+        for older, older_rows in held[-5:]:
+            assert older.rows() == older_rows
         seen.add((server[0], child.root_uuid))
 
     writers = [move_server, move_child, join_and_leave]
