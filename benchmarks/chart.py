@@ -59,7 +59,7 @@ def _legend(unit: str) -> str:
         f'<tspan fill="{colour}" font-weight="bold">{name}</tspan>'
         for name, colour in COLOURS.items()
     )
-    return f'<text x="{LEFT}" y="20" font-size="13">{unit} by number of providers: ' + (
+    return f'<text x="{LEFT}" y="20" font-size="13">{unit} by number of hosts: ' + (
         ', '.join(entries) + '</text>'
     )
 
