@@ -13,7 +13,7 @@ from oslo_policy import policy
 
 from placement import conf as placement_conf
 from placement import errors, policies
-from placement.conf import ConfigOpts, libraries
+from placement.conf import ConfigOpts
 from placement.context import RequestContext
 
 LOG = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ def load_rules(conf: ConfigOpts) -> policy.Enforcer:
 
 def get_enforcer() -> policy.Enforcer:
     """The rules in force, as the tools of oslo.policy ask for them; no database is needed."""
-    return load_rules(placement_conf.load(register=libraries.register))
+    return load_rules(placement_conf.load_for_policy_tools())
 
 
 def find_files(conf: ConfigOpts) -> Files:

@@ -12,7 +12,15 @@ from oslo_config.cfg import ConfigOpts, Error, RequiredOptError
 
 from placement.conf import libraries, opts
 
-__all__ = ['PROJECT', 'ConfigOpts', 'Error', 'RequiredOptError', 'load', 'register_opts']
+__all__ = [
+    'PROJECT',
+    'ConfigOpts',
+    'Error',
+    'RequiredOptError',
+    'load',
+    'load_for_policy_tools',
+    'register_opts',
+]
 
 PROJECT = 'placement'
 
@@ -51,6 +59,13 @@ def load(
         default_config_dirs=None if files is None else [],
     )
     _check_values(conf)
+    return conf
+
+
+def load_for_policy_tools() -> ConfigOpts:
+    """A configuration object of our own that needs no database, for the tools of oslo.policy."""
+    conf = load(register=libraries.register)
+    libraries.tell_policy_file(conf.find_file(conf.oslo_policy.policy_file))
     return conf
 
 

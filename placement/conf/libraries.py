@@ -55,6 +55,15 @@ def register(conf: cfg.ConfigOpts) -> None:
         conf.set_default(name, value, group='cors')
 
 
+def tell_policy_file(path: str | None) -> None:
+    """Let ``oslopolicy-validator`` find the policy file.
+
+    It does not ask the enforcer for it, but the object of oslo.config that is global.
+    """
+    policy_opts.set_defaults(cfg.CONF)
+    cfg.CONF.set_default('policy_file', path or POLICY_FILE, group='oslo_policy')
+
+
 def set_defaults() -> None:
     """Alter the defaults process-wide, for the generator of sample configuration."""
     log.set_defaults(default_log_levels=_log_levels())
