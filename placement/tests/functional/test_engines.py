@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between databases, and must not be seen by clients."""
+
+import os
+import urllib.parse
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import api
+
+from .fixtures import applications, clouds, databases
+from .fixtures.client import Answer, Client
+
+HOST = clouds.uuid_of('host')
+#: A consumer of each digit.
+CONSUMER = 'dddddddd-0000-4000-8000-00000000000{}'
+SMILE = '\U0001f600'
+QUOTED_SMILE = urllib.parse.quote(SMILE)
+
+on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
+on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
+
+
+@pytest.fixture
+def service() -> Iterator[applications.Service]:
+    service = applications.Service()
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def client(service: applications.Service) -> Client:
+    client = Client(service.application)
+    clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
+    return client
+
+
+def claim(amount: int, generation: int | None = None, **owner: str) -> dict[str, Any]:
+    return {
+        'allocations': {HOST: {'resources': {'VCPU': amount}}},
+        'project_id': owner.get('project', 'project'),
+        'user_id': owner.get('user', 'user'),
+        'consumer_generation': generation,
+        'consumer_type': 'INSTANCE',
+    }
+
+
+def put(client: Client, digit: int, body: dict[str, Any]) -> Answer:
+    return client.send('PUT', f'/allocations/{CONSUMER.format(digit)}', body, version='1.39')
+
+
+def used(client: Client) -> Any:
+    path = f'/resource_providers/{HOST}/usages'
+    return client.send('GET', path, version='1.39').json['usages']['VCPU']
+
+
+def test_sums_are_plain_numbers(client: Client) -> None:
+    for digit in range(3):
+        assert put(client, digit, claim(digit + 1)).status == 204
+    assert type(used(client)) is int
+    usages = client.send('GET', '/usages?project_id=project', version='1.39').json['usages']
+    assert usages == {'INSTANCE': {'consumer_count': 3, 'VCPU': 6}}
+
+
+def test_the_class_with_the_id_0_is_a_class_like_others(service: applications.Service) -> None:
+    engine = sa.create_engine(service.database.url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        found = connection.execute(
+            sa.text('SELECT id, name FROM resource_classes WHERE id < 2 ORDER BY id')
+        )
+        assert [tuple(row) for row in found] == [(0, 'VCPU'), (1, 'MEMORY_MB')]
+
+
+@pytest.mark.parametrize('name', ['HOST', 'h\u00f6st', 'host '])
+def test_another_spelling_of_a_name_is_another_name_or_refused(client: Client, name: str) -> None:
+    answer = client.send('POST', '/resource_providers', {'name': name}, version='1.39')
+    assert answer.status == (409 if databases.backend() == 'mysql' else 200), answer.text
+    if answer.status == 409:
+        assert answer.json['errors'][0]['code'] == 'placement.duplicate_name'
+
+
+def test_owners_spelled_alike_can_all_claim(client: Client) -> None:
+    for digit, project in enumerate(('project', 'PROJECT', 'pr\u00f6ject', 'project ')):
+        assert put(client, digit, claim(1, project=project, user=project)).status == 204
+    body = {
+        CONSUMER.format(digit): claim(1, project=project, user=project)
+        for digit, project in ((5, 'new'), (6, 'NEW'), (7, 'Project'))
+    }
+    answer = client.send('POST', '/allocations', body, version='1.39')
+    assert answer.status == 204, answer.text
+    assert used(client) == 7
+
+
+@on_mysql
+def test_a_consumer_has_one_generation_however_it_is_spelled(client: Client) -> None:
+    assert put(client, 1, claim(1)).status == 204
+    spelled = CONSUMER.format(1).upper()
+
+    answer = client.send('POST', '/allocations', {spelled: claim(2)}, version='1.39')
+    assert answer.status == 409
+    assert 'consumer generation conflict' in answer.text
+    answer = client.send('POST', '/allocations', {spelled: claim(2, 1)}, version='1.39')
+    assert answer.status == 204
+    assert used(client) == 2
+    assert client.send('DELETE', f'/allocations/{spelled}', version='1.39').status == 204
+    assert used(client) == 0
+
+
+@on_mysql
+def test_an_aggregate_is_one_however_it_is_spelled(client: Client) -> None:
+    uuid = clouds.uuid_of('aggregate')
+    path = f'/resource_providers/{HOST}/aggregates'
+    body = {'aggregates': [uuid, uuid.upper()], 'resource_provider_generation': 1}
+    assert client.send('PUT', path, body, version='1.39').status == 200
+    assert client.send('GET', path, version='1.39').json['aggregates'] == [uuid]
+
+
+READ_BY_NAME = (
+    f'/resource_providers?name={QUOTED_SMILE}',
+    f'/resource_providers/{QUOTED_SMILE}',
+    f'/resource_providers?required={QUOTED_SMILE}',
+    f'/resource_providers?resources={QUOTED_SMILE}:1',
+    f'/resource_providers/{HOST}/inventories/{QUOTED_SMILE}',
+    f'/traits/{QUOTED_SMILE}',
+    f'/traits?name=startswith:{QUOTED_SMILE}',
+    f'/resource_classes/{QUOTED_SMILE}',
+    f'/allocations/{QUOTED_SMILE}',
+    f'/usages?project_id={QUOTED_SMILE}&user_id={QUOTED_SMILE}',
+    f'/allocation_candidates?resources=VCPU:1&required={QUOTED_SMILE}',
+)
+
+
+@on_mysql
+@pytest.mark.parametrize('charset', ['utf8', 'utf8mb4'])
+def test_a_schema_of_three_bytes_refuses_characters_of_four(charset: str) -> None:
+    """So were schemas made before MySQL had more; the service must not fail for it."""
+    url = sa.make_url(os.environ[databases.VARIABLE]).update_query_dict({'charset': charset})
+    database = databases.create_empty(url.render_as_string(hide_password=False))
+    engine = sa.create_engine(database.url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text('ALTER DATABASE CHARACTER SET utf8mb3'))
+    databases.migrate(database.url)
+    try:
+        with applications.serving(database.url) as application:
+            client = Client(application)
+            clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
+            for path in READ_BY_NAME:
+                answer = client.send('GET', path, version='1.39')
+                assert answer.status < 500, f'{path}: {answer.text}'
+            body = {'name': SMILE}
+            for method, path in (
+                ('POST', '/resource_providers'), ('PUT', f'/resource_providers/{HOST}'),
+            ):
+                assert client.send(method, path, body, version='1.39').status == 400
+            assert put(client, 1, claim(1, project=SMILE)).status == 400
+            assert used(client) == 0
+    finally:
+        database.drop()
+
+
+@on_servers
+def test_every_connection_of_a_writer_sees_what_is_committed(
+    service: applications.Service,
+) -> None:
+    """Also the first one, with which the library tries whether there is a database."""
+    question = {
+        'mysql': 'SELECT @@tx_isolation', 'postgresql': 'SHOW transaction_isolation',
+    }[databases.backend()]
+    database = api.Database(api.create_engine(service.database.url))
+    for _ in range(2):
+        with database.writer() as connection, database.writer() as another:
+            for one in (connection, another):
+                level = one.scalar(sa.text(question))
+                assert level.upper().replace('-', ' ') == 'READ COMMITTED'
+    database.dispose()
+
+
+def test_a_consistent_reader_sees_one_moment(service: applications.Service) -> None:
+    database = api.Database(api.create_engine(service.database.url))
+    count = sa.text('SELECT COUNT(*) FROM traits')
+    with database.consistent_reader() as reader:
+        before = reader.scalar(count)
+        with database.writer() as writer:
+            writer.execute(sa.text("INSERT INTO traits (name) VALUES ('CUSTOM_NEW')"))
+        assert reader.scalar(count) == before
+    with database.fresh_reader() as reader:
+        assert reader.scalar(count) == before + 1
+    database.dispose()
+
+
+def test_reads_are_answered_by_the_replica_and_writes_by_the_primary() -> None:
+    """Told apart by letting them be two databases."""
+    replica = applications.Service()
+    clouds.build((clouds.Provider('of the replica'),), Client(replica.application))
+    options = {('placement_database', 'slave_connection'): replica.database.url}
+    service = applications.Service(options)
+    client = Client(service.application)
+    clouds.build((clouds.Provider('of the primary', {'VCPU': 1}),), client)
+    try:
+        listed = client.send('GET', '/resource_providers', version='1.39').json
+        names = [provider['name'] for provider in listed['resource_providers']]
+        assert names == ['of the replica']
+        found = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39').json
+        assert list(found['provider_summaries']) == [clouds.uuid_of('of the primary')]
+    finally:
+        service.stop()
+        replica.stop()
