@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from benchmarks import chart, clouds, databases, released, report, starts
+from benchmarks import chart, clouds, databases, growth, released, report, starts
 from benchmarks.measure import Effort, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
@@ -136,7 +136,10 @@ def _report(
     facts = _facts(options)
     print(*(f'{name}: {value}' for name, value in facts.items()), '', sep='\n')
     if results:
-        print(report.table(results), report.LEGEND, report.requests(results), sep='\n\n')
+        tables = (
+            report.table(results), report.LEGEND, growth.table(results), report.requests(results)
+        )  # fmt: skip
+        print(*filter(None, tables), sep='\n\n')
     if started:
         print(f'\n{starts.table(started)}')
     if options.json:

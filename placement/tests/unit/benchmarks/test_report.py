@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks import chart, clouds, report
+from benchmarks import chart, clouds, growth, report
 from benchmarks.counting import Counted
 from benchmarks.measure import Measurement, percentile
 from benchmarks.progress import bar
@@ -140,6 +140,14 @@ def test_a_chart_has_a_plot_for_what_was_measured_at_two_sizes() -> None:
     assert len(drawn.findall(f'{space}g')) == 1
     assert len(drawn.findall(f'{space}g/{space}polyline')) == 2
     assert not ElementTree.fromstring(chart.svg(sizes[:1])).findall(f'{space}g')
+
+
+def test_growth_is_shown_for_what_was_measured_at_two_sizes() -> None:
+    sizes = [result(measured(size), measured(9 * size), size=size) for size in (10, 1000)]
+    lines = growth.table(sizes).splitlines()
+    assert lines[0].split()[-2:] == ['10', '1,000']
+    assert lines[1].split() == ['a', 'read', '10', '/', '90', '1000', '/', '9000']
+    assert growth.table(sizes[:1]) == ''
 
 
 def test_an_axis_places_by_logarithm() -> None:
