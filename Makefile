@@ -21,7 +21,7 @@ RELEASED_PYTHON ?= $(RELEASED)/bin/python
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-client-released docs lint bench clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-client-released docs test-apache test-keystone lint bench clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
@@ -30,6 +30,8 @@ help:
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
 	@echo 'make test-faults   let database servers and workers fail under load'
 	@echo 'make docs    build the reference of the API and the other pages'
+	@echo 'make test-apache   tell stories below Apache, uWSGI and gunicorn; installs Apache on Debian'
+	@echo 'make test-keystone   ask a real Keystone who may do what'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make bench   measure the service beside the released one: make bench ARGS=--quick'
 	@echo 'make clean   remove what these have made, except for ./state'
@@ -64,6 +66,15 @@ docs: $(DOCUMENTABLE)
 	@echo '==> api-ref/build/html and doc/build/html'
 	@$(SPHINX) api-ref/source api-ref/build/html
 	@$(SPHINX) doc/source doc/build/html
+
+# Both make environments of their own, in the directory for temporary files.
+test-apache: $(TESTABLE)
+	@echo '==> the service below Apache, uWSGI and gunicorn'
+	@$(BIN)/pytest placement/tests/servers/test_apache.py placement/tests/servers/test_wsgi_servers.py
+
+test-keystone: $(TESTABLE)
+	@echo '==> the service beside Keystone'
+	@$(BIN)/pytest placement/tests/servers/test_keystone.py
 
 lint: $(TESTABLE)
 	@echo '==> ruff'

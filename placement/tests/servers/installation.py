@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments that hold the service as an operator would install it."""
+
+import contextlib
+import functools
+import getpass
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+
+from placement.tests.functional.fixtures import applications
+
+REPOSITORY = applications.repository_path('.').resolve()
+CONSTRAINTS = REPOSITORY / 'constraints.txt'
+
+# What a package is made from.
+SOURCES = ('placement', 'setup.cfg', 'setup.py', 'pyproject.toml', 'README.rst', 'LICENSE')
+
+# The Python that the mod_wsgi of Debian is built for.
+SYSTEM_PYTHON = '/usr/bin/python3'
+
+
+def cache() -> pathlib.Path:
+    """Where environments are kept from one run to the next.
+
+    Not in a home directory: what a web server runs as another user must be able to get there.
+    """
+    path = pathlib.Path(tempfile.gettempdir(), f'placement-test-servers-{getpass.getuser()}')
+    path.mkdir(mode=0o755, exist_ok=True)
+    owner = path.stat().st_uid
+    assert owner == os.getuid(), f'{path} belongs to somebody else'
+    return path
+
+
+@contextlib.contextmanager
+def directory() -> Iterator[pathlib.Path]:
+    """A directory where any user can read, as a web server has to; pytest's own are private."""
+    with tempfile.TemporaryDirectory(prefix='server-', dir=cache()) as name:
+        path = pathlib.Path(name)
+        path.chmod(0o755)
+        yield path
+
+
+def install_system_packages(*names: str) -> None:
+    """Have these packages of Debian, which takes the rights of root if one of them is missing."""
+    missing = [name for name in names if not _is_installed(name)]
+    if missing:
+        environ = os.environ | {'DEBIAN_FRONTEND': 'noninteractive'}
+        for arguments in (
+            ['update', '-q'], ['install', '-q', '-y', '--no-install-recommends', *missing]
+        ):
+            subprocess.run(['apt-get', *arguments], check=True, env=environ)
+
+
+def _is_installed(name: str) -> bool:
+    query = ['dpkg-query', '--show', '--showformat=${db:Status-Status}', name]
+    return subprocess.run(query, capture_output=True, text=True).stdout == 'installed'
+
+
+@functools.cache
+def service_environment(name: str, python: str, *requirements: str) -> pathlib.Path:
+    """A virtual environment with the service, built anew, and with these requirements."""
+    with source() as package:
+        path = environment(name, python, *requirements, package=package)
+        pip(path, '--no-build-isolation', '--no-deps', '--force-reinstall', package)
+    return path
+
+
+def environment(
+    name: str, python: str, *requirements: str, package: str | None = None
+) -> pathlib.Path:
+    """A virtual environment with these requirements and those of a package.
+
+    A cached one, if there is. The libraries are those that the other tests run with.
+    """
+    pins = [CONSTRAINTS.read_text(), (REPOSITORY / 'setup.cfg').read_text()]
+    wanted = [python, *requirements, *pins]
+    digest = hashlib.sha256('\0'.join(wanted).encode()).hexdigest()[:12]
+    path = cache() / f'{name}-{digest}'
+    if not (path / 'ready').exists():
+        subprocess.run([python, '-m', 'venv', '--clear', str(path)], check=True)
+        pip(path, 'setuptools', 'wheel', *requirements)
+        if package:
+            pip(path, '--no-build-isolation', package)
+        (path / 'ready').touch()
+    return path
+
+
+def pip(environment: pathlib.Path, *arguments: str) -> None:
+    """Install something, quietly."""
+    quiet = ['--quiet', '--quiet', '--disable-pip-version-check']
+    constraint = ['--constraint', str(CONSTRAINTS)]
+    install = [str(environment / 'bin' / 'pip'), 'install', *quiet, *constraint, *arguments]
+    subprocess.run(install, check=True)
+
+
+@contextlib.contextmanager
+def source() -> Iterator[str]:
+    """A copy of the sources, so that nothing is left behind in the repository."""
+    with tempfile.TemporaryDirectory(prefix='placement-source-') as copy:
+        for name in SOURCES:
+            origin = REPOSITORY / name
+            if origin.is_dir():
+                ignored = shutil.ignore_patterns('__pycache__')
+                shutil.copytree(origin, pathlib.Path(copy, name), ignore=ignored)
+            else:
+                shutil.copy(origin, copy)
+        yield copy

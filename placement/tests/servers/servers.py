@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers that run the service as operators do, from the samples in etc/placement."""
+
+import concurrent.futures
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Self
+
+import requests
+
+from placement.tests import fixtures
+from placement.tests.servers import installation
+
+SAMPLES = installation.REPOSITORY / 'etc' / 'placement'
+PROCESSES = 3
+THREADS = 4
+
+# Longer than anything takes, so that a test which hangs fails.
+PATIENCE = 60
+
+CONFIGURATION = """
+[DEFAULT]
+debug = true
+use_stderr = true
+[api]
+auth_strategy = noauth2
+[oslo_policy]
+enforce_new_defaults = false
+[placement_database]
+connection = sqlite:///{database}
+sqlite_synchronous = false
+"""
+
+
+class Process:
+    """A process that answers at a URL; a context manager starts and stops it."""
+
+    def __init__(self, log: pathlib.Path) -> None:
+        self.log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def probe(self) -> str:
+        """A URL that answers with success when the process is ready."""
+        raise NotImplementedError
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Its environment variables: those of the tests do not reach it."""
+        raise NotImplementedError
+
+    def command(self) -> list[str]:
+        """How it is started, in the foreground."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Start it, and return when it answers."""
+        with self.log.open('ab') as log:
+            self._process = subprocess.Popen(
+                self.command(),
+                env=dict(self.environ),
+                cwd='/',
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + PATIENCE
+        while not self._answers():
+            assert self._process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Stop it as its manager would; it may be stopped already."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(PATIENCE)
+            self._process = None
+
+    def _answers(self) -> bool:
+        try:
+            return requests.get(self.probe, timeout=PATIENCE).ok
+        except requests.ConnectionError:
+            return False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+        # Shown when a test fails.
+        sys.stdout.write(self.log.read_text()[-4000:])
+
+
+class Server(Process):
+    """The service below one kind of server, mounted at ``prefix``, in a directory of its own."""
+
+    def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
+        super().__init__(directory / 'server.log')
+        self.directory = directory
+        self.environment = environment
+        self.prefix = prefix
+        self.port = free_port()
+        self.database = directory / 'data' / 'placement.sqlite'
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return f'http://127.0.0.1:{self.port}{self.prefix}'
+
+    @property
+    def probe(self) -> str:
+        """What answers when a worker has loaded the service."""
+        return f'{self.url}/'
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Where the configuration is; what else there is would be chance."""
+        return {
+            'PATH': os.environ['PATH'],
+            'OS_PLACEMENT_CONFIG_DIR': str(self.directory),
+        }
+
+    def start(self) -> None:
+        """Start the server on an empty database."""
+        shutil.rmtree(self.database.parent, ignore_errors=True)
+        self.database.parent.mkdir()
+        # A web server runs the service as another user, who may write here and nowhere else.
+        self.database.parent.chmod(0o777)
+        fixtures.fill(str(self.database))
+        self.database.chmod(0o666)
+        text = CONFIGURATION.format(database=self.database)
+        self.directory.joinpath('placement.conf').write_text(text)
+        super().start()
+
+    def reset(self) -> None:
+        """Give the server an empty database."""
+        self.stop()
+        self.start()
+
+
+class Apache(Server):
+    """Apache with mod_wsgi: a daemon process group, made from the sample of a virtual host."""
+
+    def __init__(
+        self,
+        directory: pathlib.Path,
+        environment: pathlib.Path,
+        prefix: str,
+        script: pathlib.Path,
+    ) -> None:
+        super().__init__(directory, environment, prefix)
+        self.script = script
+
+    def command(self) -> list[str]:
+        """Apache with nothing but the modules that it takes."""
+        modules = '/usr/lib/apache2/modules/mod_{0}.so'
+        configuration = [
+            f'ServerRoot {self.directory}',
+            'ServerName placement.example',
+            f'PidFile {self.directory}/apache.pid',
+            f'DefaultRuntimeDir {self.directory}',
+            f'ErrorLog {self.log}',
+            *(
+                f'LoadModule {name}_module {modules.format(name)}'
+                for name in ('mpm_event', 'authz_core', 'wsgi')
+            ),
+            f'WSGISocketPrefix {self.directory}/wsgi',
+            'LogFormat "%h %u %r %>s" combined',
+        ]
+        if os.getuid() == 0:
+            configuration += [f'User {web_user()}', f'Group #{pwd.getpwnam(web_user()).pw_gid}']
+        path = self.directory / 'apache.conf'
+        path.write_text('\n'.join([*configuration, self.virtual_host()]))
+        return ['apache2', '-f', str(path), '-DFOREGROUND']
+
+    def virtual_host(self) -> str:
+        """The sample with what differs here: paths, the port, and how many processes."""
+        mount = self.prefix or '/'
+        user = f' user={web_user()}' if os.getuid() == 0 else ''
+        return replaced(
+            SAMPLES / 'placement-api.conf',
+            {
+                'Listen 8778': f'Listen 127.0.0.1:{self.port}',
+                '*:8778': f'*:{self.port}',
+                'processes=4 threads=4': f'processes={PROCESSES} threads={THREADS}',
+                ' user=placement group=placement': user,
+                '=/opt/placement\n': f'={self.environment}\n',
+                'WSGIScriptAlias / /var/www/cgi-bin/placement/placement-api':
+                    f'WSGIScriptAlias {mount} {self.script}',
+                '<Directory /var/www/cgi-bin/placement>': f'<Directory {self.script.parent}>',
+                '/var/log/apache2/placement-api.log': str(self.log),
+                '/var/log/apache2/placement-api-access.log': f'{self.directory}/access.log',
+            },
+        )
+
+
+class Uwsgi(Server):
+    """uWSGI, from the sample of its configuration."""
+
+    def command(self) -> list[str]:
+        """uWSGI on a loopback port."""
+        mount = self.prefix or '/'
+        text = replaced(
+            SAMPLES / 'placement-uwsgi.ini',
+            {
+                '0.0.0.0:8778': f'127.0.0.1:{self.port}',
+                '= /opt/placement\n': f'= {self.environment}\n',
+                'mount = /=': f'mount = {mount}=',
+                'processes = 4\nthreads = 4': f'processes = {PROCESSES}\nthreads = {THREADS}',
+            },
+        )
+        path = self.directory / 'uwsgi.ini'
+        path.write_text(text)
+        return [str(self.environment / 'bin' / 'uwsgi'), '--ini', str(path)]
+
+
+class Gunicorn(Server):
+    """gunicorn, whose prefix is an environment variable."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment variables of the server."""
+        mount = {'SCRIPT_NAME': self.prefix} if self.prefix else {}
+        return {**super().environ, **mount}
+
+    def command(self) -> list[str]:
+        """gunicorn with several threads in several processes."""
+        return [
+            str(self.environment / 'bin' / 'gunicorn'),
+            '--bind', f'127.0.0.1:{self.port}',
+            '--workers', str(PROCESSES), '--threads', str(THREADS),
+            'placement.wsgi.api:application',
+        ]  # fmt: skip
+
+
+def replaced(path: pathlib.Path, replacements: Mapping[str, str]) -> str:
+    """A sample with these pieces replaced; each has to be there once, comments aside."""
+    lines = path.read_text().splitlines(keepends=True)
+    text = ''.join(line for line in lines if not line.lstrip().startswith('#'))
+    for old, new in replacements.items():
+        assert text.count(old) == 1, f'{old!r} is in {path} {text.count(old)} times'
+        text = text.replace(old, new)
+    return text
+
+
+def web_user() -> str:
+    """The user that Debian has for web servers."""
+    return 'www-data'
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def ask_often(server: Server) -> set[int]:
+    """The statuses of many requests, several at a time."""
+
+    def ask(_number: int) -> int:
+        headers = {'X-Auth-Token': 'admin'}
+        return requests.get(f'{server.url}/resource_providers', headers=headers).status_code
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        return set(pool.map(ask, range(300)))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service below Apache with mod_wsgi, in processes and threads, installed as on Debian."""
+
+import pathlib
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from placement.tests.servers import installation, servers, telling
+
+SCRIPT = 'lib/python3*/site-packages/placement/wsgi/api.py'
+
+AT_ROOT = telling.stories_of('Placement')
+
+# Those of mounted services, and of the others some that say nothing of links.
+BELOW_PREFIX = [
+    *telling.stories_of('PlacementUnderPrefix'),
+    *(
+        path
+        for path in AT_ROOT
+        if path.stem in ('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper')
+    ),
+]
+
+
+@pytest.fixture(scope='module')
+def environment() -> pathlib.Path:
+    """The service in an environment of the Python that mod_wsgi is built for."""
+    installation.install_system_packages('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
+    return installation.service_environment('apache', installation.SYSTEM_PYTHON)
+
+
+@pytest.fixture(scope='module')
+def at_root(environment: pathlib.Path) -> Iterator[servers.Server]:
+    """Apache with the script where the package has it."""
+    with installation.directory() as directory:
+        (script,) = environment.glob(SCRIPT)
+        with servers.Apache(directory, environment, '', script) as server:
+            yield server
+
+
+@pytest.fixture(scope='module')
+def below_prefix(environment: pathlib.Path) -> Iterator[servers.Server]:
+    """Apache with a copy of the script, alone in a directory."""
+    with installation.directory() as directory:
+        (origin,) = environment.glob(SCRIPT)
+        script = directory / 'cgi-bin' / 'placement-api'
+        script.parent.mkdir()
+        shutil.copy(origin, script)
+        with servers.Apache(directory, environment, '/placement', script) as server:
+            yield server
+
+
+@pytest.mark.parametrize('path', AT_ROOT, ids=[path.stem for path in AT_ROOT])
+def test_story_at_the_root(
+    path: pathlib.Path,
+    at_root: servers.Server,
+    subtests: pytest.Subtests,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    telling.tell(path, at_root, subtests, monkeypatch)
+
+
+@pytest.mark.parametrize('path', BELOW_PREFIX, ids=[path.stem for path in BELOW_PREFIX])
+def test_story_below_a_prefix(
+    path: pathlib.Path,
+    below_prefix: servers.Server,
+    subtests: pytest.Subtests,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    telling.tell(path, below_prefix, subtests, monkeypatch, '/placement')
+
+
+def test_the_work_is_shared_by_processes(at_root: servers.Server) -> None:
+    at_root.reset()
+    assert servers.ask_often(at_root) == {200}
+    workers = set(re.findall(r'(\d+) INFO placement.requestlog', at_root.log.read_text()))
+
+    assert len(workers) > 1

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what, when a real Keystone says who they are.
+
+Contract: config_and_policy.md, 'Policy'; http.md 3.
+"""
+
+import os
+import pathlib
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import requests
+from oslo_policy import policy
+
+from placement import policies
+from placement.tests import fixtures
+from placement.tests.servers import installation
+from placement.tests.servers.keystone import PASSWORD, Cloud, Keystone
+from placement.tests.servers.servers import Process, free_port
+
+CONFIGURATION = """
+[DEFAULT]
+debug = true
+[placement_database]
+connection = sqlite:///{directory}/placement.sqlite
+[oslo_policy]
+enforce_new_defaults = {strict}
+[keystone_authtoken]
+www_authenticate_uri = http://keystone.example
+auth_url = {keystone}
+auth_type = password
+username = service
+password = {password}
+project_name = service
+user_domain_id = default
+project_domain_id = default
+"""
+
+UUID = 'a1f0c0de-1111-4222-8333-944445555666'
+# Who asks, and for what their token is.
+CALLERS = {
+    'admin': ('admin', 'admin'),
+    'service': ('service', 'service'),
+    'reader': ('reader', 'demo'),
+    'member': ('member', 'demo'),
+    'stranger': ('stranger', 'demo'),
+    'system': ('operator', 'system'),
+    'domain': ('operator', 'domain'),
+}
+RESHAPE = 'placement:reshaper:reshape'
+TOTAL_USAGES = 'placement:usages'
+
+
+class Placement(Process):
+    """The service with a Keystone, as configured in a directory."""
+
+    def __init__(self, directory: pathlib.Path, keystone: Keystone, strict: bool) -> None:
+        super().__init__(directory / 'placement.log')
+        self.directory = directory
+        self.strict = strict
+        self.port = free_port()
+        text = CONFIGURATION.format(
+            directory=directory,
+            strict=strict,
+            keystone=keystone.url,
+            password=PASSWORD % 'service',
+        )
+        directory.joinpath('placement.conf').write_text(text)
+        fixtures.fill(str(directory / 'placement.sqlite'))
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return f'http://127.0.0.1:{self.port}'
+
+    @property
+    def probe(self) -> str:
+        """The version document: it needs no token, nor does the empty path."""
+        return f'{self.url}/'
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Where the configuration is."""
+        return {'PATH': os.environ['PATH'], 'OS_PLACEMENT_CONFIG_DIR': str(self.directory)}
+
+    def command(self) -> list[str]:
+        """The service with its own server, in the environment of the tests."""
+        start = 'import sys; from placement.cmd import serve; sys.exit(serve.api())'
+        return [sys.executable, '-c', start, '--port', str(self.port)]
+
+    def ask(
+        self, method: str, path: str, token: str | None, **headers: str
+    ) -> requests.Response:
+        """The answer to a request at the newest version, with an empty body if it takes one."""
+        sent = {'OpenStack-API-Version': 'placement latest'}
+        sent.update({name.replace('_', '-'): value for name, value in headers.items()})
+        if token is not None:
+            sent['X-Auth-Token'] = token
+        body: Any = {} if method in ('PUT', 'POST') else None
+        return requests.request(method, f'{self.url}{path}', headers=sent, json=body)
+
+
+@pytest.fixture(scope='module')
+def keystone() -> Iterator[Keystone]:
+    """The Keystone of the module."""
+    with installation.directory() as directory:
+        keystone = Keystone(directory)
+        keystone.prepare()
+        with keystone:
+            yield keystone
+
+
+@pytest.fixture(scope='module')
+def cloud(keystone: Keystone) -> Cloud:
+    """The people in it."""
+    return Cloud(keystone)
+
+
+@pytest.fixture(scope='module')
+def tokens(cloud: Cloud) -> dict[str, str]:
+    """A token for each of the callers."""
+    return {name: cloud.token(user, scope) for name, (user, scope) in CALLERS.items()}
+
+
+@pytest.fixture(scope='module')
+def expired(cloud: Cloud) -> str:
+    """A token whose time is over, from a Keystone that gives them for one second."""
+    with Keystone(cloud.keystone.directory, expiration=1) as hasty:
+        token = cloud.token('admin', 'admin', hasty)
+        # The time of a token is counted in whole seconds.
+        time.sleep(2)
+    return token
+
+
+@pytest.fixture(scope='module', params=[True, False], ids=['new defaults', 'old defaults'])
+def service(
+    request: pytest.FixtureRequest, keystone: Keystone, cloud: Cloud
+) -> Iterator[Placement]:
+    """A service for the tests of the module, under either reading of the defaults."""
+    with (
+        installation.directory() as directory,
+        Placement(directory, keystone, request.param) as service,
+    ):
+        yield service
+
+
+@pytest.fixture
+def strict_service(keystone: Keystone, cloud: Cloud) -> Iterator[Placement]:
+    """A service for one test, which may change its policy."""
+    with (
+        installation.directory() as directory,
+        Placement(directory, keystone, True) as service,
+    ):
+        yield service
+
+
+def requests_of(rule: str) -> list[tuple[str, str]]:
+    """Every method and path that a rule guards, for objects that are not there."""
+    (described,) = [known for known in policies.list_rules() if known.name == rule]
+    assert isinstance(described, policy.DocumentedRuleDefault)
+    return [
+        (str(operation['method']), re.sub('{.*?}', UUID, str(operation['path'])))
+        for operation in described.operations
+    ]
+
+
+RULES = [rule.name for rule in policies.list_rules() if rule.name.startswith('placement:')]
+
+
+def is_allowed(caller: str, rule: str, strict: bool) -> bool:
+    """The table of the contract; usages are those of the project ``demo``."""
+    if caller == 'service':
+        return True
+    if caller == 'admin':
+        return rule != RESHAPE or not strict
+    return caller in ('reader', 'member') and rule == TOTAL_USAGES
+
+
+@pytest.mark.parametrize('caller', CALLERS)
+@pytest.mark.parametrize('rule', RULES)
+def test_a_rule_lets_through_who_the_contract_says(
+    service: Placement, cloud: Cloud, tokens: dict[str, str], rule: str, caller: str
+) -> None:
+    for method, path in requests_of(rule):
+        query = f'?project_id={cloud.projects["demo"]}' if rule == TOTAL_USAGES else ''
+        answer = service.ask(method, path + query, tokens[caller])
+        assert answer.status_code != 401
+        if is_allowed(caller, rule, service.strict):
+            assert answer.status_code != 403, answer.text
+        else:
+            assert answer.status_code == 403
+            assert rule in answer.json()['errors'][0]['detail']
+
+
+def test_there_are_as_many_rules_as_in_the_contract() -> None:
+    assert len(RULES) == 33
+
+
+@pytest.mark.parametrize(('caller', 'status'), [('reader', 403), ('service', 200), ('admin', 200)])
+def test_usages_of_another_project(
+    service: Placement, cloud: Cloud, tokens: dict[str, str], caller: str, status: int
+) -> None:
+    path = f'/usages?project_id={cloud.projects["service"]}'
+
+    assert service.ask('GET', path, tokens[caller]).status_code == status
+
+
+@pytest.mark.parametrize(('caller', 'status'), [('reader', 403), ('service', 400), ('admin', 400)])
+def test_usages_of_no_project(
+    service: Placement, tokens: dict[str, str], caller: str, status: int
+) -> None:
+    assert service.ask('GET', '/usages', tokens[caller]).status_code == status
+
+
+def test_a_policy_file_and_a_policy_directory_override(
+    strict_service: Placement, tokens: dict[str, str]
+) -> None:
+    def ask(rule: str, caller: str) -> int:
+        ((method, path),) = requests_of(rule)
+        return strict_service.ask(method, path, tokens[caller]).status_code
+
+    show, delete = 'placement:traits:list', 'placement:allocations:delete'
+    before = [ask(rule, caller) for rule in (show, delete) for caller in ('admin', 'reader')]
+    assert before == [200, 403, 404, 403]
+
+    strict_service.directory.joinpath('policy.yaml').write_text(
+        f'"{show}": "role:reader and not role:admin"\n"{delete}": "!"\n'
+    )
+    # Noticed without a restart. An administrator is a reader as well, by implication.
+    after = [ask(rule, caller) for rule in (show, delete) for caller in ('admin', 'reader')]
+    assert after == [403, 200, 403, 403]
+
+    directory = strict_service.directory / 'policy.d'
+    directory.mkdir()
+    directory.joinpath('10-delete.yaml').write_text(f'"{delete}": "rule:admin_api"\n')
+    assert [ask(delete, caller) for caller in ('admin', 'service')] == [404, 403]
+    # A base rule, and with it every rule that uses it.
+    directory.joinpath('20-base.yaml').write_text(
+        '"admin_or_service_api": "role:admin or role:service or role:stranger"\n'
+    )
+    assert ask('placement:resource_providers:list', 'stranger') == 200
+
+
+def test_the_version_document_needs_no_token(service: Placement) -> None:
+    for path in ('', '/'):
+        answer = service.ask('GET', path, None)
+        assert answer.status_code == 200
+        assert answer.json()['versions'][0]['max_version'] == '1.39'
+
+
+def test_a_health_check_needs_no_token(service: Placement) -> None:
+    assert service.ask('GET', '/healthcheck', None).status_code == 200
+
+
+@pytest.mark.parametrize(
+    'headers',
+    [
+        {},
+        {'X_Roles': 'admin', 'X_User_Id': 'root', 'X_Project_Id': 'demo'},
+        {'X_Identity_Status': 'Confirmed', 'X_Roles': 'admin', 'X_User_Id': 'root'},
+    ],
+)
+def test_who_has_no_token_is_told_where_to_get_one(
+    service: Placement, headers: dict[str, str]
+) -> None:
+    answer = service.ask('GET', '/traits', None, **headers)
+
+    assert answer.status_code == 401
+    assert answer.headers['WWW-Authenticate'] == 'Keystone uri="http://keystone.example"'
+    assert 'openstack-api-version' not in answer.headers
+
+
+def test_a_client_cannot_name_its_own_roles(service: Placement, tokens: dict[str, str]) -> None:
+    forged = {'X_Roles': 'admin,service', 'X_Is_Admin_Project': 'True', 'X_User_Id': 'root'}
+
+    answer = service.ask('GET', '/resource_providers', tokens['reader'], **forged)
+    assert answer.status_code == 403
+
+
+def forgeries(token: str) -> list[str]:
+    middle = len(token) // 2
+    other = 'A' if token[middle] != 'A' else 'B'
+    return [
+        token[:middle] + other + token[middle + 1:],
+        token[:-8],
+        'gAAAAABnotafernettokenatall',
+        'admin',
+        'a' * 5000,
+    ]
+
+
+@pytest.mark.parametrize('number', range(5))
+def test_a_forged_token_is_refused(
+    service: Placement, tokens: dict[str, str], number: int
+) -> None:
+    forged = forgeries(tokens['admin'])[number]
+
+    assert service.ask('GET', '/traits', forged).status_code == 401
+
+
+def test_a_revoked_token_is_refused(service: Placement, cloud: Cloud) -> None:
+    token = cloud.token('admin', 'admin')
+    cloud.revoke(token)
+
+    assert service.ask('GET', '/traits', token).status_code == 401
+
+
+def test_an_expired_token_is_refused_unless_a_service_vouches_for_it(
+    service: Placement, tokens: dict[str, str], expired: str
+) -> None:
+    def ask(**headers: str) -> int:
+        return service.ask('GET', '/traits', expired, **headers).status_code
+
+    assert ask() == 401
+    assert ask(X_Service_Token=tokens['reader']) == 401
+    assert ask(X_Service_Token='forged') == 401
+    # What a service began for somebody may take longer than the token of that person lasts.
+    assert ask(X_Service_Token=tokens['service']) == 200
+
+
+def test_a_service_token_lends_no_roles(service: Placement, tokens: dict[str, str]) -> None:
+    vouched = {'X_Service_Token': tokens['service']}
+
+    answer = service.ask('GET', '/resource_providers', tokens['reader'], **vouched)
+    assert answer.status_code == 403
+    assert service.ask('GET', '/resource_providers', None, **vouched).status_code == 401
+    bad = {'X_Service_Token': 'forged'}
+    assert service.ask('GET', '/resource_providers', tokens['admin'], **bad).status_code == 401
+
+
+def test_the_log_tells_who_asked_and_no_secret(
+    service: Placement, cloud: Cloud, tokens: dict[str, str]
+) -> None:
+    service.ask('GET', '/traits', tokens['admin'], X_Service_Token=tokens['service'])
+    service.ask('GET', '/traits', forgeries(tokens['admin'])[0])
+    log = service.log.read_text()
+
+    assert ' DEBUG ' in log
+    assert re.search(r'placement_database.connection += \*\*\*\*', log)
+    assert f'{cloud.users["service"]} {cloud.projects["service"]}' in log
+    secrets = [PASSWORD % user for user in ('admin', *cloud.users)]
+    secrets += [*tokens.values(), forgeries(tokens['admin'])[0]]
+    assert [secret for secret in secrets if secret in log] == []
+
+
+def test_without_keystone_a_token_cannot_be_checked_and_the_service_recovers(
+    tokens: dict[str, str], cloud: Cloud
+) -> None:
+    with installation.directory() as directory:
+        # A process of its own, with the same people in it.
+        other = Keystone(cloud.keystone.directory, expiration=7200)
+        with Placement(directory, other, True) as service:
+            assert service.ask('GET', '/traits', tokens['admin']).status_code == 503
+            assert service.ask('GET', '/', None).status_code == 200
+            assert service.ask('GET', '/healthcheck', None).status_code == 200
+            with other:
+                assert service.ask('GET', '/traits', tokens['admin']).status_code == 200

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service below uWSGI and gunicorn, in processes and threads."""
+
+import http.client
+import os
+import pathlib
+import re
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from placement.tests.servers import installation, servers, telling
+
+# A server starts anew for each story: a few are enough, for what is common to all.
+AT_ROOT = ('allocations-refused', 'inventories', 'resource-providers', 'traits')
+BELOW_PREFIX = ('mount-prefix', 'mount-prefix-authentication', 'negotiation')
+
+SERVERS = {'uwsgi': servers.Uwsgi, 'gunicorn': servers.Gunicorn}
+
+
+@pytest.fixture(scope='module')
+def environment() -> pathlib.Path:
+    """The service in an environment with both servers."""
+    return installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
+
+
+@pytest.fixture(params=SERVERS)
+def server_class(request: pytest.FixtureRequest) -> type[servers.Server]:
+    """Either of the servers."""
+    return SERVERS[request.param]
+
+
+@pytest.fixture
+def directory() -> Iterator[pathlib.Path]:
+    """Where a server has its files."""
+    with installation.directory() as directory:
+        yield directory
+
+
+@pytest.mark.parametrize('prefix', ['', '/placement'])
+def test_stories(
+    server_class: type[servers.Server],
+    environment: pathlib.Path,
+    directory: pathlib.Path,
+    prefix: str,
+    subtests: pytest.Subtests,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = server_class(directory, environment, prefix)
+    paths = telling.stories_of('Placement', 'PlacementUnderPrefix')
+    wanted = BELOW_PREFIX if prefix else AT_ROOT
+    with server:
+        for path in paths:
+            if path.stem in wanted:
+                telling.tell(path, server, subtests, monkeypatch, prefix)
+
+
+def test_the_work_is_shared_by_processes(
+    server_class: type[servers.Server], environment: pathlib.Path, directory: pathlib.Path
+) -> None:
+    with server_class(directory, environment, '') as server:
+        assert servers.ask_often(server) == {200}
+        workers = set(re.findall(r'(\d+) INFO placement.requestlog', server.log.read_text()))
+    assert len(workers) > 1
+
+
+class Confined(servers.Gunicorn):
+    """gunicorn without a network, and with all but /tmp read-only; a socket file leads to it."""
+
+    CONFINE = 'mount --bind /tmp /tmp && mount -o remount,ro,bind / && exec "$@"'
+
+    def command(self) -> list[str]:
+        """gunicorn in name spaces of its own."""
+        self.socket = self.directory / 'socket'
+        inner = [
+            f'unix:{self.socket}' if word.startswith('127.') else word
+            for word in super().command()
+        ]
+        return ['unshare', '--mount', '--net', 'sh', '-c', self.CONFINE, 'sh', *inner]
+
+    def _answers(self) -> bool:
+        return self.socket.exists() and self.status_of('/') == 200
+
+    def status_of(self, path: str) -> int:
+        """The status that the service answers with."""
+        connection = http.client.HTTPConnection('localhost')
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(self.socket))
+        connection.request('GET', path, headers={'X-Auth-Token': 'admin'})
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason='only root can take these away')
+def test_the_service_needs_no_network_and_no_disk_to_write_to_but_its_database(
+    environment: pathlib.Path, directory: pathlib.Path
+) -> None:
+    with Confined(directory, environment, '') as server:
+        assert server.status_of('/resource_providers') == 200
+        assert server.status_of('/healthcheck') == 200
