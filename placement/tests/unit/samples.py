@@ -7,6 +7,7 @@ here into the same `Exchange`, so that the tests can send what a reader would se
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import email.utils
 import io
@@ -14,6 +15,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib import parse as urlparse
 
 import docutils.core
@@ -27,6 +29,8 @@ HEADER_LINE = re.compile(r'^([A-Za-z-]+): (.*)$')
 ANY_REQUEST_ID = re.compile(r'\breq-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b')
 NEWEST = 'placement 1.39'
 AND_SO_ON = '...'
+CANDIDATES = 'Candidates:'
+NO_CANDIDATES = 'No candidates.'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Sample:
     status: int | None = None
     answer_headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     answer: str = ''
+    candidates: tuple[str, ...] | None = None
 
 
 class RestMethod(rst.Directive):
@@ -109,6 +114,9 @@ def samples_of_page(text: str) -> list[Sample]:
         block = node.astext()
         if STATUS_LINE.match(block):
             found[-1] = _with_answer(found[-1], block)
+        elif block.startswith((CANDIDATES, NO_CANDIDATES)):
+            _, *lines = block.splitlines()
+            found[-1] = dataclasses.replace(found[-1], status=200, candidates=tuple(lines))
         else:
             found.extend(_requests(block))
     return found
@@ -138,6 +146,59 @@ def _headers_and_body(lines: list[str]) -> tuple[dict[str, str], str]:
         headers[match[1]] = match[2]
         lines = lines[1:]
     return headers, '\n'.join(lines).strip()
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A candidate as a line of text: what each provider gives, and which group it serves.
+
+    ``host VCPU:1,MEMORY_MB:512 + share DISK_GB:10 (_A on host, _B on share)``
+    """
+
+    gives: frozenset[tuple[str, frozenset[str]]]
+    serves: frozenset[str]
+
+    @classmethod
+    def of_line(cls, line: str) -> Candidate:
+        """What a line says; of groups it need not say anything."""
+        parts, _, groups = line.strip().rstrip(')').partition(' (')
+        gives = (part.split(' ') for part in parts.split(' + '))
+        return cls(
+            frozenset((name, frozenset(amounts.split(','))) for name, amounts in gives),
+            frozenset(groups.split(', ')) if groups else frozenset(),
+        )
+
+    @classmethod
+    def of_answer(cls, request: Any, names: Mapping[str, str]) -> Candidate:
+        """The same of an allocation request, with the names of providers by their uuids."""
+        return cls(
+            frozenset(
+                (names[uuid], frozenset(f'{name}:{n}' for name, n in given['resources'].items()))
+                for uuid, given in request['allocations'].items()
+            ),
+            frozenset(
+                f'{suffix} on {names[uuid]}'
+                for suffix, uuids in request['mappings'].items()
+                for uuid in uuids
+                if suffix
+            ),
+        )
+
+    def without_groups(self) -> Candidate:
+        """The same, where it is of no interest who serves which group."""
+        return dataclasses.replace(self, serves=frozenset())
+
+
+def candidates_differ(lines: tuple[str, ...], answer: Any, names: Mapping[str, str]) -> str:
+    """How the candidates of an answer differ from those of the lines; nothing if they do not."""
+    told = collections.Counter(Candidate.of_line(line) for line in lines)
+    found = collections.Counter(
+        Candidate.of_answer(request, names) for request in answer['allocation_requests']
+    )
+    if not any(candidate.serves for candidate in told):
+        found = collections.Counter(candidate.without_groups() for candidate in found.elements())
+    missing, unexpected = told - found, found - told
+    return f'not answered: {missing}, not told: {unexpected}' if missing or unexpected else ''
 
 
 def session_of_readme(text: str) -> list[tuple[str, str]]:

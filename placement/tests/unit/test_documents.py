@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents say what the service does: they parse, are complete, and their samples run."""
 
+import functools
 import json
 import pathlib
 import re
@@ -24,6 +25,11 @@ README = REPOSITORY / 'README.rst'
 PARAMETERS = REPOSITORY / 'api-ref' / 'source' / 'parameters.yaml'
 GROUPS = 'resources{S}, required{S}, member_of{S}, in_tree{S}'
 REFERENCE = sorted((REPOSITORY / 'api-ref' / 'source').glob('*.rst'))
+# Pages that show how to go about something, by examples that are run.
+GUIDES = [
+    REPOSITORY / 'doc' / 'source' / f'{name}.rst'
+    for name in ('how-to-model', 'how-to-ask', 'what-conflicts-mean')
+]
 DOCUMENTS = [
     README,
     *REFERENCE,
@@ -54,6 +60,12 @@ def service() -> Iterator[client.Client]:
 def send(service: client.Client, sample: samples.Sample) -> client.Answer:
     body = sample.body.encode() if sample.body else None
     return service.send(sample.method, sample.path, body, headers=sample.headers)
+
+
+def names(service: client.Client) -> dict[str, str]:
+    """The names of all providers, by their uuids."""
+    found = service.send('GET', '/resource_providers').json['resource_providers']
+    return {provider['uuid']: provider['name'] for provider in found}
 
 
 @pytest.mark.parametrize('path', DOCUMENTS, ids=name_of)
@@ -102,6 +114,11 @@ def test_the_reference_has_the_parameters_of_the_openapi_documents() -> None:
         assert told == parameters_of(request, since, versions.get('max_version')), request
 
 
+@functools.cache
+def openapi(version: str) -> dict[str, Any]:
+    return document.document(document.version_named(version))
+
+
 def parameters_of(request: str, since: str, until: str | None) -> dict[str, Any]:
     """Where each parameter is, whether it is required, and since when, if later than `since`.
 
@@ -114,7 +131,7 @@ def parameters_of(request: str, since: str, until: str | None) -> dict[str, Any]
     last = versions.index(until) if until else len(versions) - 1
     brought: dict[str, str | None] = {}
     for api in apis[first : last + 1]:
-        operation = document.document(api)['paths'][path][method.lower()]
+        operation = openapi(str(api.version))['paths'][path][method.lower()]
         found = parameters_of_operation(operation)
         for name in found:
             brought.setdefault(name, None if str(api.version) == since else str(api.version))
@@ -152,7 +169,7 @@ def test_the_history_of_the_microversions_is_as_it_would_be_written_now() -> Non
     assert written['page']() == written['PAGE'].read_text(), 'run api-ref/history_page.py'
 
 
-@pytest.mark.parametrize('path', REFERENCE, ids=name_of)
+@pytest.mark.parametrize('path', [*REFERENCE, *GUIDES], ids=name_of)
 def test_the_samples_of_a_page_are_what_the_service_answers(
     path: pathlib.Path, service: client.Client
 ) -> None:
@@ -165,6 +182,10 @@ def test_the_samples_of_a_page_are_what_the_service_answers(
         assert answer.status == sample.status, f'{request}: {answer.text}'
         headers = {name: answer.headers.get(name.lower()) for name in sample.answer_headers}
         assert samples.differences(dict(sample.answer_headers), headers, request) == []
+        if sample.candidates is not None:
+            differ = samples.candidates_differ(sample.candidates, answer.json, names(service))
+            assert differ == '', request
+            continue
         documented = json.loads(sample.answer) if sample.answer else None
         answered = answer.json if answer.body else None
         assert samples.differences(documented, answered, request) == []

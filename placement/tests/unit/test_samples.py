@@ -137,3 +137,51 @@ def test_an_answer_that_differs_is_noticed(documented: object, answered: object)
 )
 def test_an_answer_may_differ_in_order_ids_and_dates(documented: object, answered: object) -> None:
     assert samples.differences(documented, answered) == []
+
+
+NAMES = {'u1': 'host', 'u2': 'node'}
+ANSWER = {
+    'allocation_requests': [
+        {
+            'allocations': {
+                'u1': {'resources': {'MEMORY_MB': 5, 'DISK_GB': 1}},
+                'u2': {'resources': {'VCPU': 2}},
+            },
+            'mappings': {'': ['u1'], '_A': ['u2']},
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        'host MEMORY_MB:5,DISK_GB:1 + node VCPU:2',
+        'node VCPU:2 + host DISK_GB:1,MEMORY_MB:5',
+        'node VCPU:2 + host DISK_GB:1,MEMORY_MB:5 (_A on node)',
+    ],
+)
+def test_candidates_are_told_in_any_order_and_groups_only_if_wanted(line: str) -> None:
+    assert samples.candidates_differ((line,), ANSWER, NAMES) == ''
+
+
+@pytest.mark.parametrize(
+    'lines',
+    [
+        (),
+        ('host MEMORY_MB:5 + node VCPU:2',),
+        ('host MEMORY_MB:5,DISK_GB:1 + node VCPU:2 (_A on host)',),
+        ('host MEMORY_MB:5,DISK_GB:1 + node VCPU:2',) * 2,
+    ],
+)
+def test_candidates_that_differ_are_noticed(lines: tuple[str, ...]) -> None:
+    assert samples.candidates_differ(lines, ANSWER, NAMES) != ''
+
+
+def test_a_block_of_candidates_belongs_to_the_search_before_it() -> None:
+    page = 'Page\n====\n\n::\n\n    GET /a\n\n::\n\n    Candidates:\n    host VCPU:1\n'
+
+    (sample,) = samples.samples_of_page(page)
+
+    assert sample.candidates == ('host VCPU:1',)
+    assert sample.status == 200
