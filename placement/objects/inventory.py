@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -21,6 +22,8 @@ from placement.search.capacity import Capacity
 LOG = logging.getLogger(__name__)
 
 MEMBERS = ('total', 'reserved', 'min_unit', 'max_unit', 'step_size', 'allocation_ratio')
+
+_CLASS_NAME = re.compile(common.RESOURCE_CLASS_PATTERN)
 
 # Every write replaces the record: what is left out gets these, not what it was before.
 DEFAULTS = {
@@ -59,7 +62,13 @@ class Inventory(base.Timestamped):
 
     @classmethod
     def from_body(cls, context: Any, resource_class: str, body: Mapping[str, Any]) -> Self:
-        """The inventory that a client describes, with defaults for what it leaves out."""
+        """The inventory that a client describes, with defaults for what it leaves out.
+
+        Under a name that no class can have, schemas let any object through: it is the name that
+        is to be told. Such an inventory is never written, so what it says does not matter.
+        """
+        if not _CLASS_NAME.search(resource_class):
+            body = {'total': 1}
         values = DEFAULTS | {name: body[name] for name in MEMBERS if name in body}
         return cls(context, resource_class=resource_class, **values)
 
