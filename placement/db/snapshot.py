@@ -259,7 +259,10 @@ class SnapshotKeeper:
         if not _fits(state.snapshot, rows, touched):
             LOG.warning(_FOREIGN_WRITER)
             return self._loaded(connection)
-        return state._replace(snapshot=_changed(state.snapshot, rows, touched), position=position)
+        removed = touched - {row.id for row in rows}
+        return state._replace(
+            snapshot=state.snapshot.with_changes(rows, removed), position=position
+        )
 
     def _loaded(self, connection: sa.Connection) -> State:
         """Everything anew, with the feed read to where it stands."""
@@ -293,17 +296,6 @@ def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], touched: Collection
     return all(one in touched or _uuid_of(snapshot, one) for one in related) and all(
         one is None or one.id in touched for one in namesakes
     )
-
-
-def _changed(snapshot: Snapshot, rows: Collection[ProviderRow], touched: set[int]) -> Snapshot:
-    """The snapshot with these rows of the providers that were touched; the others are gone.
-
-    Who has the id of another one, which SQLite gives again, does not replace but follows it.
-    """
-    kept = {row.id for row in rows if _uuid_of(snapshot, row.id) in (None, row.uuid)}
-    if gone := touched - kept:
-        snapshot = snapshot.with_changes([], gone)
-    return snapshot.with_changes(rows)
 
 
 def _uuid_of(snapshot: Snapshot, provider_id: int) -> str | None:

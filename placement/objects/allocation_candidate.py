@@ -25,6 +25,8 @@ def find(context: Any, request: CandidateRequest) -> Result:
 
     Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names nobody has.
     """
+    # A replica that lags may not have heard of names that are new.
+    context.may_lag = False
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)
     result = find_candidates(snapshot, request)

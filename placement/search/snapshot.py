@@ -114,12 +114,14 @@ class Snapshot:
         self, before: dict[int, Provider], after: dict[int, Provider]
     ) -> dict[str, int]:
         # Claims change neither uuids nor trees, so most changes need no copy here and below.
-        if before.keys() == after.keys():
+        old = {provider.uuid: provider.id for provider in before.values()}
+        new = {provider.uuid: provider.id for provider in after.values()}
+        if old == new:
             return self._ids
         ids = dict(self._ids)
-        for provider in before.values():
-            del ids[provider.uuid]
-        ids.update({provider.uuid: provider.id for provider in after.values()})
+        for uuid in old.keys() - new.keys():
+            del ids[uuid]
+        ids.update(new)
         return ids
 
     def _changed_roots(
