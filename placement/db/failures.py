@@ -53,6 +53,10 @@ _BY_SQLSTATE = {
 }
 
 
+# Of a driver that is given more values than one statement can take: so many, no client means.
+_TOO_MANY_VALUES = ('too many SQL variables', 'number of parameters must be between')
+
+
 def cause_of(error: Exception) -> Cause | None:
     """Why a transaction failed; None when it should not have."""
     if isinstance(error, _CONFLICTS):
@@ -81,6 +85,8 @@ def _by_code(error: BaseException) -> Cause | None:
     number = error.args[0] if error.args else None
     if isinstance(number, int):
         return _BY_NUMBER.get(number)
+    if isinstance(number, str) and any(words in number for words in _TOO_MANY_VALUES):
+        return Cause.VALUE
     # psycopg and psycopg2 call it differently. Without a state it was not the server that spoke.
     sqlstate = getattr(error, 'sqlstate', getattr(error, 'pgcode', ''))
     if sqlstate is None and type(error).__name__ == 'OperationalError':

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a transaction failed, as the drivers tell it."""
 
+import sqlite3
+
 import psycopg
 import pymysql
 import pytest
@@ -33,6 +35,12 @@ def raised(original: Exception) -> sa.exc.DBAPIError:
         (raised(psycopg.errors.AdminShutdown()), Cause.LOST_CONNECTION),
         (raised(psycopg.errors.TooManyConnections()), Cause.LOST_CONNECTION),
         (raised(psycopg.OperationalError('server closed the connection')), Cause.LOST_CONNECTION),
+        (
+            raised(psycopg.OperationalError('number of parameters must be between 0 and 65535')),
+            Cause.VALUE,
+        ),
+        (raised(sqlite3.OperationalError('too many SQL variables')), Cause.VALUE),
+        (raised(sqlite3.OperationalError('no such table: traits')), None),
         (raised(psycopg.errors.UndefinedTable()), None),
     ],
     ids=str,
