@@ -20,6 +20,7 @@ from requests import adapters
 
 from placement import deploy
 from placement.conf import ConfigOpts
+from placement.db.api import Database
 
 # No name is looked up: the transport of the session answers for it.
 URL = 'http://placement.direct'
@@ -43,7 +44,9 @@ class PlacementDirect:
 
     def __enter__(self) -> adapter.Adapter:
         self._conf.set_override('auth_strategy', 'noauth2', group='api')
-        self._transport.mount(URL, InProcess(deploy.loadapp(self._conf)))
+        self._database = Database.from_conf(self._conf)
+        application = deploy.application_on(self._database, self._conf)
+        self._transport.mount(URL, InProcess(application))
         return adapter.Adapter(
             session.Session(session=self._transport, additional_headers=self._headers),
             service_type='placement',
@@ -58,6 +61,7 @@ class PlacementDirect:
         traceback: TracebackType | None,
     ) -> None:
         self._transport.close()
+        self._database.dispose()
 
 
 class InProcess(adapters.HTTPAdapter):

@@ -50,8 +50,10 @@ def service(
     application = applications.strictly_typed(
         deploy.application_on(connections, configuration)
     )
-    yield Client(application), connections
-    connections.dispose()
+    try:
+        yield Client(application), connections
+    finally:
+        connections.dispose()
 
 
 @pytest.mark.parametrize(('seed', 'kept'), [(1, changes.KEPT), (2, changes.KEPT), (3, 12)])
