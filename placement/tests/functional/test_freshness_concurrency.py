@@ -225,19 +225,26 @@ def test_no_thread_ever_sees_half_a_change(database: api.Database) -> None:
     seen: set[tuple[str, str]] = set()
     held: list[tuple[Snapshot, dict[int, ProviderRow]]] = []
 
+    def numbers(least: int) -> Iterator[int]:
+        """So many, and more while readers have seen too little: they may be slow to begin."""
+        for number in range(50 * least):
+            if number >= least and len(seen) > 4:
+                break
+            yield number
+
     def move_server() -> None:
         cloud = Cloud(database)
-        for number in range(40):
+        for number in numbers(40):
             cloud.take('server', {HOSTS[number % 3]: {'VCPU': 10}, 'leaf': {'VCPU': 10}})
 
     def move_child() -> None:
         cloud = Cloud(database)
-        for number in range(40):
+        for number in numbers(40):
             cloud.provider('child').update('child', uuid_of(HOSTS[number % 2]), True)
 
     def join_and_leave() -> None:
         cloud = Cloud(database)
-        for number in range(20):
+        for number in numbers(20):
             provider = cloud.provider(HOSTS[3])
             names = ['MISC_SHARES_VIA_AGGREGATE'] if number % 2 else []
             trait.replace(cloud.context, provider, names, provider.generation)
