@@ -146,6 +146,9 @@ def call_many_times(
         known = known_parts(operation, mode, data)
         strategy = operation.as_strategy(generation_mode=mode, headers=headers, **known)
         case = data.draw(strategy)
+        # WebOb takes a semicolon for an ampersand, as forms once did, so that what a parameter
+        # is ends there. What the service is then asked is not what the case meant to ask.
+        hypothesis.assume(';' not in str(case.query))
         case.call_and_validate(app=service.application, checks=CHECKS)
 
     call()
