@@ -137,7 +137,7 @@ def call_many_times(
         max_examples=EXAMPLES,
         deadline=None,
         database=None,
-        derandomize=not THOROUGHLY,
+        derandomize=True,
         suppress_health_check=list(hypothesis.HealthCheck),
         phases=[hypothesis.Phase.generate],
     )
