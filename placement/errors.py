@@ -214,10 +214,6 @@ class StandardResourceClass(BadRequest):
     message = 'Cannot {action} standard resource class {name}'
 
 
-class TooManyResourceClassIds(Conflict):
-    message = 'Failed to create an id for resource class {name}; please try again.'
-
-
 class TraitNotFound(NotFound):
     message = 'No such trait(s): {names}.'
 
