@@ -218,11 +218,11 @@ def _parser() -> argparse.ArgumentParser:
         'of the database (%(default)s, at most 100 when quick)',
     )  # fmt: skip
     add(
-        '--ours', metavar='PYTHON', default=sys.executable,
+        '--ours', metavar='PYTHON', type=os.path.abspath, default=sys.executable,
         help='Python of an environment that has this service; by default the one that runs this',
     )  # fmt: skip
     add(
-        '--released', metavar='PYTHON',
+        '--released', metavar='PYTHON', type=os.path.abspath,
         help='Python of an environment that has the released service; by default one is made',
     )  # fmt: skip
     add('--json', type=pathlib.Path, metavar='FILE', help='write all figures to this file')
