@@ -18,7 +18,7 @@ from oslo_db.sqlalchemy import engines
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db import failures, pauses, sqlite
+from placement.db import failures, pauses, pooling, sqlite
 from placement.db.known import KnownIds
 
 LOG = logging.getLogger(__name__)
@@ -129,7 +129,10 @@ def create_engine(url: str, **options: Any) -> sa.Engine:
     """An engine whose errors are oslo.db's, prepared for the rules of its database."""
     if sa.make_url(url).get_backend_name() == 'sqlite':
         return sqlite.create_engine(url, **options)
-    engine = engines.create_engine(url, **options)
+    # Without `thread_checkin`, which would let go of the interpreter after each transaction.
+    engine = engines.create_engine(
+        pooling.without_courtesies(url), thread_checkin=False, **options
+    )
     _use_read_committed(engine)
     return engine
 

@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 import sqlalchemy as sa
 
 from placement.db import tables
-from placement.db.api import Database
+from placement.db.api import READ_ATTEMPTS, Database, repeated
 
 
 def check_answers(database: Database) -> None:
     """Read from a table, where writes go and where reads go.
 
     From a table, because the node of a cluster that has lost the others still answers what needs
-    none. Raises the error of the engine.
+    none; and again when a connection was cut, because that says nothing of the next one. Raises
+    `errors.DatabaseUnavailable`, or the error of the engine.
     """
-    statement = sa.select(tables.resource_classes.c.id).limit(1)
     for connect in (database.fresh_reader, database.reader):
-        with connect() as connection:
-            connection.execute(statement).all()
+        repeated(functools.partial(_read, connect), 'check_answers', READ_ATTEMPTS)
+
+
+def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
+    with connect() as connection:
+        connection.execute(sa.select(tables.resource_classes.c.id).limit(1)).all()
