@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from oslo_db import exception as db_errors
 
 from placement.db.api import Row
 from placement.db.tables import consumers
@@ -17,10 +18,17 @@ _LOCKED = (
     .order_by(consumers.c.uuid)
     .with_for_update()
 )
+_DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
+
+
+class Exists(Exception):
+    """A consumer that was taken for new is there already, which ends the transaction."""
 
 
 def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
     """The consumers that exist, in the order of their uuids, held until the transaction ends."""
+    if not uuids:
+        return []
     return connection.execute(_LOCKED, {'uuids': list(uuids)}).all()
 
 
@@ -28,6 +36,14 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
     """Insert consumers, given as columns."""
     if rows:
         connection.execute(sa.insert(consumers), list(rows))
+
+
+def insert_new(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """As `insert`, where nobody has looked whether they are there; raises `Exists`."""
+    try:
+        insert(connection, rows)
+    except db_errors.DBDuplicateEntry as error:
+        raise Exists from error
 
 
 def advance(connection: sa.Connection, ids: Collection[int], values: Mapping[str, Any]) -> None:
@@ -43,3 +59,8 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
     """Delete consumers."""
     if ids:
         connection.execute(sa.delete(consumers).where(consumers.c.id.in_(ids)))
+
+
+def delete_by_uuid(connection: sa.Connection, uuid: str) -> None:
+    """Delete the consumer with a uuid, if there is one."""
+    connection.execute(_DELETE_BY_UUID, {'uuid': uuid})

@@ -80,6 +80,11 @@ _INCREMENT = (
     .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
     .values(generation=providers.c.generation + 1)
 )
+_INCREMENT_ONE = (
+    sa.update(providers)
+    .where(providers.c.id == sa.bindparam('of_id'), providers.c.uuid == sa.bindparam('of_uuid'))
+    .values(generation=providers.c.generation + 1)
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -209,6 +214,29 @@ def lock_by_uuid(
         known.forget(_KIND, found.keys() - here)
         found = {}
     return locked
+
+
+def increment_generation_of(
+    connection: sa.Connection, uuid: str, known: KnownIds
+) -> dict[str, int]:
+    """Add one to the generation of the provider with a uuid, and hold it until the end.
+
+    Returns its id by its uuid, or nothing where there is no such provider.
+    """
+    found = known.find(_KIND, [uuid])
+    for _ in range(2):
+        if not found:
+            found = list_ids(connection, [uuid])
+            known.remember(_KIND, found)
+        if not found:
+            break
+        parameters = {'of_id': found[uuid], 'of_uuid': uuid}
+        if connection.execute(_INCREMENT_ONE, parameters).rowcount:
+            break
+        # Deleted meanwhile, or the id is another one's, as SQLite gives ids again.
+        known.forget(_KIND, [uuid])
+        found = {}
+    return found
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:

@@ -8,6 +8,7 @@ leaves nothing behind.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from oslo_versionedobjects import fields
 from placement import errors
 from placement.db import allocations as statements
 from placement.db import api as db
-from placement.db import changes, inventories, names, providers
+from placement.db import changes, consumers, inventories, names, providers
 from placement.objects import base, consumer
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas.unchecked import UNCHECKED, Unchecked
@@ -64,6 +65,11 @@ class Claim:
             generation=body['consumer_generation'],
             consumer_type=body['consumer_type'],
         )
+
+    @property
+    def is_of_new_consumer(self) -> bool:
+        """Whether the client says that there is no such consumer yet, and it is to have some."""
+        return self.generation is None and bool(self.resources)
 
     def of(self, consumer_uuid: str) -> Claim:
         """The same for a consumer of this uuid."""
@@ -118,7 +124,6 @@ class AllocationList(base.PlacementObjectList):
         return statements.list_by_provider(context.connection, provider.id)
 
     @classmethod
-    @db.writer
     def replace(cls, context: Any, claims: Sequence[Claim]) -> None:
         """Let every consumer of the claims have what they say: all of it, or none.
 
@@ -126,7 +131,15 @@ class AllocationList(base.PlacementObjectList):
         `errors.UnknownAllocationProvider`, `errors.ResourceClassNotFound` and
         `errors.UnableToAllocate`.
         """
-        write = ClaimWrite(context, claims)
+        if all(claim.is_of_new_consumer for claim in claims):
+            with contextlib.suppress(consumer.AlreadyThere):
+                return cls._replace(context, claims, are_new=True)
+        return cls._replace(context, claims)
+
+    @classmethod
+    @db.writer
+    def _replace(cls, context: Any, claims: Sequence[Claim], are_new: bool = False) -> None:
+        write = ClaimWrite(context, claims, are_new=are_new)
         write.check()
         write.execute()
 
@@ -135,41 +148,67 @@ class AllocationList(base.PlacementObjectList):
     def delete_by_consumer(cls, context: Any, uuid: str) -> None:
         """Let a consumer have nothing, and forget it; raises `errors.AllocationsNotFound`."""
         connection = context.connection
-        consumers = consumer.Locked(connection, [uuid])
-        # Asked first: deleting rows that are not there would lock the gap between others.
+        # Which holds it as well, against writes of the same consumer.
+        consumers.delete_by_uuid(connection, uuid)
         used = statements.list_providers_used(connection, [uuid])
         if not used:
             raise errors.AllocationsNotFound(uuid=uuid)
         statements.delete(connection, [uuid])
-        consumers.delete([consumers.uuid_of(uuid)])
         changes.record(connection, [provider_id for _uuid, provider_id in used])
 
 
 class ClaimWrite:
     """One write of claims in an open transaction; making it takes every lock.
 
-    `also` names providers that the same transaction works on besides.
+    `also` names providers that the same transaction works on besides. Consumers that `are_new` are
+    made at once, which needs no look for them: raises `consumer.AlreadyThere` where one exists.
     """
 
-    def __init__(self, context: Any, claims: Sequence[Claim], also: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        context: Any,
+        claims: Sequence[Claim],
+        also: Collection[str] = (),
+        are_new: bool = False,
+    ) -> None:
         connection = context.connection
         self._context = context
         self._connection = connection
-        self._consumers = consumer.Locked(connection, [c.consumer_uuid for c in claims])
+        self._consumers = (
+            consumer.New(connection)
+            if are_new
+            else consumer.Locked(connection, [claim.consumer_uuid for claim in claims])
+        )
         self._claims = [claim.of(self._consumers.uuid_of(claim.consumer_uuid)) for claim in claims]
+        self._are_consumers_written = are_new
+        if are_new:
+            self._write_consumers()
         known = [c.consumer_uuid for c in self._claims if c.consumer_uuid in self._consumers]
         self._used = statements.list_providers_used(connection, known)
         self._released = self._providers_released()
-        named = {uuid: None for claim in claims for uuid in claim.resources}
-        wanted = [*named, *(uuid for uuid in also if uuid not in named)]
-        locked = providers.lock_by_uuid(connection, wanted, self._released, context.database.known)
-        self.providers = {row.uuid: row for row in locked}
-        self._named = list(named)
+        self._named = list({uuid: None for claim in claims for uuid in claim.resources})
+        self._lock_providers(also)
 
     def _providers_released(self) -> set[int]:
         """The ids of providers of which a consumer has something that is to have nothing."""
         cleared = {claim.consumer_uuid for claim in self._claims if not claim.resources}
         return {provider_id for uuid, provider_id in self._used if uuid in cleared}
+
+    def _lock_providers(self, also: Collection[str]) -> None:
+        """Hold every provider; a single one by the statement that counts up its generation."""
+        known = self._context.database.known
+        #: Providers by uuid, for those who work on them besides.
+        self.providers: Mapping[str, db.Row] = {}
+        self._are_generations_incremented = (
+            len(self._named) == 1 and not self._released and not also
+        )
+        if self._are_generations_incremented:
+            self._ids = providers.increment_generation_of(self._connection, self._named[0], known)
+        else:
+            wanted = [*self._named, *(uuid for uuid in also if uuid not in self._named)]
+            locked = providers.lock_by_uuid(self._connection, wanted, self._released, known)
+            self.providers = {row.uuid: row for row in locked}
+            self._ids = {row.uuid: row.id for row in locked}
 
     def check(self) -> None:
         """Raise for a consumer's generation that is stale, then for an unknown provider."""
@@ -177,7 +216,7 @@ class ClaimWrite:
             if claim.generation is not UNCHECKED:
                 self._consumers.check_generation(claim.consumer_uuid, claim.generation)
         for uuid in self._named:
-            if uuid not in self.providers:
+            if uuid not in self._ids:
                 raise errors.UnknownAllocationProvider(uuid=uuid)
 
     def execute(self) -> None:
@@ -193,10 +232,11 @@ class ClaimWrite:
         if self._named:
             self._check_room(_Room(connection, self._ids_of_named(), holding), class_ids)
         statements.delete(connection, holding)
-        self._write_consumers()
+        if not self._are_consumers_written:
+            self._write_consumers()
         statements.insert(connection, self._rows(class_ids))
         changed = {*self._ids_of_named(), *self._released}
-        if changed:
+        if changed and not self._are_generations_incremented:
             providers.increment_generations(connection, changed)
         changes.record(connection, {*changed, *(provider_id for _uuid, provider_id in self._used)})
 
@@ -208,16 +248,16 @@ class ClaimWrite:
                     yield claim, uuid, name, amount
 
     def _ids_of_named(self) -> list[int]:
-        return [self.providers[uuid].id for uuid in self._named]
+        return [self._ids[uuid] for uuid in self._named]
 
     def _check_room(self, room: _Room, class_ids: Mapping[str, int]) -> None:
         """Raise for the first amount that does not fit; a provider with nothing of use first."""
         for uuid in self._named:
-            if not room.has_any(self.providers[uuid].id, class_ids):
+            if not room.has_any(self._ids[uuid], class_ids):
                 wanted = ', '.join(sorted(class_ids, key=class_ids.__getitem__))
                 raise errors.InventoryMissing(classes=wanted, uuid=uuid)
         for _claim, uuid, name, amount in self._amounts():
-            room.take(self.providers[uuid], name, amount)
+            room.take(self._ids[uuid], uuid, name, amount)
 
     def _write_consumers(self) -> None:
         context = self._context
@@ -241,7 +281,7 @@ class ClaimWrite:
     def _rows(self, class_ids: Mapping[str, int]) -> list[dict[str, Any]]:
         return [
             {
-                'resource_provider_id': self.providers[uuid].id,
+                'resource_provider_id': self._ids[uuid],
                 'consumer_id': claim.consumer_uuid,
                 'resource_class_id': class_ids[name],
                 'used': amount,
@@ -267,12 +307,12 @@ class _Room:
         """Whether a provider has inventory of one of some classes at least."""
         return any((provider_id, name) in self._rows for name in resource_classes)
 
-    def take(self, provider: db.Row, resource_class: str, amount: int) -> None:
-        """Take an amount; raises `errors.UnableToAllocate` where it does not fit."""
-        key = (provider.id, resource_class)
+    def take(self, provider_id: int, uuid: str, resource_class: str, amount: int) -> None:
+        """Take an amount of a provider; raises `errors.UnableToAllocate` where it does not fit."""
+        key = (provider_id, resource_class)
         row = self._rows.get(key)
         if row is None:
-            raise errors.InventoryMissing(classes=resource_class, uuid=provider.uuid)
+            raise errors.InventoryMissing(classes=resource_class, uuid=uuid)
         capacity = Capacity(
             row.total,
             row.reserved,
@@ -287,16 +327,16 @@ class _Room:
                 'or step_size %d.',
                 amount,
                 resource_class,
-                provider.uuid,
+                uuid,
                 row.min_unit,
                 row.max_unit,
                 row.step_size,
             )
             raise errors.InventoryConstraintsViolated(
-                resource_class=resource_class, uuid=provider.uuid
+                resource_class=resource_class, uuid=uuid
             )
         self._used[key] += amount
-        self._check_total(capacity, provider.uuid, row, self._used[key])
+        self._check_total(capacity, uuid, row, self._used[key])
 
     def _check_total(self, capacity: Capacity, uuid: str, row: db.Row, used_after: int) -> None:
         if not capacity.allows_total(used_after, used_before=row.used):

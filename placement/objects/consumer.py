@@ -92,12 +92,16 @@ class Consumer(base.PlacementObject):
     consumer_type: str | None
 
 
+AlreadyThere = statements.Exists
+
 # The generation that the write which makes a consumer leaves it with.
 FIRST_GENERATION = 1
 
 
 class Locked:
     """The consumers of one write that exist already, held until its transaction ends."""
+
+    _insert = staticmethod(statements.insert)
 
     def __init__(self, connection: db.Connection, uuids: Collection[str]) -> None:
         self._rows = {row.uuid: row for row in statements.lock(connection, uuids)}
@@ -126,7 +130,7 @@ class Locked:
 
         Those that are written alike are written by one statement.
         """
-        statements.insert(
+        self._insert(
             self._connection,
             [
                 {'consumer_type_id': None, 'uuid': uuid, 'generation': FIRST_GENERATION, **columns}
@@ -146,3 +150,15 @@ class Locked:
         statements.delete(
             self._connection, [self._rows[uuid].id for uuid in uuids if uuid in self._rows]
         )
+
+
+class New(Locked):
+    """The consumers of one write of which none exists yet, so that nobody looks for them.
+
+    `write` raises `AlreadyThere` when one does; the rows that it inserts are held like any.
+    """
+
+    _insert = staticmethod(statements.insert_new)
+
+    def __init__(self, connection: db.Connection) -> None:
+        super().__init__(connection, [])

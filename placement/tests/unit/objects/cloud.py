@@ -142,9 +142,10 @@ class Cloud:
             }
 
     @contextlib.contextmanager
-    def statements(self) -> Iterator[list[str]]:
-        """The statements that the database is given meanwhile, by a process that knows no ids."""
-        self.database.known = KnownIds()
+    def statements(self, by_a_new_process: bool = True) -> Iterator[list[str]]:
+        """The statements that the database is given meanwhile; a new process knows no ids."""
+        if by_a_new_process:
+            self.database.known = KnownIds()
         seen: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:

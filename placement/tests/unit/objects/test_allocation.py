@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db import providers, tables
+from placement.db import changes, tables
 from placement.objects.allocation import AllocationList, Claim
 from placement.objects.consumer import Consumer
 from placement.objects.resource_class import ResourceClass
@@ -601,7 +601,7 @@ def test_a_failure_in_the_last_statement_leaves_nothing(
         raise RuntimeError('the power is off')
 
     with monkeypatch.context() as patches:
-        patches.setattr(providers, 'increment_generations', fail)
+        patches.setattr(changes, 'record', fail)
         with pytest.raises(RuntimeError, match='the power is off'):
             hosts.take('server', {'host': {'VCPU': 1}})
 
@@ -617,6 +617,15 @@ def cost(cloud: Cloud, *claims: Claim) -> int:
     with cloud.statements() as statements:
         cloud.write(*claims)
     return len(statements)
+
+
+def kind(statement: str) -> str:
+    """What a statement does, and the table that it does it to."""
+    verb, *rest = statement.split()
+    before = {'INSERT': 'INTO', 'DELETE': 'FROM', 'SELECT': 'FROM', 'UPDATE': 'UPDATE'}[verb]
+    # The last of them, for columns may be sums over other tables.
+    place = max(place for place, word in enumerate([verb, *rest]) if word == before)
+    return f'{verb} {[verb, *rest][place + 1]}'
 
 
 CLASSES = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'PCPU', 'VGPU', 'FPGA')
@@ -644,10 +653,35 @@ def test_a_claim_costs_the_same_for_many_providers_and_classes(many: Cloud) -> N
             cost(many, many.claim(name, amounts(*size), 1, consumer_type='INSTANCE')),
             cost(many, many.claim(name, {}, 2, consumer_type='INSTANCE')),
         )
-        for name, size in (('few', (1, 1)), ('lots', (12, 6)))
+        for name, size in (('few', (2, 1)), ('lots', (12, 6)))
     )
 
     assert few == lots
+
+
+def test_a_new_consumer_of_one_provider_costs_five_statements_and_its_end_four(
+    many: Cloud,
+) -> None:
+    for name in ('first', 'second'):
+        many.take(name, amounts(1, 2), generation=None, consumer_type='INSTANCE')
+
+    with many.statements(by_a_new_process=False) as statements:
+        many.take('server', amounts(1, 2), generation=None, consumer_type='INSTANCE')
+    assert list(map(kind, statements)) == [
+        'INSERT consumers',
+        'UPDATE resource_providers',
+        'SELECT inventories',
+        'INSERT allocations',
+        'INSERT placement_provider_changes',
+    ]
+    with many.statements(by_a_new_process=False) as statements:
+        AllocationList.delete_by_consumer(many.context, uuid_of('server'))
+    assert list(map(kind, statements)) == [
+        'DELETE consumers',
+        'SELECT allocations',
+        'DELETE allocations',
+        'INSERT placement_provider_changes',
+    ]
 
 
 def test_a_write_costs_the_same_for_many_consumers(many: Cloud) -> None:
