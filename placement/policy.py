@@ -6,6 +6,7 @@ Contract: config_and_policy.md, 'Policy'; http.md 3.
 
 import logging
 import os
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,9 @@ Files = frozenset[tuple[str, int, int, int]]
 Question = tuple[Any, ...]
 
 
+# How long after a look at the policy files they are not looked at again, in seconds.
+LOOK_INTERVAL = 1.0
+
 # When this many questions were answered with yes, all of them are asked again.
 MOST_REMEMBERED = 1_000
 
@@ -33,15 +37,17 @@ class Enforcer:
     """The rules in force; one of these serves every thread of the application.
 
     oslo.policy would look for changed files and go through all rules at each question. Here the
-    files are looked at, and a new set of rules is made only when they differ. It replaces the
-    old one in one assignment, so no thread ever sees half of it.
+    files are looked at once in `look_interval` seconds, and a new set of rules is made only when
+    they differ. It replaces the old one in one assignment, so no thread ever sees half of it.
 
     What the same caller was allowed before is not asked again of the same rules, unless they ask
     another server, which may have changed its mind.
     """
 
-    def __init__(self, conf: ConfigOpts) -> None:
+    def __init__(self, conf: ConfigOpts, look_interval: float = LOOK_INTERVAL) -> None:
         self._conf = conf
+        self._look_interval = look_interval
+        self._looked_at = time.monotonic()
         self._files = find_files(conf)
         self._rules = load_rules(conf)
         self._allowed: dict[Question, policy.Enforcer] = {}
@@ -81,7 +87,11 @@ class Enforcer:
         self._allowed[question] = rules
 
     def _current_rules(self) -> policy.Enforcer:
-        """The rules that the policy files say now."""
+        """The rules that the policy files say now, or said a moment ago."""
+        now = time.monotonic()
+        if now - self._looked_at < self._look_interval:
+            return self._rules
+        self._looked_at = now
         files = find_files(self._conf)
         if files != self._files:
             # Noted first: a file that cannot be read is tried again only when it has changed.

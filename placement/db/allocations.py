@@ -68,6 +68,7 @@ _PROVIDERS_USED = (
     .where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
     .distinct()
 )
+_INSERT = sa.insert(allocations)
 _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
 
 
@@ -94,7 +95,7 @@ def list_providers_used(
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert allocations, given as columns."""
     if rows:
-        connection.execute(sa.insert(allocations), list(rows))
+        connection.execute(_INSERT, list(rows))
 
 
 def delete(connection: sa.Connection, consumer_uuids: Collection[str]) -> None:

@@ -28,6 +28,8 @@ feed = sa.Table(
     sqlite_autoincrement=True,
 )
 
+_INSERT = sa.insert(feed)
+
 # How many entries are kept, and how often, by chance, somebody removes those beyond. A worker
 # that has slept through more than are kept loads everything anew.
 KEPT = 100_000
@@ -45,7 +47,7 @@ def record(connection: sa.Connection, provider_ids: Collection[int]) -> None:
         return
     now = tables.utcnow()
     connection.execute(
-        sa.insert(feed), [{'provider_id': p, 'at': now} for p in sorted(set(provider_ids))]
+        _INSERT, [{'provider_id': p, 'at': now} for p in sorted(set(provider_ids))]
     )
     if random.randrange(PRUNE_ONE_IN) == 0:
         prune(connection)

@@ -18,6 +18,7 @@ _LOCKED = (
     .order_by(consumers.c.uuid)
     .with_for_update()
 )
+_INSERT = sa.insert(consumers)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
 
 
@@ -35,7 +36,7 @@ def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert consumers, given as columns."""
     if rows:
-        connection.execute(sa.insert(consumers), list(rows))
+        connection.execute(_INSERT, list(rows))
 
 
 def insert_new(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -12,26 +12,29 @@ from placement.db import spelling
 from placement.db.api import Row
 from placement.db.tables import allocations, inventories, resource_classes
 
-_INVENTORIES = (
-    sa.select(
-        inventories.c.id,
-        inventories.c.resource_class_id,
-        resource_classes.c.name.label('resource_class'),
-        inventories.c.total,
-        inventories.c.reserved,
-        inventories.c.min_unit,
-        inventories.c.max_unit,
-        inventories.c.step_size,
-        inventories.c.allocation_ratio,
-        inventories.c.created_at,
-        inventories.c.updated_at,
-    )
-    .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
-    .order_by(inventories.c.resource_class_id)
+_MEMBERS = (
+    inventories.c.id,
+    inventories.c.resource_class_id,
+    resource_classes.c.name.label('resource_class'),
+    inventories.c.total,
+    inventories.c.reserved,
+    inventories.c.min_unit,
+    inventories.c.max_unit,
+    inventories.c.step_size,
+    inventories.c.allocation_ratio,
 )
 
 
-_BY_PROVIDER = _INVENTORIES.where(
+def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
+    """Inventories with their members and further columns, in the order of the ids of classes."""
+    return (
+        sa.select(*_MEMBERS, *columns)
+        .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
+        .order_by(inventories.c.resource_class_id)
+    )
+
+
+_BY_PROVIDER = _inventories(inventories.c.created_at, inventories.c.updated_at).where(
     inventories.c.resource_provider_id == sa.bindparam('provider_id')
 )
 _BY_CLASS = _BY_PROVIDER.where(resource_classes.c.name == sa.bindparam('resource_class'))
@@ -68,20 +71,20 @@ def _used(
     )
 
 
-def _with_usage(held: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
+def _with_usage(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
     used = _used(inventories.c.resource_provider_id, inventories.c.resource_class_id)
-    return _INVENTORIES.add_columns(
-        inventories.c.resource_provider_id, used.label('used'), held.label('held')
-    ).where(inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
+    return _inventories(inventories.c.resource_provider_id, used.label('used'), *columns).where(
+        inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True))
+    )
 
 
-_WITH_USAGE = _with_usage(sa.literal(0))
+_WITH_USAGE = _with_usage()
 _WITH_USAGE_AND_HELD = _with_usage(
     _used(
         inventories.c.resource_provider_id,
         inventories.c.resource_class_id,
         allocations.c.consumer_id.in_(sa.bindparam('leaving', expanding=True)),
-    )
+    ).label('held')
 )
 
 
@@ -90,7 +93,10 @@ def list_with_usage(
     provider_ids: Collection[int],
     leaving: Collection[str] = (),
 ) -> Sequence[Row]:
-    """What providers have, with what is `used` of it and what consumers `leaving` hold of that."""
+    """What providers have, with what is `used` of it.
+
+    Where there are consumers `leaving`, also with what is `held` by them of that.
+    """
     parameters: dict[str, list[Any]] = {'provider_ids': list(provider_ids)}
     if not leaving:
         return connection.execute(_WITH_USAGE, parameters).all()

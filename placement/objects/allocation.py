@@ -301,7 +301,9 @@ class _Room:
     ) -> None:
         rows = inventories.list_with_usage(connection, provider_ids, leaving)
         self._rows = {(row.resource_provider_id, row.resource_class): row for row in rows}
-        self._used = {key: row.used - row.held for key, row in self._rows.items()}
+        self._used = {
+            key: row.used - row.held if leaving else row.used for key, row in self._rows.items()
+        }
 
     def has_any(self, provider_id: int, resource_classes: Collection[str]) -> bool:
         """Whether a provider has inventory of one of some classes at least."""
