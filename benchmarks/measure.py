@@ -156,7 +156,7 @@ class Runner:
         seconds = effort.crowded_turn_seconds if is_crowded else effort.turn_seconds
         begin = self._begin()
         if is_crowded:
-            latencies = self._run_together(begin + seconds)
+            latencies = run_together(begin + seconds, self._works, self._clients)
         else:
             latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
         self._add(latencies, begin)
@@ -170,25 +170,6 @@ class Runner:
         self.measurement.elapsed += time.perf_counter() - begin
         self.measurement.cpu_seconds += self._service.cpu_seconds() - self._cpu_before
         self.measurement.latencies += latencies
-
-    def _run_together(self, end: float) -> list[float]:
-        latencies: list[list[float]] = [[] for _ in self._clients]
-        failures: list[Exception] = []
-
-        def run(number: int) -> None:
-            try:
-                latencies[number] = _run_until(end, self._works[number], self._clients[number])
-            except (TooSlow, Unexpected, OSError) as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=run, args=(n,)) for n in range(len(self._clients))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failures:
-            raise failures[0]
-        return [latency for of_client in latencies for latency in of_client]
 
     def _look_closer(self) -> None:
         """Count the statements of one more unit, and tidy up."""
@@ -218,6 +199,32 @@ def measure(scenario: Scenario, services: Sequence[Service], effort: Effort) -> 
                 runner.take_turn()
         if time.perf_counter() >= deadline or all(runner.has_failed for runner in runners):
             return [runner.conclude() for runner in runners]
+
+
+def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -> list[float]:
+    """How long each unit took that the clients did at the same time, each at least one.
+
+    :raises TooSlow, Unexpected, OSError: the first that stopped a client
+    """
+    latencies: list[float] = []
+    failures: list[Exception] = []
+
+    def run(work: Work, client: Client) -> None:
+        try:
+            latencies.extend(_run_until(end, work, client))
+        except (TooSlow, Unexpected, OSError) as error:
+            failures.append(error)
+
+    threads = [
+        threading.Thread(target=run, args=pair) for pair in zip(works, clients, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return latencies
 
 
 def _run_until(end: float, work: Work, client: Client) -> list[float]:

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures how many scheduling cycles a second so many workers of this service get through.
+
+    python -m benchmarks.workers --db mariadb
+
+A cycle is a search, a claim on one of the candidates, a look at it and its release, each a
+request. Workers are processes of their own on one database, between which clients are shared
+out as a load balancer would do it. The clients and the database run on the same machine, so on
+few cores the last workers gain less than they would elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks import clouds, databases
+from benchmarks.client import Client, TooSlow, Unexpected
+from benchmarks.loading import load_as_rows
+from benchmarks.measure import percentile, run_together
+from benchmarks.progress import Progress
+from benchmarks.report import columns, significant
+from benchmarks.scenarios.claims import Schedule
+from benchmarks.services import CannotStart, Service
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+# Processes and the threads of each, as many as a machine of few cores can tell apart.
+CREWS = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4))
+SIZES = (1_000, 10_000, 50_000)
+
+HEADINGS = (
+    'hosts', 'processes', 'threads each', 'cycles/s', 'median ms', 'p99 ms', 'CPU ms', 'MB each',
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Crew:
+    """So many processes, each with so many threads, and what they did."""
+
+    size: int
+    processes: int
+    threads: int
+    latencies: list[float]
+    elapsed: float
+    cpu_seconds: float
+    memory_mb: float
+
+    def line(self) -> Sequence[str]:
+        """One line of the table: of all workers together but for the memory."""
+        done = len(self.latencies)
+        figures = (
+            done / self.elapsed,
+            statistics.median(self.latencies) * 1000,
+            percentile(self.latencies, 0.99) * 1000,
+            self.cpu_seconds / done * 1000,
+            self.memory_mb,
+        )
+        return (
+            f'{self.size:,}', str(self.processes), str(self.threads), *map(significant, figures)
+        )  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for; the exit status."""
+    options = _parser().parse_args(arguments)
+    directory = ROOT / '.bench' / f'run-{os.getpid()}'
+    directory.mkdir(parents=True)
+    progress = Progress(len(options.sizes) * len(options.crews))
+    found: list[Crew] = []
+    try:
+        for size in options.sizes:
+            found.extend(_measure_size(size, options, directory, progress))
+    except (CannotStart, TooSlow, Unexpected) as reason:
+        print(f'\n{reason}', file=sys.stderr)
+        return 1
+    progress.end()
+    shutil.rmtree(directory)
+    print(f'database: {options.db}, clients: {options.clients}, cores: {os.cpu_count()}\n')
+    print(columns([HEADINGS, *(crew.line() for crew in found)]))
+    return 0
+
+
+def _measure_size(
+    size: int, options: argparse.Namespace, directory: pathlib.Path, progress: Progress
+) -> Iterator[Crew]:
+    """What every crew does in one cloud."""
+    with databases.temporary_database(options.db, 'workers', directory) as database:
+        progress.say(f'loading {size} hosts')
+        with _workers(1, 1, database, directory):
+            # Which makes the tables.
+            pass
+        load_as_rows(database, clouds.flat(size))
+        for processes, threads in options.crews:
+            progress.say(f'{size} hosts, {processes} processes of {threads} threads')
+            with _workers(processes, threads, database, directory) as workers:
+                yield _measure_crew(size, threads, workers, options)
+            progress.advance()
+
+
+@contextlib.contextmanager
+def _workers(
+    processes: int, threads: int, database: str, directory: pathlib.Path
+) -> Iterator[list[Service]]:
+    """So many processes that serve one database."""
+    with contextlib.ExitStack() as stack:
+        workers = []
+        for number in range(processes):
+            worker = Service(f'worker-{number}', sys.executable, database, directory, threads)
+            stack.callback(worker.stop)
+            worker.start(counts=False)
+            workers.append(worker)
+        yield workers
+
+
+def _measure_crew(
+    size: int, threads: int, workers: Sequence[Service], options: argparse.Namespace
+) -> Crew:
+    """What the clients get through, after each worker has searched once."""
+    clients = [Client(workers[n % len(workers)].port) for n in range(options.clients)]
+    works = [Schedule(size, number) for number in range(options.clients)]
+    for work, client in zip(works, clients[: len(workers)], strict=False):
+        work.run(client)
+    cpu_before = sum(worker.cpu_seconds() for worker in workers)
+    begin = time.perf_counter()
+    latencies = run_together(begin + options.seconds, works, clients)
+    elapsed = time.perf_counter() - begin
+    cpu_seconds = sum(worker.cpu_seconds() for worker in workers) - cpu_before
+    for client in clients:
+        client.close()
+    memory = statistics.fmean(worker.memory_mb() for worker in workers)
+    return Crew(size, len(workers), threads, latencies, elapsed, cpu_seconds, memory)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='python -m benchmarks.workers', description=__doc__)
+    add = parser.add_argument
+    add('--db', choices=databases.ENGINES, default='sqlite', help='database engine (%(default)s)')
+    add(
+        '--sizes', type=lambda text: [int(part) for part in text.split(',')], default=SIZES,
+        metavar='N,N', help='hosts in the cloud',
+    )  # fmt: skip
+    add(
+        '--crews', type=_crews, default=CREWS, metavar='PxT,PxT',
+        help='processes and the threads of each, such as 1x4,2x4',
+    )  # fmt: skip
+    add('--clients', type=int, default=16, help='clients at work at a time (%(default)s)')
+    add(
+        '--seconds', type=float, default=10.0,
+        help='how long each crew is measured (%(default)s)',
+    )  # fmt: skip
+    return parser
+
+
+def _crews(text: str) -> list[tuple[int, int]]:
+    pairs = (part.split('x') for part in text.split(','))
+    return [(int(processes), int(threads)) for processes, threads in pairs]
+
+
+if __name__ == '__main__':
+    sys.exit(main())

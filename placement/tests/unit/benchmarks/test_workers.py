@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of several workers."""
+
+import pytest
+
+from benchmarks import workers
+
+
+def test_two_processes_share_the_work(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = '--sizes 100 --crews 1x1,2x2 --clients 2 --seconds 0.1'
+    assert workers.main(asked.split()) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith('database: sqlite, clients: 2')
+    assert [line.split()[:3] for line in lines[3:]] == [['100', '1', '1'], ['100', '2', '2']]
+    assert all(float(line.split()[3]) > 0 for line in lines[3:])
+
+
+def test_crews_are_read_as_products() -> None:
+    assert workers._crews('1x4,2x8') == [(1, 4), (2, 8)]
