@@ -127,13 +127,19 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
         connection.execute(sa.insert(inventories), list(rows))
 
 
-_UPDATE = sa.update(inventories).where(inventories.c.id == sa.bindparam('of_id'))
+_UPDATE = sa.update(inventories).where(inventories.c.id.in_(sa.bindparam('ids', expanding=True)))
 
 
 def update(connection: sa.Connection, rows: Mapping[int, Mapping[str, Any]]) -> None:
-    """Replace the members of inventories that are there, given as columns by their ids."""
-    if rows:
-        connection.execute(_UPDATE, [{'of_id': row_id, **row} for row_id, row in rows.items()])
+    """Replace the members of inventories that are there, given as columns by their ids.
+
+    Those that are to be alike are written by one statement: PyMySQL would send one for each.
+    """
+    alike: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+    for row_id, columns in rows.items():
+        alike.setdefault(tuple(columns.items()), []).append(row_id)
+    for values, ids in alike.items():
+        connection.execute(_UPDATE, {**dict(values), 'ids': ids})
 
 
 def delete(connection: sa.Connection, ids: Collection[int]) -> None:
