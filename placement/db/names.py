@@ -71,33 +71,17 @@ def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, in
     return dict(rows.all())
 
 
-def ensure_projects(
-    connection: sa.Connection, external_ids: Collection[str], known: KnownIds
+# What `ensure` makes: labels of consumers, by the column that has them.
+Kind = sa.Column[str]
+PROJECT: Kind = projects.c.external_id
+USER: Kind = users.c.external_id
+CONSUMER_TYPE: Kind = consumer_types.c.name
+
+
+def ensure(
+    connection: sa.Connection, column: Kind, values: Collection[str], known: KnownIds
 ) -> dict[str, int]:
-    """Ids of projects by the id that Keystone gave them; those not yet there are inserted."""
-    return _ensure(connection, projects.c.external_id, external_ids, known)
-
-
-def ensure_users(
-    connection: sa.Connection, external_ids: Collection[str], known: KnownIds
-) -> dict[str, int]:
-    """Ids of users by the id that Keystone gave them; those not yet there are inserted."""
-    return _ensure(connection, users.c.external_id, external_ids, known)
-
-
-def ensure_consumer_types(
-    connection: sa.Connection, names: Collection[str], known: KnownIds
-) -> dict[str, int]:
-    """Ids of consumer types by name; those not yet there are inserted."""
-    return _ensure(connection, consumer_types.c.name, names, known)
-
-
-def _ensure(
-    connection: sa.Connection,
-    column: sa.Column[str],
-    values: Collection[str],
-    known: KnownIds,
-) -> dict[str, int]:
+    """Ids of labels of one kind; those not yet there are inserted."""
     found = known.find(column.table.name, values)
     asked = [value for value in values if value not in found]
     if not asked:

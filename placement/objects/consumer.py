@@ -8,7 +8,7 @@ in the same transaction.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from oslo_versionedobjects import fields
 
@@ -19,8 +19,19 @@ from placement.db import names, spelling
 from placement.objects import base
 
 
+class Label(base.PlacementObject):
+    """What consumers are told apart by; it stays when nobody has it any more."""
+
+    _kind: ClassVar[names.Kind]
+
+    @classmethod
+    def ensure(cls, context: Any, labels: Collection[str]) -> dict[str, int]:
+        """Internal ids of labels; those that nobody mentioned before are made."""
+        return names.ensure(context.connection, cls._kind, labels, context.database.known)
+
+
 @base.register
-class Project(base.PlacementObject):
+class Project(Label):
     """A project, known only by the id that Keystone gave it."""
 
     # Version 1.0: Initial version
@@ -28,14 +39,11 @@ class Project(base.PlacementObject):
 
     fields = {'external_id': fields.StringField()}
 
-    @classmethod
-    def ensure(cls, context: Any, external_ids: Collection[str]) -> dict[str, int]:
-        """Internal ids of projects; those that nobody mentioned before are made."""
-        return names.ensure_projects(context.connection, external_ids, context.database.known)
+    _kind = names.PROJECT
 
 
 @base.register
-class User(base.PlacementObject):
+class User(Label):
     """A user, known only by the id that Keystone gave it."""
 
     # Version 1.0: Initial version
@@ -43,14 +51,11 @@ class User(base.PlacementObject):
 
     fields = {'external_id': fields.StringField()}
 
-    @classmethod
-    def ensure(cls, context: Any, external_ids: Collection[str]) -> dict[str, int]:
-        """Internal ids of users; those that nobody mentioned before are made."""
-        return names.ensure_users(context.connection, external_ids, context.database.known)
+    _kind = names.USER
 
 
 @base.register
-class ConsumerType(base.PlacementObject):
+class ConsumerType(Label):
     """A label of consumers, such as INSTANCE."""
 
     # Version 1.0: Initial version
@@ -58,10 +63,7 @@ class ConsumerType(base.PlacementObject):
 
     fields = {'name': fields.StringField()}
 
-    @classmethod
-    def ensure(cls, context: Any, names_: Collection[str]) -> dict[str, int]:
-        """Internal ids of types; those that nobody mentioned before are made."""
-        return names.ensure_consumer_types(context.connection, names_, context.database.known)
+    _kind = names.CONSUMER_TYPE
 
 
 @base.register
