@@ -180,9 +180,11 @@ class ClaimWrite:
             else consumer.Locked(connection, [claim.consumer_uuid for claim in claims])
         )
         self._claims = [claim.of(self._consumers.uuid_of(claim.consumer_uuid)) for claim in claims]
+        # Before any provider is held: whoever makes the same project then waits for nobody else.
+        self._owners = self._ensure_owners()
         self._are_consumers_written = are_new
         if are_new:
-            self._write_consumers()
+            self._consumers.write(self._owners)
         known = [c.consumer_uuid for c in self._claims if c.consumer_uuid in self._consumers]
         self._used = statements.list_providers_used(connection, known)
         self._released = self._providers_released()
@@ -233,7 +235,8 @@ class ClaimWrite:
             self._check_room(_Room(connection, self._ids_of_named(), holding), class_ids)
         statements.delete(connection, holding)
         if not self._are_consumers_written:
-            self._write_consumers()
+            self._consumers.write(self._owners)
+        self._consumers.delete([c.consumer_uuid for c in self._claims if not c.resources])
         statements.insert(connection, self._rows(class_ids))
         changed = {*self._ids_of_named(), *self._released}
         if changed and not self._are_generations_incremented:
@@ -259,7 +262,8 @@ class ClaimWrite:
         for _claim, uuid, name, amount in self._amounts():
             room.take(self._ids[uuid], uuid, name, amount)
 
-    def _write_consumers(self) -> None:
+    def _ensure_owners(self) -> dict[str, dict[str, Any]]:
+        """Project, user and type of the consumers that are to have some, as columns by uuid."""
         context = self._context
         kept = [claim for claim in self._claims if claim.resources]
         projects = consumer.Project.ensure(context, {c.project_id for c in kept})
@@ -275,8 +279,7 @@ class ClaimWrite:
             }
             if claim.consumer_type is not UNCHECKED:
                 owners[claim.consumer_uuid]['consumer_type_id'] = types[claim.consumer_type]
-        self._consumers.write(owners)
-        self._consumers.delete([c.consumer_uuid for c in self._claims if not c.resources])
+        return owners
 
     def _rows(self, class_ids: Mapping[str, int]) -> list[dict[str, Any]]:
         return [
