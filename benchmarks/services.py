@@ -123,6 +123,9 @@ class Service:
     def _environment(self, counts: bool) -> dict[str, str]:
         ours = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
         ours.pop('PYTHONPATH', None)
+        # A service that was installed has its bytecode; one that is started from its sources
+        # keeps what it compiles, unless it is told not to.
+        ours.pop('PYTHONDONTWRITEBYTECODE', None)
         # A placement.conf of this machine must not have a say: an empty one is named instead.
         (self._directory / 'placement.conf').touch()
         connection = self.database
