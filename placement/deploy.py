@@ -7,7 +7,7 @@ from collections.abc import Callable
 from wsgiref.types import WSGIApplication
 
 from placement.conf import ConfigOpts
-from placement.db import standard_names
+from placement.db import revisions, standard_names
 from placement.db.api import Database
 from placement.db.snapshot import SnapshotKeeper
 from placement.dispatch import Application
@@ -56,8 +56,8 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
 
 def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     """As `loadapp`, for who made the database and closes its connections in the end."""
-    if config.placement_database.sync_on_startup:
-        # Imported here because Alembic is large, and most workers do not migrate.
+    if config.placement_database.sync_on_startup and not revisions.is_newest(database.engine):
+        # Imported here because Alembic is large, and few starts find something to migrate.
         from placement.db import migration
 
         migration.sync(database.engine)

@@ -23,7 +23,7 @@ from oslo_log import log
 from placement import conf as configuration
 from placement import errors
 from placement.context import RequestContext
-from placement.db import data_migrations, migration
+from placement.db import data_migrations, migration, revisions
 from placement.db.api import Database
 from placement.http.microversion import LATEST
 
@@ -133,7 +133,7 @@ def sync(conf: cfg.ConfigOpts) -> int:
 def version(conf: cfg.ConfigOpts) -> int:
     """Print the revision; None where there is no schema."""
     with _database(conf) as database:
-        print(migration.version(database.engine))
+        print(revisions.version(database.engine))
     return 0
 
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bringing a schema to its newest revision, and saying which one it has.
-
-There are two chains of revisions: that of the contract, which operators know and which stays as
-it is, and one for the tables that are ours alone.
+"""Bringing a schema to its newest revision.
 
 Engines come from `placement.db.api`. Any number of processes may migrate one database at the same
 time: one of them does, the others wait and find nothing left to do.
@@ -11,32 +8,20 @@ time: one of them does, the others wait and find nothing left to do.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import functools
 import logging
 import threading
 from collections.abc import Iterator
 
 import sqlalchemy as sa
-from alembic import command, config, script
+from alembic import command, config
 from oslo_db import exception as db_errors
+
+from placement.db.revisions import CHAINS, CONTRACT, Chain, version
 
 LOG = logging.getLogger(__name__)
 
 # Where the environment of Alembic is, named as a directory inside a package.
 SCRIPTS = 'placement.db:migrations'
-
-
-@dataclasses.dataclass(frozen=True)
-class Chain:
-    """A chain of revisions: where they are, and the table that keeps which one is in force."""
-
-    versions: str
-    table: str
-
-
-CONTRACT = Chain('placement.db.migrations:versions', 'alembic_version')
-OWN = Chain('placement.db:own_migrations', 'placement_alembic_version')
 
 # Who migrates a database on PostgreSQL holds this number: any will do that nobody else has.
 POSTGRESQL_LOCK = 0x706C6163656D
@@ -58,20 +43,10 @@ def sync(engine: sa.Engine) -> None:
     at each change of a table, keeps the revisions before the one that failed. Raises
     `alembic.util.CommandError` when the data is not ready for a revision.
     """
-    for chain in (CONTRACT, OWN):
-        if version(engine, chain) != head(chain):
+    for chain in CHAINS:
+        if version(engine, chain) != chain.newest:
             with ALEMBIC, migrating(engine) as connection:
                 command.upgrade(configuration(connection, chain), 'head')
-
-
-def version(engine: sa.Engine, chain: Chain = CONTRACT) -> str | None:
-    """The revision of the schema; None where there is none yet."""
-    table = sa.table(chain.table, sa.column('version_num', sa.String))
-    with engine.connect() as connection:
-        if not sa.inspect(connection).has_table(chain.table):
-            return None
-        revision: str | None = connection.scalar(sa.select(table.c.version_num))
-        return revision
 
 
 def stamp(engine: sa.Engine, revision: str) -> None:
@@ -81,12 +56,6 @@ def stamp(engine: sa.Engine, revision: str) -> None:
     """
     with ALEMBIC, migrating(engine) as connection:
         command.stamp(configuration(connection), revision)
-
-
-@functools.cache
-def head(chain: Chain = CONTRACT) -> str | None:
-    """The newest revision there is."""
-    return script.ScriptDirectory.from_config(configuration(chain=chain)).get_current_head()
 
 
 def configuration(

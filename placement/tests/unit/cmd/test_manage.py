@@ -15,7 +15,7 @@ from oslo_log import log
 
 import placement
 from placement.cmd import manage
-from placement.db import api, data_migrations, migration, tables
+from placement.db import api, data_migrations, migration, revisions, tables
 
 HEAD = 'a082b8bb98d0'
 
@@ -67,12 +67,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_sync_migrates_to_the_newest_revision(run: Run, engine: sa.Engine) -> None:
     assert run('db', 'sync') == (0, '', '')
-    assert migration.version(engine) == HEAD
+    assert revisions.version(engine) == HEAD
 
 
 def test_sync_again_does_no_harm(run: Run, database: api.Database) -> None:
     assert run('db', 'sync') == (0, '', '')
-    assert migration.version(database.engine) == HEAD
+    assert revisions.version(database.engine) == HEAD
 
 
 def test_sync_inserts_no_standard_names(run: Run, database: api.Database) -> None:
@@ -312,7 +312,7 @@ def test_standard_output_is_kept_clear_of_the_log(url: str) -> None:
     assert (process.returncode, process.stdout) == (0, '')
     assert f'-> {HEAD}' in process.stderr
     engine = api.create_engine(url)
-    assert migration.version(engine) == HEAD
+    assert revisions.version(engine) == HEAD
     engine.dispose()
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import command, script, util
 
 import placement
-from placement.db import api, migration, tables
+from placement.db import api, migration, revisions, tables
 from placement.tests.unit.db import schema
 
 HEAD = 'a082b8bb98d0'
@@ -52,6 +52,12 @@ def test_the_revisions_are_those_of_the_contract_in_their_order() -> None:
     assert [step.revision for step in directory.walk_revisions()] == REVISIONS[::-1]
 
 
+@pytest.mark.parametrize('chain', revisions.CHAINS)
+def test_the_newest_revision_is_known_without_looking_for_it(chain: revisions.Chain) -> None:
+    directory = script.ScriptDirectory.from_config(migration.configuration(chain=chain))
+    assert directory.get_current_head() == chain.newest
+
+
 def test_the_first_revision_has_redundant_indexes_and_no_consumer_types(
     engine: sa.Engine,
 ) -> None:
@@ -72,20 +78,20 @@ def test_redundant_indexes_stay_until_the_last_revision(engine: sa.Engine) -> No
 
 
 def test_a_database_without_schema_has_no_version(engine: sa.Engine) -> None:
-    assert migration.version(engine) is None
+    assert revisions.version(engine) is None
 
 
 @pytest.mark.parametrize('revision', REVISIONS)
 def test_the_version_is_the_revision_that_was_reached(engine: sa.Engine, revision: str) -> None:
     migrate_to(engine, revision)
-    assert migration.version(engine) == revision
+    assert revisions.version(engine) == revision
 
 
 @pytest.mark.parametrize('revision', REVISIONS)
 def test_every_revision_leads_to_the_newest_schema(engine: sa.Engine, revision: str) -> None:
     migrate_to(engine, revision)
     migration.sync(engine)
-    assert migration.version(engine) == HEAD
+    assert revisions.version(engine) == HEAD
     found = schema.reflect(engine)
     assert found.keys() - BESIDES == schema.CONTRACT.keys()
     assert found['consumers'] == schema.with_times(schema.CONTRACT)['consumers']
@@ -120,10 +126,10 @@ def test_a_provider_without_root_stops_the_migration(engine: sa.Engine) -> None:
     run(engine, "INSERT INTO resource_providers (id, uuid) VALUES (3, 'p')")
     with pytest.raises(util.CommandError, match=r'root provider id.*online_data_migrations'):
         migration.sync(engine)
-    assert migration.version(engine) == REVISIONS[0]
+    assert revisions.version(engine) == REVISIONS[0]
     run(engine, 'UPDATE resource_providers SET root_provider_id = id')
     migration.sync(engine)
-    assert migration.version(engine) == HEAD
+    assert revisions.version(engine) == HEAD
 
 
 def test_an_allocation_without_consumer_stops_the_migration(engine: sa.Engine) -> None:
@@ -135,10 +141,10 @@ def test_an_allocation_without_consumer_stops_the_migration(engine: sa.Engine) -
     )
     with pytest.raises(util.CommandError, match=r'consumer record.*online_data_migrations'):
         migration.sync(engine)
-    assert migration.version(engine) == REVISIONS[0]
+    assert revisions.version(engine) == REVISIONS[0]
     run(engine, "INSERT INTO consumers (uuid, project_id, user_id) VALUES ('c', 1, 1)")
     migration.sync(engine)
-    assert migration.version(engine) == HEAD
+    assert revisions.version(engine) == HEAD
 
 
 def test_a_failed_sync_leaves_nothing_behind(
@@ -158,16 +164,16 @@ def test_a_failed_sync_leaves_nothing_behind(
 
 def test_stamping_writes_the_revision_and_nothing_else(engine: sa.Engine) -> None:
     migration.stamp(engine, REVISIONS[1])
-    assert migration.version(engine) == REVISIONS[1]
+    assert revisions.version(engine) == REVISIONS[1]
     assert schema.reflect(engine).keys() == {'alembic_version'}
     migration.stamp(engine, 'head')
-    assert migration.version(engine) == HEAD
+    assert revisions.version(engine) == HEAD
 
 
 def test_a_revision_that_does_not_exist_cannot_be_stamped(engine: sa.Engine) -> None:
     with pytest.raises(util.CommandError, match='nonsense'):
         migration.stamp(engine, 'nonsense')
-    assert migration.version(engine) is None
+    assert revisions.version(engine) is None
 
 
 def test_migrations_are_not_written_to_a_script() -> None:
@@ -184,12 +190,12 @@ def test_migrations_need_the_connection_of_our_commands() -> None:
 
 SYNC = """
 import sys
-from placement.db import api, migration
+from placement.db import api, migration, revisions
 engine = api.create_engine(sys.argv[1])
 print('ready', flush=True)
 sys.stdin.readline()
 migration.sync(engine)
-print(migration.version(engine))
+print(revisions.version(engine))
 engine.dispose()
 """
 
@@ -198,7 +204,7 @@ def test_many_processes_sync_one_database_at_once(tmp_path: Path) -> None:
     url = f'sqlite:///{tmp_path}/placement.db'
     # The switch of a new file to write-ahead logging is not what is tested here.
     engine = api.create_engine(url)
-    assert migration.version(engine) is None
+    assert revisions.version(engine) is None
     processes = [
         subprocess.Popen(
             [sys.executable, '-c', SYNC, url],
