@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The application as WSGI servers load it (config_and_policy.md, 'Entry points for Python')."""
 
+import gc
 import pathlib
 import runpy
 import shutil
@@ -51,6 +52,23 @@ def test_the_module_makes_the_application_when_it_is_imported(directory: pathlib
     )
 
     assert directory.joinpath('placement.sqlite').exists()
+
+
+@pytest.mark.usefixtures('directory')
+def test_a_start_that_finds_nothing_to_migrate_does_without_alembic() -> None:
+    wsgi.init_application()
+    start = (
+        'import sys; from placement import wsgi; wsgi.init_application();'
+        'sys.exit("alembic" in sys.modules)'
+    )
+    subprocess.run([sys.executable, '-c', start], check=True)
+
+
+@pytest.mark.usefixtures('directory')
+def test_the_collector_goes_on_when_the_application_is_made() -> None:
+    wsgi.init_application()
+
+    assert gc.isenabled()
 
 
 def test_without_a_database_there_is_no_application(directory: pathlib.Path) -> None:
