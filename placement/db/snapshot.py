@@ -42,11 +42,19 @@ LONGEST_TRANSACTION = 120
 # When more providers than this changed at once, reading everything costs less.
 MOST_RELOADED = 500
 
+# How many rows are fetched at a time when everything is read: a driver that held all of them would
+# take more memory than the snapshot that is made of them.
+ROWS_AT_A_TIME = 1_000
+
 
 def load_providers(
     connection: sa.Connection, ids: Collection[int] | None = None
 ) -> Iterator[ProviderRow]:
-    """Rows of all providers, or of those among `ids` that exist, in five statements."""
+    """Rows of all providers, or of those among `ids` that exist, in five statements.
+
+    What was read for a provider is let go with its row, and what is equal is one object: drivers
+    make new texts and numbers for each row, which would be most of the memory that this takes.
+    """
     found = _inventories(connection, ids)
     with_traits = _grouped(
         connection,
@@ -79,9 +87,9 @@ def load_providers(
             uuid,
             parent_id,
             root_id,
-            found.get(provider_id, {}),
-            with_traits.get(provider_id, ()),
-            with_aggregates.get(provider_id, ()),
+            found.pop(provider_id, {}),
+            with_traits.pop(provider_id, ()),
+            with_aggregates.pop(provider_id, ()),
         )
 
 
@@ -90,7 +98,9 @@ def _among(
     column: sa.Column[int],
     ids: Collection[int] | None,
 ) -> sa.Select[*tuple[Any, ...]]:
-    return statement if ids is None else statement.where(column.in_(ids))
+    if ids is None:
+        return statement.execution_options(yield_per=ROWS_AT_A_TIME)
+    return statement.where(column.in_(ids))
 
 
 def _grouped(
@@ -101,8 +111,9 @@ def _grouped(
 ) -> dict[int, list[str]]:
     """Names by provider, from a statement of two columns."""
     grouped: dict[int, list[str]] = {}
+    names: dict[str, str] = {}
     for provider_id, name in connection.execute(_among(statement, column, ids)):
-        grouped.setdefault(provider_id, []).append(name)
+        grouped.setdefault(provider_id, []).append(names.setdefault(name, name))
     return grouped
 
 
@@ -124,10 +135,13 @@ def _inventories(
         columns.allocation_ratio,
     ).join(resource_classes, resource_classes.c.id == columns.resource_class_id)
     found: dict[int, dict[str, InventoryRow]] = {}
+    alike: dict[InventoryRow, InventoryRow] = {}
+    names: dict[str, str] = {}
     rows = connection.execute(_among(statement, columns.resource_provider_id, ids))
     for provider_id, class_id, name, *members in rows:
-        inventory = InventoryRow._make((*members, used.get((provider_id, class_id), 0)))
-        found.setdefault(provider_id, {})[name] = inventory
+        inventory = InventoryRow._make((*members, used.pop((provider_id, class_id), 0)))
+        inventory = alike.setdefault(inventory, inventory)
+        found.setdefault(provider_id, {})[names.setdefault(name, name)] = inventory
     return found
 
 

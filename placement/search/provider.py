@@ -134,6 +134,11 @@ class Provider:
         """The uuids of the aggregates the provider is a direct member of."""
         return self.kind.aggregates
 
+    def with_relatives(self, parent_uuid: str | None, root_uuid: str) -> 'Provider':
+        """This provider beneath others."""
+        row = ProviderRow(self.id, self.uuid, self.parent_id, self.root_id)
+        return Provider(row, parent_uuid, root_uuid, self.kind, self.used)
+
     def as_row(self) -> ProviderRow:
         """The row this record stands for, in plain comparable values."""
         inventories = {
@@ -183,8 +188,14 @@ class Pool:
         # A key that held the set itself would keep it for ever.
         return self.shared(frozenset, tuple(sorted(names)))
 
-    def provider(self, row: ProviderRow, parent_uuid: str | None, root_uuid: str) -> Provider:
-        """A provider made of a row, sharing its kind with its like."""
+    def provider(
+        self, row: ProviderRow, alike: dict[tuple[int, ...], tuple[int, ...]]
+    ) -> Provider:
+        """A provider made of a row, as if it were alone, sharing its kind with its like.
+
+        What it uses becomes one with the equal among `alike`, where it is remembered: amounts
+        change too often to be kept for longer than it takes to make many providers.
+        """
         inventories = sorted(row.inventories.items())
         kind = self.shared(
             Kind,
@@ -194,7 +205,7 @@ class Pool:
             self.names(row.aggregates),
         )
         used = tuple([inventory[6] for name, inventory in inventories])
-        return Provider(row, parent_uuid, root_uuid, kind, used)
+        return Provider(row, None, row.uuid, kind, alike.setdefault(used, used))
 
 
 def root_of(row: ProviderRow) -> int:

@@ -8,7 +8,7 @@ blocks.  Readers hold a snapshot and never see it change, whatever is made of it
 
 from collections.abc import Iterable, Iterator
 
-from placement.search.provider import Kind, Pool, Provider, ProviderRow, root_of
+from placement.search.provider import Kind, Pool, Provider, ProviderRow
 from placement.search.tree import Block, Tree
 
 # Trees of a block have root ids that differ in the last bits only.  Smaller blocks make cheaper
@@ -50,14 +50,13 @@ class Snapshot:
         Where a provider moves to another tree its descendants move too, so their rows have to be
         among the changed ones.  Ids that are not there can be removed.
         """
-        rows = {row.id: row for row in changed}
-        removed = (set(removed_ids) & self._roots.keys()) - rows.keys()
+        after = self._made(changed)
+        removed = (set(removed_ids) & self._roots.keys()) - after.keys()
         before = {
             provider_id: self.provider(provider_id)
-            for provider_id in (*rows, *removed)
+            for provider_id in (*after, *removed)
             if provider_id in self._roots
         }
-        after = self._made(rows)
         return Snapshot(
             self._changed_blocks(before, after),
             self._changed_ids(before, after),
@@ -66,44 +65,59 @@ class Snapshot:
             self._pool,
         )
 
-    def _made(self, rows: dict[int, ProviderRow]) -> dict[int, Provider]:
-        """Records of the rows, which may lie in trees with each other and with providers known."""
+    def _made(self, rows: Iterable[ProviderRow]) -> dict[int, Provider]:
+        """Records of the rows, which may lie in trees with each other and with providers known.
+
+        Each row is let go before the next is taken: the rows of a cloud are several times as
+        large as what is made of them.
+        """
+        alike: dict[tuple[int, ...], tuple[int, ...]] = {}
+        alone = {row.id: self._pool.provider(row, alike) for row in rows}
 
         def uuid_of(provider_id: int) -> str:
-            row = rows.get(provider_id)
-            return row.uuid if row else self.provider(provider_id).uuid
+            return (alone.get(provider_id) or self.provider(provider_id)).uuid
 
         return {
-            row.id: self._pool.provider(
-                row,
-                None if row.parent_id is None else uuid_of(row.parent_id),
-                uuid_of(root_of(row)),
+            provider.id: provider
+            if provider.id == provider.root_id and provider.parent_id is None
+            else provider.with_relatives(
+                None if provider.parent_id is None else uuid_of(provider.parent_id),
+                uuid_of(provider.root_id),
             )
-            for row in rows.values()
+            for provider in alone.values()
         }
 
     def _changed_blocks(
         self, before: dict[int, Provider], after: dict[int, Provider]
     ) -> dict[int, Block]:
-        members: dict[int, dict[int, Provider]] = {}
-        for provider in (*before.values(), *after.values()):
-            if provider.root_id not in members:
-                members[provider.root_id] = self._members(provider.root_id)
-        for provider in before.values():
-            members[provider.root_id].pop(provider.id)
-        for provider in after.values():
-            members[provider.root_id][provider.id] = provider
-        trees: dict[int, dict[int, Tree | None]] = {}
-        for root_id, providers in members.items():
-            tree = Tree(root_id, providers.values(), self._pool) if providers else None
-            trees.setdefault(root_id >> BLOCK_BITS, {})[root_id] = tree
+        gone = _by_block(before.values())
+        come = _by_block(after.values())
         blocks = dict(self.blocks)
-        for number, changed in trees.items():
-            blocks[number] = self.blocks.get(number, Block({})).with_trees(changed)
+        numbers = gone.keys() | come.keys()
+        for number in numbers:
+            trees = self._changed_trees(gone.get(number, []), come.get(number, []))
+            blocks[number] = self.blocks.get(number, Block({})).with_trees(trees)
             if not blocks[number].trees:
                 del blocks[number]
         # Replacing keeps the order; only a new number may come out of turn.
-        return blocks if trees.keys() <= self.blocks.keys() else dict(sorted(blocks.items()))
+        return blocks if numbers <= self.blocks.keys() else dict(sorted(blocks.items()))
+
+    def _changed_trees(
+        self, before: list[Provider], after: list[Provider]
+    ) -> dict[int, Tree | None]:
+        """Every tree that some providers left or joined; None for those that nobody is in."""
+        members: dict[int, dict[int, Provider]] = {}
+        for provider in (*before, *after):
+            if provider.root_id not in members:
+                members[provider.root_id] = self._members(provider.root_id)
+        for provider in before:
+            members[provider.root_id].pop(provider.id)
+        for provider in after:
+            members[provider.root_id][provider.id] = provider
+        return {
+            root_id: Tree(root_id, providers.values(), self._pool) if providers else None
+            for root_id, providers in members.items()
+        }
 
     def _members(self, root_id: int) -> dict[int, Provider]:
         block = self.blocks.get(root_id >> BLOCK_BITS)
@@ -202,6 +216,14 @@ class Snapshot:
         """The sharing providers that are in at least one of these aggregates, by id."""
         ids = {one for aggregate in aggregates for one in self._sharing.get(aggregate, ())}
         return [self.provider(provider_id) for provider_id in sorted(ids)]
+
+
+def _by_block(providers: Iterable[Provider]) -> dict[int, list[Provider]]:
+    """Providers by the number of the block their tree lies in."""
+    blocks: dict[int, list[Provider]] = {}
+    for provider in providers:
+        blocks.setdefault(provider.root_id >> BLOCK_BITS, []).append(provider)
+    return blocks
 
 
 def _by_sharing_aggregate(providers: dict[int, Provider]) -> dict[str, set[int]]:

@@ -128,6 +128,16 @@ def test_the_first_snapshot_is_what_is_committed(cloud: Cloud, keeper: SnapshotK
     assert len(keeper.current()) == 4
 
 
+def test_what_rows_have_in_common_is_held_once(cloud: Cloud) -> None:
+    for name in ('child', 'leaf'):
+        set_total(cloud, name, 800)
+    with cloud.database.reader() as connection:
+        rows = {row.uuid: row for row in load_providers(connection)}
+    child, leaf = rows[uuid_of('child')], rows[uuid_of('leaf')]
+
+    assert child.inventories['VCPU'] is leaf.inventories['VCPU']
+
+
 def test_an_empty_cloud_has_an_empty_snapshot() -> None:
     database = create_database()
     assert len(SnapshotKeeper(database).current()) == 0

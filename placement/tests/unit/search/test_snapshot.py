@@ -2,6 +2,8 @@
 """A snapshot and its successors."""
 
 import random
+import weakref
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -93,6 +95,32 @@ def test_alike_providers_share_their_kind() -> None:
     snapshot = Snapshot.of(many(100))
     assert len({one.kind for one in snapshot}) == 1
     assert len({snapshot.tree(one.id).shape for one in snapshot}) == 1
+
+
+def test_providers_that_use_the_same_share_the_amounts() -> None:
+    inventories = ({'VCPU': InventoryRow(800, used=400 + number % 2)} for number in range(100))
+    snapshot = Snapshot.of(
+        ProviderRow(number, f'p{number}', inventories=inventory)
+        for number, inventory in enumerate(inventories, 1)
+    )
+    assert len({id(one.used) for one in snapshot}) == 2
+
+
+class Inventories(dict[str, InventoryRow]):
+    """Inventories of which one can tell whether anybody still holds them."""
+
+
+def test_a_row_is_let_go_before_all_are_read() -> None:
+    held: list[weakref.ref[Inventories]] = []
+
+    def rows() -> Iterator[ProviderRow]:
+        for number in range(1, 5):
+            inventories = Inventories(VCPU=InventoryRow(8))
+            held.append(weakref.ref(inventories))
+            yield ProviderRow(number, f'p{number}', 1 if number > 1 else None, 1, inventories)
+            assert all(reference() is None for reference in held[:-1])
+
+    assert len(Snapshot.of(rows())) == 4
 
 
 def test_a_reader_keeps_what_it_has() -> None:
