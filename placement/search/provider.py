@@ -134,10 +134,10 @@ class Provider:
         """The uuids of the aggregates the provider is a direct member of."""
         return self.kind.aggregates
 
-    def with_relatives(self, parent_uuid: str | None, root_uuid: str) -> 'Provider':
-        """This provider beneath others."""
-        row = ProviderRow(self.id, self.uuid, self.parent_id, self.root_id)
-        return Provider(row, parent_uuid, root_uuid, self.kind, self.used)
+    def with_relatives(self, parent: 'Provider | None', root: 'Provider') -> 'Provider':
+        """This provider beneath others, whose ids and uuids it shares with them."""
+        row = ProviderRow(self.id, self.uuid, parent and parent.id, root.id)
+        return Provider(row, parent and parent.uuid, root.uuid, self.kind, self.used)
 
     def as_row(self) -> ProviderRow:
         """The row this record stands for, in plain comparable values."""
@@ -209,5 +209,8 @@ class Pool:
 
 
 def root_of(row: ProviderRow) -> int:
-    """The id of the root of the provider's tree; rows of very old databases may not tell."""
-    return row.id if row.root_id is None else row.root_id
+    """The id of the root of the provider's tree; rows of very old databases may not tell.
+
+    A root's is the very object that is its id: there is no need to hold one number twice.
+    """
+    return row.id if row.root_id is None or row.root_id == row.id else row.root_id

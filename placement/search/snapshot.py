@@ -74,15 +74,15 @@ class Snapshot:
         alike: dict[tuple[int, ...], tuple[int, ...]] = {}
         alone = {row.id: self._pool.provider(row, alike) for row in rows}
 
-        def uuid_of(provider_id: int) -> str:
-            return (alone.get(provider_id) or self.provider(provider_id)).uuid
+        def relative(provider_id: int) -> Provider:
+            return alone.get(provider_id) or self.provider(provider_id)
 
         return {
             provider.id: provider
             if provider.id == provider.root_id and provider.parent_id is None
             else provider.with_relatives(
-                None if provider.parent_id is None else uuid_of(provider.parent_id),
-                uuid_of(provider.root_id),
+                None if provider.parent_id is None else relative(provider.parent_id),
+                relative(provider.root_id),
             )
             for provider in alone.values()
         }
