@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -45,6 +45,11 @@ MOST_RELOADED = 500
 # How many rows are fetched at a time when everything is read: a driver that held all of them would
 # take more memory than the snapshot that is made of them.
 ROWS_AT_A_TIME = 1_000
+
+# Inventories of one provider, by name of the class.
+Inventories = tuple[tuple[str, InventoryRow], ...]
+
+Shared = TypeVar('Shared')
 
 
 def load_providers(
@@ -87,7 +92,7 @@ def load_providers(
             uuid,
             parent_id,
             root_id,
-            found.pop(provider_id, {}),
+            dict(found.pop(provider_id, ())),
             with_traits.pop(provider_id, ()),
             with_aggregates.pop(provider_id, ()),
         )
@@ -119,8 +124,8 @@ def _grouped(
 
 def _inventories(
     connection: sa.Connection, ids: Collection[int] | None
-) -> dict[int, dict[str, InventoryRow]]:
-    """Inventories by provider and class, with what is used of them."""
+) -> dict[int, Inventories]:
+    """Inventories by provider, with what is used of them; equal ones are one object."""
     used = _used(connection, ids)
     columns = inventories.c
     statement = sa.select(
@@ -134,14 +139,18 @@ def _inventories(
         columns.step_size,
         columns.allocation_ratio,
     ).join(resource_classes, resource_classes.c.id == columns.resource_class_id)
-    found: dict[int, dict[str, InventoryRow]] = {}
-    alike: dict[InventoryRow, InventoryRow] = {}
-    names: dict[str, str] = {}
+    found: dict[int, Inventories] = {}
+    alike: dict[Any, Any] = {}
+
+    def shared(value: Shared) -> Shared:
+        one: Shared = alike.setdefault(value, value)
+        return one
+
     rows = connection.execute(_among(statement, columns.resource_provider_id, ids))
     for provider_id, class_id, name, *members in rows:
         inventory = InventoryRow._make((*members, used.pop((provider_id, class_id), 0)))
-        inventory = alike.setdefault(inventory, inventory)
-        found.setdefault(provider_id, {})[names.setdefault(name, name)] = inventory
+        named = shared((shared(name), inventory))
+        found[provider_id] = shared((*found.get(provider_id, ()), named))
     return found
 
 

@@ -136,8 +136,9 @@ class Provider:
 
     def with_relatives(self, parent: 'Provider | None', root: 'Provider') -> 'Provider':
         """This provider beneath others, whose ids and uuids it shares with them."""
-        row = ProviderRow(self.id, self.uuid, parent and parent.id, root.id)
-        return Provider(row, parent and parent.uuid, root.uuid, self.kind, self.used)
+        parent_id, parent_uuid = (parent.id, parent.uuid) if parent else (None, None)
+        row = ProviderRow(self.id, self.uuid, parent_id, root.id)
+        return Provider(row, parent_uuid, root.uuid, self.kind, self.used)
 
     def as_row(self) -> ProviderRow:
         """The row this record stands for, in plain comparable values."""
