@@ -112,10 +112,11 @@ class ResourceProvider(base.Timestamped):
         """
         connection = self._context.connection
         current = self.lock()
-        self._check_name_is_free(connection, name)
         parent_id = current.parent_provider_id
         if parent_uuid is not Parent.KEPT:
             parent_id = self._move(connection, current, parent_uuid, may_reparent)
+        # Only now, since a parent that cannot be is told before a name that is taken.
+        self._check_name_is_free(connection, name)
         providers.update(connection, self.id, name, parent_id)
         changes.record(connection, [self.id])
         return self.get_by_uuid(self._context, self.uuid)
