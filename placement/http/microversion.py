@@ -66,11 +66,13 @@ class Change:
 
 
 class Validator:
-    """A compiled JSON schema, made once."""
+    """A compiled JSON schema, made once, for a body or for the parameters of a query."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, is_query: bool = False) -> None:
         self.schema = schema
-        self._validator = jsonschema.Draft202012Validator(schema, format_checker=FORMATS)
+        self._validator = jsonschema.Draft202012Validator(
+            schema, format_checker=QUERY_FORMATS if is_query else FORMATS
+        )
 
     def complaint(self, value: Any) -> str | None:
         """What is wrong with `value`, in the words of the jsonschema library, or None."""
@@ -123,6 +125,10 @@ FORMATS = jsonschema.FormatChecker(formats=())
 def _is_uuid_like(value: object) -> bool:
     """Whether a value is a uuid in any spelling (contract: README.md, uuid-like)."""
     return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
+
+
+# A query demands what jsonschema itself calls a uuid, dashes and all.
+QUERY_FORMATS = jsonschema.FormatChecker(formats=('uuid',))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -179,9 +185,9 @@ def fold(history: Iterable[Change]) -> Apis:
     introduced = {rule: change.version for change in changes for rule in change.enables}
     apis: Apis = {}
 
-    def compiled(schema: Schema) -> Validator:
+    def compiled(schema: Schema, is_query: bool = False) -> Validator:
         if id(schema) not in validators:
-            validators[id(schema)] = Validator(schema)
+            validators[id(schema)] = Validator(schema, is_query)
         return validators[id(schema)]
 
     for position, change in enumerate(changes):
@@ -191,7 +197,9 @@ def fold(history: Iterable[Change]) -> Apis:
         }
         for action in (action for action, schema in change.accepts.items() if schema is None):
             del bodies[action]
-        queries = queries | {action: compiled(schema) for action, schema in change.queries.items()}
+        queries = queries | {
+            action: compiled(schema, is_query=True) for action, schema in change.queries.items()
+        }
         rules = rules | frozenset(change.enables)
         later = changes[position + 1 :]
         version = microversion_parse.parse_version_string(change.version)

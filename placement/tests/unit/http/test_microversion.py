@@ -218,6 +218,16 @@ def test_a_complaint_quotes_what_is_wrong() -> None:
     assert "Failed validating 'required' in schema" in complaint
 
 
+def test_a_query_takes_a_uuid_with_its_dashes_only() -> None:
+    uuid = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
+    validator = Validator(common.UUID, is_query=True)
+
+    assert validator.complaint(uuid) is None
+    assert validator.complaint(uuid.upper()) is None
+    for other in (uuid.replace('-', ''), f'urn:uuid:{uuid}', f'{{{uuid}}}', ''):
+        assert f"{other!r} is not a 'uuid'" in str(validator.complaint(other))
+
+
 @pytest.mark.parametrize('value', [10, 10.0, -1, 0, 2**70])
 def test_an_integer_may_be_written_as_a_whole_float(value: float) -> None:
     assert Validator(common.GENERATION).complaint(value) is None
