@@ -149,24 +149,31 @@ def _parse_subtree(value: str) -> frozenset[str]:
 
 
 def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
-    """Groups by suffix, in the order in which the suffixes first appear."""
+    """Groups by suffix, in the order in which the suffixes first appear.
+
+    What is wrong is told of the first parameter that it is wrong with, in query order.
+    """
     groups: dict[str, Group] = {}
-    for key in dict.fromkeys(key for key, _value in query):
+    read: set[str] = set()
+    for key, value in query:
         found = _GROUP_PARAMETER.fullmatch(key.removesuffix('\n'))
         if found is None:
             continue
         parameter, suffix = found.groups()
         group = groups.setdefault(suffix, Group(suffix))
-        values = query.all(key)
+        # Of resources and trees all are checked and the last one counts; of the others all
+        # values are read where the first stands.
         if parameter == 'resources':
-            # All are checked, the last one counts.
-            group.resources = [querystring.parse_resources(value) for value in values][-1]
+            group.resources = querystring.parse_resources(value)
+        elif parameter == 'in_tree':
+            group.in_tree = _parse_tree(value)
+        elif key in read:
+            continue
         elif parameter == 'required':
-            group.required = querystring.parse_required(api, values)
-        elif parameter == 'member_of':
-            group.member_of = querystring.parse_member_of(api, key, values)
+            group.required = querystring.parse_required(api, query.all(key))
         else:
-            group.in_tree = _parse_tree(values[-1])
+            group.member_of = querystring.parse_member_of(api, key, query.all(key))
+        read.add(key)
     return groups
 
 
@@ -223,12 +230,11 @@ def _check_groups_in_subtrees(
             f'param: bad group(s) - {bad}.',
             code=errors.QUERY_BAD_VALUE,
         )
-    known = [suffix for suffix in groups if suffix]
-    unknown = sorted(named.difference(known))
+    unknown = sorted(named.difference(groups))
     if unknown:
         raise errors.BadRequest(
             f'Real suffixes should be specified in `same_subtree`: {unknown} not found in '
-            f'{known}.',
+            f'{list(groups)}.',
             code=errors.QUERY_BAD_VALUE,
         )
 

@@ -114,16 +114,12 @@ def parse_member_of(api: Api, key: str, values: Sequence[str]) -> Wanted:
 
 def _parse_aggregates(api: Api, key: str, value: str) -> Wanted:
     forbidden = value.startswith(FORBIDDEN)
-    if forbidden and not api.allows(Rule.FORBIDDEN_AGGREGATES):
-        raise errors.BadRequest(
-            f'Forbidden {key} parameters are not supported in the specified microversion'
-        )
     text = value.removeprefix(FORBIDDEN)
     if text.startswith(ANY_OF):
         uuids = text.removeprefix(ANY_OF).split(',')
     elif ',' in text:
         raise errors.BadRequest(
-            f"Multiple values for '{key}' must be prefixed with the 'in:' or '!in:' keyword "
+            "Multiple values for 'member_of' must be prefixed with the 'in:' or '!in:' keyword "
             f'using the valid microversion. Got: {value}'
         )
     else:
@@ -131,8 +127,12 @@ def _parse_aggregates(api: Api, key: str, value: str) -> Wanted:
     for uuid in uuids:
         if not uuidutils.is_uuid_like(uuid):
             raise errors.InvalidQuery(
-                reason=f"Expected '{key}' parameter to contain valid UUID(s). Got: {uuid}"
+                reason=f"Expected 'member_of' parameter to contain valid UUID(s). Got: {uuid}"
             )
+    if forbidden and not api.allows(Rule.FORBIDDEN_AGGREGATES):
+        raise errors.BadRequest(
+            f'Forbidden {key} parameters are not supported in the specified microversion'
+        )
     names = frozenset(uuids)
     return Wanted(forbidden=names) if forbidden else Wanted(required=(names,))
 

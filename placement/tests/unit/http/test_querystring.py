@@ -153,9 +153,21 @@ def test_aggregates_can_be_forbidden_since_there_is_a_rule(value: str) -> None:
     )
 
 
-def test_a_parameter_is_called_by_its_name() -> None:
-    with pytest.raises(errors.BadRequest, match="'member_of_NET' parameter"):
-        querystring.parse_member_of(V39, 'member_of_NET', ['foo'])
+def test_a_parameter_that_is_too_new_is_called_by_its_name() -> None:
+    with pytest.raises(errors.BadRequest, match='Forbidden member_of1 parameters'):
+        querystring.parse_member_of(V31, 'member_of1', [f'!{A}'])
+
+
+@pytest.mark.parametrize('value', ['foo', f'{A},{A}'])
+def test_a_value_that_is_wrong_is_one_of_member_of_whatever_the_suffix(value: str) -> None:
+    with pytest.raises(errors.BadRequest, match="'member_of'"):
+        querystring.parse_member_of(V39, 'member_of_NET', [value])
+
+
+@pytest.mark.parametrize('value', ['!', '!foo', '!in:', f'!{A},{A}', f'!!{A}'])
+def test_a_value_that_is_wrong_is_told_before_a_rule_that_is_too_new(value: str) -> None:
+    with pytest.raises(errors.BadRequest, match="'member_of'"):
+        member_of(V31, value)
 
 
 # required
