@@ -33,6 +33,10 @@ def error_response(
         return {'errors': [error | extra]}
 
     problem = webob.exc.status_map[status](detail, json_formatter=error_object)
-    # webob leaves an empty header to its own default, which is HTML.
-    environ = environ | {'HTTP_ACCEPT': environ.get('HTTP_ACCEPT') or 'application/json'}
+    # webob leaves an empty header to its own default, which is HTML, and the place of a media
+    # type that is not there to whoever reads the message.
+    environ = environ | {
+        'HTTP_ACCEPT': environ.get('HTTP_ACCEPT') or 'application/json',
+        'CONTENT_TYPE': environ.get('CONTENT_TYPE') or 'None',
+    }
     return webob.Request(environ).get_response(problem)
