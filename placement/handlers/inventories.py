@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from placement import errors
@@ -19,14 +20,9 @@ from placement.policies import inventory as policy
 def list_inventories(request: Request) -> Reply:
     """Everything that a provider has."""
     request.authorise(policy.LIST)
-    provider_uuid = request.urlvars['uuid']
-    with errors.reported_as(
-        errors.NotFound,
-        errors.ResourceProviderNotFound,
-        prefix=f'No resource provider with uuid {provider_uuid} found : ',
-    ):
+    with _not_found_to_read(request):
         provider, inventories = ResourceProvider.get_with(
-            request.context, provider_uuid, InventoryList.list_by_provider
+            request.context, request.urlvars['uuid'], InventoryList.list_by_provider
         )
     return Reply(
         views.inventories(provider.generation, inventories),
@@ -98,11 +94,12 @@ def show(request: Request) -> Reply:
     """What a provider has of one class."""
     request.authorise(policy.SHOW)
     name = request.urlvars['resource_class']
-    provider, found = ResourceProvider.get_with(
-        request.context,
-        request.urlvars['uuid'],
-        lambda context, provider: InventoryList.find_one(context, provider, name),
-    )
+    with _not_found_to_read(request):
+        provider, found = ResourceProvider.get_with(
+            request.context,
+            request.urlvars['uuid'],
+            lambda context, provider: InventoryList.find_one(context, provider, name),
+        )
     if found is None:
         raise errors.NotFound(f'No inventory of class {name} for {provider.uuid}')
     return Reply(
@@ -149,6 +146,15 @@ def delete(request: Request) -> Reply:
     ):
         inventory.remove_one(request.context, provider, name)
     return NO_CONTENT
+
+
+def _not_found_to_read(request: Request) -> contextlib.AbstractContextManager[None]:
+    """Tell of a missing provider in the words of the routes that show inventory."""
+    return errors.reported_as(
+        errors.NotFound,
+        errors.ResourceProviderNotFound,
+        prefix=f'No resource provider with uuid {request.urlvars["uuid"]} found : ',
+    )
 
 
 def _check_generation(provider: ResourceProvider, generation: Any) -> None:
