@@ -7,5 +7,5 @@ from placement.schemas import common
 
 SET: common.Schema = {'type': 'array', 'items': common.UUID, 'uniqueItems': True}
 SET_WITH_GENERATION = common.an_object(
-    {'resource_provider_generation': common.GENERATION, 'aggregates': SET}
+    {'aggregates': SET, 'resource_provider_generation': common.GENERATION}
 )

@@ -5,18 +5,28 @@ from __future__ import annotations
 
 from placement.schemas import common
 
+
+def _an_object(
+    properties: common.Schema, required: tuple[str, ...] | None = None
+) -> common.Schema:
+    """An object, of which clients are told what is too much before what is missing."""
+    schema = common.an_object(properties, required)
+    schema['required'] = schema.pop('required')
+    return schema
+
+
 RESOURCES = common.keyed_by(
     common.RESOURCE_CLASS_PATTERN, {'type': 'integer', 'minimum': 1}, minProperties=1
 )
 
-SET_AS_LIST = common.an_object(
+SET_AS_LIST = _an_object(
     {
         'allocations': {
             'type': 'array',
             'minItems': 1,
-            'items': common.an_object(
+            'items': _an_object(
                 {
-                    'resource_provider': common.an_object({'uuid': common.UUID}),
+                    'resource_provider': _an_object({'uuid': common.UUID}),
                     'resources': RESOURCES,
                 }
             ),
@@ -34,10 +44,10 @@ _BY_PROVIDER = common.keyed_by(
         {'generation': common.GENERATION, 'resources': RESOURCES}, required=('resources',)
     ),
 )
-SET_BY_PROVIDER = common.an_object({'allocations': _BY_PROVIDER | {'minProperties': 1}} | _OWNER)
+SET_BY_PROVIDER = _an_object({'allocations': _BY_PROVIDER | {'minProperties': 1}} | _OWNER)
 
 # What one consumer is to have, where having nothing is said by an empty object.
-_CONSUMER = common.an_object({'allocations': _BY_PROVIDER} | _OWNER)
+_CONSUMER = _an_object({'allocations': _BY_PROVIDER} | _OWNER)
 _CONSUMER_WITH_GENERATION = common.with_properties(
     _CONSUMER,
     {'consumer_generation': common.GENERATION_OR_NULL},
@@ -50,14 +60,14 @@ _CONSUMER_WITH_MAPPINGS = common.with_properties(
             'type': 'object',
             'minProperties': 1,
             'patternProperties': {
-                '[a-zA-Z0-9_-]+': {'type': 'array', 'minItems': 1, 'items': common.UUID}
+                '[a-zA-Z0-9_-]{1,64}': {'type': 'array', 'minItems': 1, 'items': common.UUID}
             },
         }
     },
 )
 _CONSUMER_WITH_TYPE = common.with_properties(
     _CONSUMER_WITH_MAPPINGS,
-    {'consumer_type': common.EXTERNAL_ID | {'pattern': common.CONSUMER_TYPE_PATTERN}},
+    {'consumer_type': {'pattern': common.CONSUMER_TYPE_PATTERN} | common.EXTERNAL_ID},
     required=('consumer_type',),
 )
 

@@ -25,7 +25,7 @@ CREATE = common.an_object(
     _GENERATION
     | {'resource_class': {'type': 'string', 'pattern': common.RESOURCE_CLASS_PATTERN}}
     | MEMBERS,
-    required=('resource_class', 'total'),
+    required=('total', 'resource_class'),
 )
 UPDATE = common.an_object(
     _GENERATION | MEMBERS, required=('total', 'resource_provider_generation')

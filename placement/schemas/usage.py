@@ -13,5 +13,5 @@ SHOW = common.a_query(
 )
 SHOW_BY_TYPE = common.with_properties(
     SHOW,
-    {'consumer_type': common.EXTERNAL_ID | {'pattern': '^[A-Z0-9_]+$|^all|^unknown$'}},
+    {'consumer_type': {'pattern': '^[A-Z0-9_]+$|^all|^unknown$'} | common.EXTERNAL_ID},
 )

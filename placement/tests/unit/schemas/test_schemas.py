@@ -206,6 +206,53 @@ def test_a_class_that_cannot_be_is_left_to_be_told_as_unknown() -> None:
         assert (complaint('inventories.set', 0, body) is None) is is_fine
 
 
+# Which of several complaints is told
+
+
+@pytest.mark.parametrize(
+    ('action', 'missing'),
+    [
+        ('resource_providers.create', 'name'),
+        ('inventories.create', 'total'),
+        ('inventories.update', 'total'),
+        ('inventories.set', 'resource_provider_generation'),
+        ('aggregates.set', 'aggregates'),
+        ('provider_traits.set', 'traits'),
+        ('resource_classes.create', 'name'),
+        ('reshaper.reshape', 'inventories'),
+    ],
+)
+def test_what_is_missing_is_told_before_what_is_too_much(action: str, missing: str) -> None:
+    assert str(complaint(action, 39, {'pony': 1})).startswith(f"'{missing}' {REQUIRED}")
+
+
+@pytest.mark.parametrize('minor', [0, 8, 12, 28, 34, 38])
+def test_of_allocations_what_is_too_much_is_told_first(minor: int) -> None:
+    assert_refused(complaint('allocations.set', minor, {'pony': 1}), "'pony' was unexpected")
+
+
+def test_of_one_allocation_what_is_missing_is_told_first() -> None:
+    body = {'allocations': {A: {'pony': 1}}, 'project_id': 'p', 'user_id': 'u'}
+
+    assert_refused(complaint('allocations.set', 12, body), f"'resources' {REQUIRED}")
+
+
+def test_a_type_that_cannot_be_is_told_by_its_pattern_first() -> None:
+    told = query_complaint('usages.show', 38, project_id='p', consumer_type='')
+
+    assert_refused(told, "'' does not match")
+
+
+@pytest.mark.parametrize('action', ['resource_providers.create', 'resource_providers.update'])
+def test_a_parent_is_a_uuid_or_null(action: str) -> None:
+    for parent, fragment in (
+        ('x', "'x' is not a 'uuid'"),
+        (1, '1 is not valid under any of the given schemas'),
+    ):
+        body = {'name': 'a', 'parent_provider_uuid': parent}
+        assert_refused(complaint(action, 14, body), fragment)
+
+
 # Aggregates, traits, classes
 
 
