@@ -47,12 +47,10 @@ class Group:
             in_tree=self.in_tree,
         )
 
-    def conflicting_traits(self) -> list[str]:
-        """Traits that are required and forbidden at the same time."""
+    def conflicting_traits(self) -> list[list[str]]:
+        """Each demand for traits all of which are forbidden at the same time."""
         forbidden = self.required.forbidden
-        return sorted(
-            {name for any_of in self.required.required if any_of <= forbidden for name in any_of}
-        )
+        return [sorted(any_of) for any_of in self.required.required if any_of <= forbidden]
 
 
 def parse(api: Api, query: Query) -> CandidateRequest:
@@ -240,11 +238,11 @@ def _check_groups_in_subtrees(
 
 
 def _check_conflicts(groups: dict[str, Group]) -> None:
-    conflicts = [
+    conflicts = sorted(
         f'required{group.suffix}: ({", ".join(traits)})'
         for group in groups.values()
-        if (traits := group.conflicting_traits())
-    ]
+        for traits in group.conflicting_traits()
+    )
     if conflicts:
         raise errors.BadRequest(
             'Conflicting required and forbidden traits found in the following traits keys: '
