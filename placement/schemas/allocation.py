@@ -24,7 +24,7 @@ SET_AS_LIST = _an_object(
         'allocations': {
             'type': 'array',
             'minItems': 1,
-            'items': _an_object(
+            'items': common.an_object(
                 {
                     'resource_provider': _an_object({'uuid': common.UUID}),
                     'resources': RESOURCES,

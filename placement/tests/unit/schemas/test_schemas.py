@@ -232,9 +232,11 @@ def test_of_allocations_what_is_too_much_is_told_first(minor: int) -> None:
 
 
 def test_of_one_allocation_what_is_missing_is_told_first() -> None:
-    body = {'allocations': {A: {'pony': 1}}, 'project_id': 'p', 'user_id': 'u'}
+    by_provider = {'allocations': {A: {'pony': 1}}, 'project_id': 'p', 'user_id': 'u'}
+    listed = {'allocations': [{'resource_provider': {'uuid': A}, 'pony': 1}]}
 
-    assert_refused(complaint('allocations.set', 12, body), f"'resources' {REQUIRED}")
+    assert_refused(complaint('allocations.set', 12, by_provider), f"'resources' {REQUIRED}")
+    assert_refused(complaint('allocations.set', 0, listed), f"'resources' {REQUIRED}")
 
 
 def test_a_type_that_cannot_be_is_told_by_its_pattern_first() -> None:
