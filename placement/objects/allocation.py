@@ -255,10 +255,12 @@ class ClaimWrite:
 
     def _check_room(self, room: _Room, class_ids: Mapping[str, int]) -> None:
         """Raise for the first amount that does not fit; a provider with nothing of use first."""
-        for uuid in self._named:
-            if not room.has_any(self._ids[uuid], class_ids):
-                wanted = ', '.join(sorted(class_ids, key=class_ids.__getitem__))
-                raise errors.InventoryMissing(classes=wanted, uuid=uuid)
+        lacking = [
+            uuid for uuid in self._named if not room.has_any(self._ids[uuid], class_ids)
+        ]
+        if lacking:
+            wanted = ', '.join(sorted(class_ids, key=class_ids.__getitem__))
+            raise errors.InventoryMissing(classes=wanted, uuid=', '.join(lacking))
         for _claim, uuid, name, amount in self._amounts():
             room.take(self._ids[uuid], uuid, name, amount)
 
