@@ -59,7 +59,8 @@ class MethodNotAllowed(PlacementError):
     message = 'The method specified is not allowed for this resource.'
 
     def __init__(self, allowed: str | None = None) -> None:
-        super().__init__()
+        # A method that comes with a later version gets the generic sentence only.
+        super().__init__(None if allowed else '')
         self.allowed = allowed
 
 
