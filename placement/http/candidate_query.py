@@ -179,7 +179,7 @@ def _parse_tree(value: str) -> str:
     uuid = value.strip()
     if not uuidutils.is_uuid_like(uuid):
         raise errors.InvalidQuery(
-            reason=f"Expected 'in_tree' parameter to be a format of uuid. Got: {uuid}"
+            reason=f"Expected 'in_tree' parameter to be a format of uuid. Got: {value}"
         )
     return uuid
 
