@@ -52,6 +52,74 @@ Inventories = tuple[tuple[str, InventoryRow], ...]
 Shared = TypeVar('Shared')
 
 
+class Question:
+    """A statement that is asked about all providers or about some, and is built once for both."""
+
+    def __init__(
+        self, statement: sa.Select[*tuple[Any, ...]], provider_id: sa.Column[int]
+    ) -> None:
+        self._about_all = statement.execution_options(yield_per=ROWS_AT_A_TIME)
+        self._about_some = statement.where(
+            provider_id.in_(sa.bindparam('provider_ids', expanding=True))
+        )
+
+    def ask(
+        self, connection: sa.Connection, ids: Collection[int] | None
+    ) -> sa.CursorResult[*tuple[Any, ...]]:
+        """The rows of all providers, or of those among `ids`."""
+        if ids is None:
+            return connection.execute(self._about_all)
+        return connection.execute(self._about_some, {'provider_ids': list(ids)})
+
+
+_PROVIDERS = Question(
+    sa.select(
+        resource_providers.c.id,
+        resource_providers.c.uuid,
+        resource_providers.c.parent_provider_id,
+        resource_providers.c.root_provider_id,
+    ),
+    resource_providers.c.id,
+)
+_TRAITS = Question(
+    sa.select(resource_provider_traits.c.resource_provider_id, traits.c.name).join(
+        traits, traits.c.id == resource_provider_traits.c.trait_id
+    ),
+    resource_provider_traits.c.resource_provider_id,
+)
+_AGGREGATES = Question(
+    sa.select(
+        resource_provider_aggregates.c.resource_provider_id, placement_aggregates.c.uuid
+    ).join(
+        placement_aggregates,
+        placement_aggregates.c.id == resource_provider_aggregates.c.aggregate_id,
+    ),
+    resource_provider_aggregates.c.resource_provider_id,
+)
+_INVENTORIES = Question(
+    sa.select(
+        inventories.c.resource_provider_id,
+        inventories.c.resource_class_id,
+        resource_classes.c.name,
+        inventories.c.total,
+        inventories.c.reserved,
+        inventories.c.min_unit,
+        inventories.c.max_unit,
+        inventories.c.step_size,
+        inventories.c.allocation_ratio,
+    ).join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id),
+    inventories.c.resource_provider_id,
+)
+_USED = Question(
+    sa.select(
+        allocations.c.resource_provider_id,
+        allocations.c.resource_class_id,
+        sa.cast(sa.func.sum(allocations.c.used), sa.BigInteger),
+    ).group_by(allocations.c.resource_provider_id, allocations.c.resource_class_id),
+    allocations.c.resource_provider_id,
+)
+
+
 def load_providers(
     connection: sa.Connection, ids: Collection[int] | None = None
 ) -> Iterator[ProviderRow]:
@@ -61,32 +129,9 @@ def load_providers(
     make new texts and numbers for each row, which would be most of the memory that this takes.
     """
     found = _inventories(connection, ids)
-    with_traits = _grouped(
-        connection,
-        sa.select(resource_provider_traits.c.resource_provider_id, traits.c.name).join(
-            traits, traits.c.id == resource_provider_traits.c.trait_id
-        ),
-        resource_provider_traits.c.resource_provider_id,
-        ids,
-    )
-    with_aggregates = _grouped(
-        connection,
-        sa.select(
-            resource_provider_aggregates.c.resource_provider_id, placement_aggregates.c.uuid
-        ).join(
-            placement_aggregates,
-            placement_aggregates.c.id == resource_provider_aggregates.c.aggregate_id,
-        ),
-        resource_provider_aggregates.c.resource_provider_id,
-        ids,
-    )
-    columns = resource_providers.c
-    statement = sa.select(
-        columns.id, columns.uuid, columns.parent_provider_id, columns.root_provider_id
-    )
-    for provider_id, uuid, parent_id, root_id in connection.execute(
-        _among(statement, columns.id, ids)
-    ):
+    with_traits = _names_by_provider(_TRAITS.ask(connection, ids))
+    with_aggregates = _names_by_provider(_AGGREGATES.ask(connection, ids))
+    for provider_id, uuid, parent_id, root_id in _PROVIDERS.ask(connection, ids):
         yield ProviderRow(
             provider_id,
             uuid,
@@ -98,26 +143,10 @@ def load_providers(
         )
 
 
-def _among(
-    statement: sa.Select[*tuple[Any, ...]],
-    column: sa.Column[int],
-    ids: Collection[int] | None,
-) -> sa.Select[*tuple[Any, ...]]:
-    if ids is None:
-        return statement.execution_options(yield_per=ROWS_AT_A_TIME)
-    return statement.where(column.in_(ids))
-
-
-def _grouped(
-    connection: sa.Connection,
-    statement: sa.Select[*tuple[Any, ...]],
-    column: sa.Column[int],
-    ids: Collection[int] | None,
-) -> dict[int, list[str]]:
-    """Names by provider, from a statement of two columns."""
+def _names_by_provider(rows: Iterable[sa.Row[*tuple[Any, ...]]]) -> dict[int, list[str]]:
     grouped: dict[int, list[str]] = {}
     names: dict[str, str] = {}
-    for provider_id, name in connection.execute(_among(statement, column, ids)):
+    for provider_id, name in rows:
         grouped.setdefault(provider_id, []).append(names.setdefault(name, name))
     return grouped
 
@@ -126,19 +155,10 @@ def _inventories(
     connection: sa.Connection, ids: Collection[int] | None
 ) -> dict[int, Inventories]:
     """Inventories by provider, with what is used of them; equal ones are one object."""
-    used = _used(connection, ids)
-    columns = inventories.c
-    statement = sa.select(
-        columns.resource_provider_id,
-        columns.resource_class_id,
-        resource_classes.c.name,
-        columns.total,
-        columns.reserved,
-        columns.min_unit,
-        columns.max_unit,
-        columns.step_size,
-        columns.allocation_ratio,
-    ).join(resource_classes, resource_classes.c.id == columns.resource_class_id)
+    used = {
+        (provider_id, class_id): amount
+        for provider_id, class_id, amount in _USED.ask(connection, ids)
+    }
     found: dict[int, Inventories] = {}
     alike: dict[Any, Any] = {}
 
@@ -146,24 +166,11 @@ def _inventories(
         one: Shared = alike.setdefault(value, value)
         return one
 
-    rows = connection.execute(_among(statement, columns.resource_provider_id, ids))
-    for provider_id, class_id, name, *members in rows:
+    for provider_id, class_id, name, *members in _INVENTORIES.ask(connection, ids):
         inventory = InventoryRow._make((*members, used.pop((provider_id, class_id), 0)))
         named = shared((shared(name), inventory))
         found[provider_id] = shared((*found.get(provider_id, ()), named))
     return found
-
-
-def _used(connection: sa.Connection, ids: Collection[int] | None) -> dict[tuple[int, int], int]:
-    """Sums of allocations by provider and class."""
-    columns = allocations.c
-    statement = sa.select(
-        columns.resource_provider_id,
-        columns.resource_class_id,
-        sa.cast(sa.func.sum(columns.used), sa.BigInteger),
-    ).group_by(columns.resource_provider_id, columns.resource_class_id)
-    rows = connection.execute(_among(statement, columns.resource_provider_id, ids))
-    return {(provider_id, class_id): used for provider_id, class_id, used in rows}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
