@@ -274,7 +274,7 @@ class SnapshotKeeper:
     def _caught_up(self, connection: sa.Connection, state: State) -> State:
         """The state after everything that was written down since."""
         now = self._clock()
-        position = state.position.without_gaps_before(now - LONGEST_TRANSACTION)
+        position = state.position
         entries = changes.list_since(connection, position.last, position.gaps.keys())
         if entries is None:
             LOG.info('The change feed was pruned beyond what was read; loading everything.')
@@ -283,6 +283,8 @@ class SnapshotKeeper:
         if len(touched) > MOST_RELOADED:
             return self._loaded(connection)
         position = position.after((entry_id for entry_id, _provider_id in entries), now)
+        # Only now that they were asked for once more: the last time may be long ago.
+        position = position.without_gaps_before(now - LONGEST_TRANSACTION)
         if not touched:
             return state._replace(position=position)
         rows = list(load_providers(connection, touched))

@@ -363,6 +363,19 @@ def test_a_gap_is_remembered_as_long_as_a_transaction_may_live(
     assert total(keeper.current(), 'leaf') == 11
 
 
+def test_what_filled_a_gap_while_nobody_searched_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+    clock.now += 2 * LONGEST_TRANSACTION
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
 def test_a_gap_is_forgotten_in_the_end(
     cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
 ) -> None:
