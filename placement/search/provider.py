@@ -140,6 +140,17 @@ class Provider:
         row = ProviderRow(self.id, self.uuid, parent_id, root.id)
         return Provider(row, parent_uuid, root.uuid, self.kind, self.used)
 
+    def with_used(self, amounts: Mapping[str, int]) -> 'Provider':
+        """This provider when so much is used by class, and nothing of what is not named.
+
+        It is the same record when that is so already.
+        """
+        used = tuple([amounts.get(name, 0) for name in self.kind.classes])
+        if used == self.used:
+            return self
+        row = ProviderRow(self.id, self.uuid, self.parent_id, self.root_id)
+        return Provider(row, self.parent_uuid, self.root_uuid, self.kind, used)
+
     def as_row(self) -> ProviderRow:
         """The row this record stands for, in plain comparable values."""
         inventories = {

@@ -6,7 +6,7 @@ that did not change with the one before; it costs what changed, plus a shallow c
 blocks.  Readers hold a snapshot and never see it change, whatever is made of it meanwhile.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from placement.search.provider import Kind, Pool, Provider, ProviderRow
 from placement.search.tree import Block, Tree
@@ -29,7 +29,7 @@ class Snapshot:
         sharing: dict[str, tuple[int, ...]],
         pool: Pool,
     ) -> None:
-        # Use `of` and `with_changes`: they keep these four in step.
+        # Use `of`, `with_changes` and `with_used`: they keep these four in step.
         self.blocks = blocks
         self._ids = ids
         self._roots = roots
@@ -64,6 +64,30 @@ class Snapshot:
             self._changed_sharing(before, after),
             self._pool,
         )
+
+    def with_used(self, used: Mapping[int, Mapping[str, int]]) -> 'Snapshot':
+        """A new snapshot in which these providers, by id, use so much by class; this one where
+        they do already.
+
+        All else is shared, down to the shapes of the trees: who is whose parent, what is offered
+        and who shares it do not depend on what is used.  Raises KeyError for an unknown provider.
+        """
+        members: dict[int, dict[int, Provider]] = {}
+        for provider_id, amounts in used.items():
+            before = self.provider(provider_id)
+            after = before.with_used(amounts)
+            if after is not before:
+                members.setdefault(after.root_id, {})[provider_id] = after
+        if not members:
+            return self
+        trees: dict[int, dict[int, Tree | None]] = {}
+        for root_id, changed in members.items():
+            tree = self.tree(root_id).with_used(changed)
+            trees.setdefault(root_id >> BLOCK_BITS, {})[root_id] = tree
+        blocks = dict(self.blocks)
+        for number, in_block in trees.items():
+            blocks[number] = blocks[number].with_trees(in_block)
+        return Snapshot(blocks, self._ids, self._roots, self._sharing, self._pool)
 
     def _made(self, rows: Iterable[ProviderRow]) -> dict[int, Provider]:
         """Records of the rows, which may lie in trees with each other and with providers known.
@@ -115,7 +139,7 @@ class Snapshot:
         for provider in after:
             members[provider.root_id][provider.id] = provider
         return {
-            root_id: Tree(root_id, providers.values(), self._pool) if providers else None
+            root_id: Tree.of(root_id, providers.values(), self._pool) if providers else None
             for root_id, providers in members.items()
         }
 
@@ -189,6 +213,10 @@ class Snapshot:
     def provider(self, provider_id: int) -> Provider:
         """The provider with this id.  Raises KeyError when there is none."""
         return self.tree(self._roots[provider_id]).member(provider_id)
+
+    def has_provider(self, provider_id: int) -> bool:
+        """Whether there is a provider with this id."""
+        return provider_id in self._roots
 
     def find_by_uuid(self, uuid: str) -> Provider | None:
         """The provider with this uuid, exactly as spelled."""

@@ -6,7 +6,7 @@ and kept with the object it is derived from, so it goes when that object is repl
 that race to do so arrive at the same value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from placement.search.provider import Kind, Pool, Provider
@@ -35,16 +35,29 @@ class Tree:
 
     __slots__ = ('members', 'root_id', 'shape', 'uses')
 
-    def __init__(self, root_id: int, members: Iterable[Provider], pool: Pool) -> None:
+    def __init__(self, root_id: int, members: tuple[Provider, ...], shape: Shape) -> None:
+        # Use `of` and `with_used`: they keep these in step.
         self.root_id = root_id
-        self.members = tuple(sorted(members, key=lambda member: (member.id != root_id, member.id)))
-        self.uses: Uses = tuple([member.used for member in self.members])
-        positions = {member.id: position for position, member in enumerate(self.members)}
-        self.shape = pool.shared(
+        self.members = members
+        self.shape = shape
+        self.uses: Uses = tuple([member.used for member in members])
+
+    @classmethod
+    def of(cls, root_id: int, members: Iterable[Provider], pool: Pool) -> 'Tree':
+        """The tree of exactly these members, in any order."""
+        ordered = tuple(sorted(members, key=lambda member: (member.id != root_id, member.id)))
+        positions = {member.id: position for position, member in enumerate(ordered)}
+        shape = pool.shared(
             Shape,
-            tuple([member.kind for member in self.members]),
-            tuple([positions.get(member.parent_id, -1) for member in self.members]),  # type: ignore[arg-type]
+            tuple([member.kind for member in ordered]),
+            tuple([positions.get(member.parent_id, -1) for member in ordered]),  # type: ignore[arg-type]
         )
+        return cls(root_id, ordered, shape)
+
+    def with_used(self, changed: Mapping[int, Provider]) -> 'Tree':
+        """This tree with other records of some members, by id, that differ in usage alone."""
+        members = tuple([changed.get(member.id, member) for member in self.members])
+        return Tree(self.root_id, members, self.shape)
 
     def member(self, provider_id: int) -> Provider:
         """The member with this id."""

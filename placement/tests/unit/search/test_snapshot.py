@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from placement.search.provider import InventoryRow, ProviderRow
 from placement.search.snapshot import BLOCK_BITS, Snapshot
+from placement.search.tree import Tree
 from placement.tests.unit.search.cloud import SHARING, cloud, provider, rows_of, search, who
 
 TRAITS = st.frozensets(st.sampled_from(['T1', 'T2', SHARING]), max_size=2)
@@ -65,6 +66,40 @@ def test_a_successor_equals_a_fresh_snapshot(data: st.DataObject, chance: random
         assert before == Snapshot.of(old_rows.values())
 
 
+@hypothesis.given(st.data(), st.randoms(use_true_random=False))
+def test_a_successor_with_other_usage_equals_a_fresh_snapshot(
+    data: st.DataObject, chance: random.Random
+) -> None:
+    rows = a_cloud(chance, data)
+    before, old_rows = Snapshot.of(rows.values()), dict(rows)
+    used = {}
+    for one in chance.sample(sorted(rows), chance.randint(0, len(rows))):
+        # There may be allocations of what a provider has no inventory of; nobody can see those.
+        amounts = {name: chance.randint(1, 3) for name in ('VCPU', 'DISK_GB', 'FPGA')}
+        used[one] = {name: amounts[name] for name in amounts if chance.random() < 0.7}
+        inventories = {
+            name: inventory._replace(used=used[one].get(name, 0))
+            for name, inventory in rows[one].inventories.items()
+        }
+        rows[one] = rows[one]._replace(inventories=inventories)
+
+    after, fresh = before.with_used(used), Snapshot.of(rows.values())
+    assert after == fresh
+    assert [one.id for one in after] == [one.id for one in fresh]
+    assert [tree.uses for tree in trees(after)] == [tree.uses for tree in trees(fresh)]
+    assert [tree.shape for tree in trees(after)] == [tree.shape for tree in trees(before)]
+    for one, row in rows.items():
+        assert after.find_by_uuid(row.uuid) is after.provider(one)
+        if old_rows[one] == row:
+            assert after.provider(one) is before.provider(one)
+    assert before == Snapshot.of(old_rows.values())
+    assert (after is before) == (rows == old_rows)
+
+
+def trees(snapshot: Snapshot) -> list[Tree]:
+    return [tree for block in snapshot.blocks.values() for tree in block.trees.values()]
+
+
 def _is_rooted(row: ProviderRow, rows: dict[int, ProviderRow]) -> bool:
     """Whether the row's ancestors up to its root are there and agree."""
     while row.parent_id is not None:
@@ -89,6 +124,42 @@ def test_a_change_shares_all_blocks_but_its_own() -> None:
     assert different == [1 >> BLOCK_BITS]
     untouched = [one for one in before.blocks[0].trees if one != 1]
     assert all(before.tree(one) is after.tree(one) for one in untouched)
+
+
+def test_other_usage_shares_all_trees_but_its_own() -> None:
+    before = Snapshot.of(many(1000))
+    after = before.with_used({1: {'VCPU': 3}, 999: {'VCPU': 4}})
+    different = [
+        old.root_id
+        for old, new in zip(trees(before), trees(after), strict=True)
+        if old is not new
+    ]
+    assert different == [1, 999]
+    changed = {1 >> BLOCK_BITS, 999 >> BLOCK_BITS}
+    assert all(
+        (number in changed) == (block is not after.blocks[number])
+        for number, block in before.blocks.items()
+    )
+
+
+def test_only_of_a_provider_that_is_there_it_can_be_said_what_is_used() -> None:
+    snapshot = cloud(provider('cn1'))
+    assert snapshot.has_provider(1)
+    assert not snapshot.has_provider(2)
+    with pytest.raises(KeyError):
+        snapshot.with_used({2: {}})
+
+
+def test_what_is_used_of_a_sharing_provider_is_seen() -> None:
+    before = cloud(
+        provider('cn1', VCPU=8, aggregates='A'),
+        provider('ss1', DISK_GB=8, aggregates='A', traits=SHARING),
+    )
+    query = 'resources=VCPU:1,DISK_GB:1'
+    full = before.with_used({2: {'DISK_GB': 8}})
+    assert who(search(before, query)) == ['cn1+ss1']
+    assert who(search(full, query)) == []
+    assert who(search(full.with_used({2: {}}), query)) == ['cn1+ss1']
 
 
 def test_alike_providers_share_their_kind() -> None:
