@@ -24,7 +24,7 @@ class Chain:
 
 
 CONTRACT = Chain('placement.db.migrations:versions', 'alembic_version', 'a082b8bb98d0')
-OWN = Chain('placement.db:own_migrations', 'placement_alembic_version', '5d0c7e1f9a42')
+OWN = Chain('placement.db:own_migrations', 'placement_alembic_version', '8e41b6c03d57')
 CHAINS = (CONTRACT, OWN)
 
 

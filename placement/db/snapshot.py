@@ -279,10 +279,10 @@ class SnapshotKeeper:
         if entries is None:
             LOG.info('The change feed was pruned beyond what was read; loading everything.')
             return self._loaded(connection)
-        touched = {provider_id for _entry_id, provider_id in entries}
+        touched = {entry.provider_id for entry in entries}
         if len(touched) > MOST_RELOADED:
             return self._loaded(connection)
-        position = position.after((entry_id for entry_id, _provider_id in entries), now)
+        position = position.after((entry.id for entry in entries), now)
         # Only now that they were asked for once more: the last time may be long ago.
         position = position.without_gaps_before(now - LONGEST_TRANSACTION)
         if not touched:

@@ -154,7 +154,8 @@ class AllocationList(base.PlacementObjectList):
         if not used:
             raise errors.AllocationsNotFound(uuid=uuid)
         statements.delete(connection, [uuid])
-        changes.record(connection, [provider_id for _uuid, provider_id in used])
+        touched = [provider_id for _uuid, provider_id in used]
+        changes.record(connection, touched, allocations_only=True)
 
 
 class ClaimWrite:
@@ -241,7 +242,8 @@ class ClaimWrite:
         changed = {*self._ids_of_named(), *self._released}
         if changed and not self._are_generations_incremented:
             providers.increment_generations(connection, changed)
-        changes.record(connection, {*changed, *(provider_id for _uuid, provider_id in self._used)})
+        touched = {*changed, *(provider_id for _uuid, provider_id in self._used)}
+        changes.record(connection, touched, allocations_only=True)
 
     def _amounts(self) -> Iterator[tuple[Claim, str, str, int]]:
         """Every amount with its claim, provider and class."""

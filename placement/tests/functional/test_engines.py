@@ -3,13 +3,14 @@
 
 import os
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 
-from placement.db import api
+from placement.db import api, changes, migration, revisions
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
@@ -189,6 +190,46 @@ def test_a_consistent_reader_sees_one_moment(service: applications.Service) -> N
     with database.fresh_reader() as reader:
         assert reader.scalar(count) == before + 1
     database.dispose()
+
+
+def test_the_feed_of_the_version_before_can_be_led_to_this_one_and_back() -> None:
+    database = databases.create_empty()
+    engine = api.create_engine(database.url)
+    columns = changes.feed.c
+
+    def migrate(direction: Callable[..., None]) -> None:
+        with migration.migrating(engine) as connection:
+            direction(migration.configuration(connection, revisions.OWN), '5d0c7e1f9a42')
+
+    def write_as_before() -> None:
+        with engine.begin() as connection:
+            connection.execute(
+                sa.text(
+                    'INSERT INTO placement_provider_changes (provider_id, at)'
+                    ' VALUES (7, CURRENT_TIMESTAMP)'
+                )
+            )
+
+    try:
+        migrate(command.upgrade)
+        write_as_before()
+        migration.sync(engine)
+        write_as_before()
+        with engine.begin() as connection:
+            changes.record(connection, [8], allocations_only=True)
+            rows = connection.execute(
+                sa.select(columns.provider_id, columns.allocations_only).order_by(columns.id)
+            ).all()
+        assert rows == [(0, False), (7, False), (7, False), (8, True)]
+        migrate(command.downgrade)
+        write_as_before()
+        with engine.connect() as connection:
+            assert [*connection.scalars(sa.select(columns.provider_id).order_by(columns.id))] == [
+                0, 7, 7, 8, 7,
+            ]  # fmt: skip
+    finally:
+        engine.dispose()
+        database.drop()
 
 
 def test_reads_are_answered_by_the_replica_and_writes_by_the_primary() -> None:

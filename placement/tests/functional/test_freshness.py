@@ -107,9 +107,11 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
 ) -> None:
     chance, record = random.Random(5), changes.record
 
-    def record_or_forget(connection: sa.Connection, provider_ids: Collection[int]) -> None:
+    def record_or_forget(
+        connection: sa.Connection, provider_ids: Collection[int], allocations_only: bool = False
+    ) -> None:
         if chance.random() < 0.7:
-            record(connection, provider_ids)
+            record(connection, provider_ids, allocations_only)
 
     monkeypatch.setattr(changes, 'record', record_or_forget)
     now = 0.0

@@ -20,9 +20,11 @@ def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
 
 
-def record(database: api.Database, *provider_ids: int) -> None:
+def record(
+    database: api.Database, *provider_ids: int, allocations_only: bool = False
+) -> None:
     with database.writer() as connection:
-        changes.record(connection, provider_ids)
+        changes.record(connection, provider_ids, allocations_only)
 
 
 def write(database: api.Database, *ids: int, age: int = 0) -> None:
@@ -41,9 +43,12 @@ def prune(database: api.Database, kept: int) -> None:
 
 def since(
     database: api.Database, last: int, gaps: Collection[int] = ()
-) -> list[changes.Entry] | None:
+) -> list[tuple[int, int]] | None:
+    """Id and provider of what is listed, which is the same when sums are read besides."""
     with database.reader() as connection:
-        return changes.list_since(connection, last, gaps)
+        entries = changes.list_since(connection, last, gaps)
+        assert changes.list_since_with_used(connection, last, gaps, [70]) == (entries, {})
+    return None if entries is None else [(entry.id, entry.provider_id) for entry in entries]
 
 
 def recent(database: api.Database, seconds: int) -> list[int]:
@@ -89,6 +94,61 @@ def test_an_entry_knows_when_it_was_written(database: api.Database, rows: Rows) 
     assert before <= at <= tables.utcnow()  # type: ignore[operator]
 
 
+def test_an_entry_knows_whether_anything_else_than_allocations_changed(
+    database: api.Database,
+) -> None:
+    record(database, 7)
+    record(database, 7, 8, allocations_only=True)
+    # As workers write that do not know the column.
+    write(database, 5)
+
+    with database.reader() as connection:
+        entries = changes.list_since(connection, 1)
+        with_used = changes.list_since_with_used(connection, 1, (), [7])
+    assert entries == with_used[0] == [(2, 7, False), (3, 7, True), (4, 8, True), (5, 50, False)]
+
+
+def allocate(database: api.Database, *rows: tuple[int, str, int]) -> None:
+    """Insert allocations of an amount of a class of a provider, by any consumer."""
+    with database.writer() as connection:
+        connection.exec_driver_sql('PRAGMA defer_foreign_keys = ON')
+        for provider_id, resource_class, used in rows:
+            class_id = sa.select(tables.resource_classes.c.id).filter_by(name=resource_class)
+            connection.execute(
+                sa.insert(tables.allocations).values(
+                    resource_provider_id=provider_id,
+                    consumer_id='consumer',
+                    resource_class_id=class_id.scalar_subquery(),
+                    used=used,
+                )
+            )
+
+
+@pytest.mark.parametrize('gaps', [(), (5,), range(2, 3 + changes.MOST_GAPS_NAMED)])
+def test_what_is_used_of_some_providers_is_read_with_the_entries(
+    database: api.Database, gaps: Collection[int]
+) -> None:
+    with database.writer() as connection:
+        connection.execute(
+            sa.insert(tables.resource_classes),
+            [{'id': 0, 'name': 'VCPU'}, {'id': 9, 'name': 'CUSTOM_GOLD'}],
+        )
+        connection.execute(
+            sa.insert(tables.resource_providers),
+            [{'id': i, 'uuid': str(i), 'name': str(i)} for i in (3, 4, 7)],
+        )
+    allocate(database, (7, 'VCPU', 2**31 - 1), (7, 'VCPU', 2), (7, 'CUSTOM_GOLD', 3))
+    allocate(database, (3, 'VCPU', 4), (4, 'VCPU', 5))
+    last = max(gaps, default=5) + 1
+    write(database, last, last + 1)
+
+    with database.reader() as connection:
+        entries, used = changes.list_since_with_used(connection, last, gaps, [3, 7, 8])
+        assert changes.list_since_with_used(connection, last, gaps, []) == (entries, {})
+    assert entries == [(last + 1, 10 * (last + 1), False)]
+    assert used == {3: {'VCPU': 4}, 7: {'VCPU': 2**31 + 1, 'CUSTOM_GOLD': 3}}
+
+
 def test_what_was_written_since_is_listed_by_id(database: api.Database) -> None:
     record(database, 7, 3)
     record(database, 7)
@@ -118,7 +178,7 @@ def test_so_many_gaps_are_asked_for_as_a_range(
     write(database, 15, 21)
     statements.clear()
     assert since(database, last, gaps) == [(15, 150), (21, 210)]
-    (statement,) = [one for one in statements if one.startswith('SELECT')]
+    (statement, _with_used) = [one for one in statements if one.startswith('SELECT')]
     assert ' IN ' not in statement
     assert since(database, last, {11, 13, 21}) == [(21, 210)]
 

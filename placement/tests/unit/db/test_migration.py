@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import command, script, util
 
 import placement
-from placement.db import api, migration, revisions, tables
+from placement.db import api, changes, migration, revisions, tables
 from placement.tests.unit.db import schema
 
 HEAD = 'a082b8bb98d0'
@@ -160,6 +160,66 @@ def test_a_failed_sync_leaves_nothing_behind(
     with pytest.raises(RuntimeError):
         migration.sync(engine)
     assert schema.reflect(engine) == {}
+
+
+# From the first to the last, of what is ours alone.
+OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57']
+
+# What workers of the first version of the feed write.
+FIRST_INSERT = (
+    'INSERT INTO placement_provider_changes (provider_id, at) VALUES (7, CURRENT_TIMESTAMP)'
+)
+
+
+def own(engine: sa.Engine, direction: Callable[..., None], revision: str) -> None:
+    with migration.migrating(engine) as connection:
+        direction(migration.configuration(connection, revisions.OWN), revision)
+
+
+def entries(engine: sa.Engine) -> list[tuple[Any, ...]]:
+    columns = changes.feed.c
+    with engine.connect() as connection:
+        statement = sa.select(columns.provider_id, columns.allocations_only).order_by(columns.id)
+        return [tuple(row) for row in connection.execute(statement)]
+
+
+def test_our_own_revisions_are_these_in_their_order() -> None:
+    settings = migration.configuration(chain=revisions.OWN)
+    directory = script.ScriptDirectory.from_config(settings)
+    assert [step.revision for step in directory.walk_revisions()] == OWN_REVISIONS[::-1]
+
+
+def test_the_migrated_feed_is_the_one_that_statements_use(engine: sa.Engine) -> None:
+    migration.sync(engine)
+    migrated = schema.reflect(engine)[changes.feed.name]
+    with engine.begin() as connection:
+        changes.feed.drop(connection)
+        changes.feed.create(connection)
+    assert schema.reflect(engine)[changes.feed.name] == migrated
+    assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[-1]
+
+
+def test_entries_of_the_first_feed_may_be_about_anything(engine: sa.Engine) -> None:
+    own(engine, command.upgrade, OWN_REVISIONS[0])
+    run(engine, FIRST_INSERT)
+    migration.sync(engine)
+    # Its workers may write on for a while.
+    run(engine, FIRST_INSERT)
+
+    assert entries(engine) == [(0, False), (7, False), (7, False)]
+
+
+def test_the_first_feed_can_be_gone_back_to(engine: sa.Engine) -> None:
+    migration.sync(engine)
+    with engine.begin() as connection:
+        changes.record(connection, [8], allocations_only=True)
+    own(engine, command.downgrade, OWN_REVISIONS[0])
+    assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[0]
+    assert revisions.version(engine) == HEAD
+    run(engine, FIRST_INSERT)
+
+    migration.sync(engine)
+    assert entries(engine) == [(0, False), (8, False), (7, False)]
 
 
 def test_stamping_writes_the_revision_and_nothing_else(engine: sa.Engine) -> None:

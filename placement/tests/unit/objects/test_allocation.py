@@ -597,7 +597,7 @@ def test_a_failure_in_the_last_statement_leaves_nothing(
     """Whatever goes wrong, and wherever: everything is one transaction."""
     before = hosts.everything()
 
-    def fail(*_arguments: Any) -> None:
+    def fail(*_arguments: Any, **_options: Any) -> None:
         raise RuntimeError('the power is off')
 
     with monkeypatch.context() as patches:

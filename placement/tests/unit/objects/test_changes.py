@@ -7,6 +7,7 @@ A writer that forgets it would leave searches with a picture of the past.
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 
 from placement import errors
 from placement.db import changes
@@ -32,12 +33,12 @@ def cloud(cloud: Cloud) -> Cloud:
     return cloud
 
 
-def noted(cloud: Cloud, act: Act) -> set[str]:
+def noted(cloud: Cloud, act: Act, *conditions: sa.ColumnElement[bool]) -> set[str]:
     """The names of the providers that are noted as changed while something is done."""
     ids = {name: cloud.provider(name).id for name in ('root', 'child', 'leaf', 'other')}
-    before = len(cloud.rows(changes.feed.c.id))
+    ((before,),) = cloud.rows(sa.func.max(changes.feed.c.id))
     act(cloud)
-    entries = cloud.rows(changes.feed.c.provider_id)[before:]
+    entries = cloud.rows(changes.feed.c.provider_id, changes.feed.c.id > before, *conditions)
     names = {provider_id: name for name, provider_id in ids.items()}
     return {names.get(provider_id, 'new') for (provider_id,) in entries}
 
@@ -105,6 +106,42 @@ def test_what_a_search_can_see_is_noted_when_it_changes(
     cloud: Cloud, act: Act, changed: set[str]
 ) -> None:
     assert noted(cloud, act) == changed
+
+
+IN_ANY_WAY = sa.not_(changes.feed.c.allocations_only)
+
+
+@pytest.mark.parametrize(
+    'act',
+    [
+        lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}),
+        lambda cloud: cloud.take('server', {'other': {'VCPU': 1}}),
+        lambda cloud: cloud.take('server', {}),
+        lambda cloud: AllocationList.delete_by_consumer(cloud.context, uuid_of('server')),
+    ],
+)
+def test_claims_are_noted_to_change_allocations_only(cloud: Cloud, act: Act) -> None:
+    assert noted(cloud, act, IN_ANY_WAY) == set()
+
+
+@pytest.mark.parametrize(
+    ('act', 'changed'),
+    [
+        (lambda cloud: cloud.add('fifth'), {'new'}),
+        (update('child', 'other'), {'child', 'leaf'}),
+        (lambda cloud: cloud.give('other', VCPU=9), {'other'}),
+        (lambda cloud: inventory.clear(cloud.context, host(cloud)), {'other'}),
+        (set_traits('HW_CPU_X86_AVX'), {'other'}),
+        (set_aggregates('rack'), {'other'}),
+        (lambda cloud: host(cloud).destroy(), {'other'}),
+        # What is claimed of others at the same time is no more than that.
+        (reshape_root, {'root'}),
+    ],
+)
+def test_other_changes_are_noted_to_be_of_any_sort(
+    cloud: Cloud, act: Act, changed: set[str]
+) -> None:
+    assert noted(cloud, act, IN_ANY_WAY) == changed
 
 
 def test_traits_that_are_cleared_are_noted(cloud: Cloud) -> None:
