@@ -2,7 +2,8 @@
 """From rows to a `Snapshot`, kept by a worker and brought up to date before each search.
 
 A fixed number of statements loads everything; after that a search costs one small statement that
-reads the change feed, and only providers that changed are read again.
+reads the change feed. Where it tells of claims, one more reads what is used now; only providers
+that changed in other ways are read again.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ LONGEST_TRANSACTION = 120
 
 # When more providers than this changed at once, reading everything costs less.
 MOST_RELOADED = 500
+
+# And so it does when more than this have other sums.
+MOST_SUMMED = 5_000
+
+# How often sums are read while others go on claiming elsewhere, before this is left to a
+# transaction that sees one moment.
+MOST_PASSES = 3
 
 # How many rows are fetched at a time when everything is read: a driver that held all of them would
 # take more memory than the snapshot that is made of them.
@@ -254,8 +262,10 @@ class SnapshotKeeper:
             return state.snapshot
 
     def _up_to_date(self, state: State | None) -> State:
-        if state and not self._is_audit_due(state) and not self._has_news(state.position):
-            return state
+        if state and not self._is_audit_due(state):
+            newer = self._with_claims(state)
+            if newer is not None:
+                return newer
         with self._database.consistent_reader() as connection:
             if state is None:
                 return self._loaded(connection)
@@ -265,14 +275,49 @@ class SnapshotKeeper:
     def _is_audit_due(self, state: State) -> bool:
         return self._clock() - state.audited_at >= self._audit_interval
 
-    def _has_news(self, position: Position) -> bool:
-        """Whether anything was written down since: the one statement of most searches."""
+    def _with_claims(self, state: State) -> State | None:
+        """The state after everything that was written down since; None unless that is of claims.
+
+        One small statement while nothing was, and mostly one more when something was claimed.
+
+        A snapshot has to be of one moment: a server that moved must not be missing on its new host
+        when it has gone from the old one. REPEATABLE READ would see to that, and cost a statement
+        to say so and one to read the feed again. Here each statement has a moment of its own, so
+        the one that reads sums also reads how the feed went on. Where that names nobody else, all
+        that changed until that moment is known as of that moment; where it does, sums are read
+        once more, of those as well.
+        """
+        now = self._clock()
+        snapshot, position, _audited_at = state
+        used: changes.Used = {}
+        summed: set[int] = set()
+        passes = 0
         with self._database.fresh_reader() as connection:
             entries = changes.list_since(connection, position.last, position.gaps.keys())
-        return entries is None or bool(entries)
+            while entries is not None and _is_of_claims(entries, snapshot):
+                position = position.after((entry.id for entry in entries), now)
+                claimed = {entry.provider_id for entry in entries}
+                if claimed <= summed:
+                    return state._replace(
+                        snapshot=snapshot.with_used({one: used.get(one, {}) for one in summed}),
+                        position=position.without_gaps_before(now - LONGEST_TRANSACTION),
+                    )
+                summed |= claimed
+                if passes == MOST_PASSES or len(summed) > MOST_SUMMED:
+                    break
+                passes += 1
+                entries, used = changes.list_since_with_used(
+                    connection, position.last, position.gaps.keys(), summed
+                )
+        return None
 
     def _caught_up(self, connection: sa.Connection, state: State) -> State:
-        """The state after everything that was written down since."""
+        """The state after everything that was written down since.
+
+        It takes several statements to read a provider, of which the last must not say less or more
+        than the first, nor than the feed. So this needs one moment for all of them, and reads the
+        feed at that moment, whatever was read of it before.
+        """
         now = self._clock()
         position = state.position
         entries = changes.list_since(connection, position.last, position.gaps.keys())
@@ -282,9 +327,10 @@ class SnapshotKeeper:
         touched = {entry.provider_id for entry in entries}
         if len(touched) > MOST_RELOADED:
             return self._loaded(connection)
-        position = position.after((entry.id for entry in entries), now)
         # Only now that they were asked for once more: the last time may be long ago.
-        position = position.without_gaps_before(now - LONGEST_TRANSACTION)
+        position = position.after((entry.id for entry in entries), now).without_gaps_before(
+            now - LONGEST_TRANSACTION
+        )
         if not touched:
             return state._replace(position=position)
         rows = list(load_providers(connection, touched))
@@ -317,6 +363,16 @@ _FOREIGN_WRITER = (
 )
 
 
+def _is_of_claims(entries: Iterable[changes.Entry], snapshot: Snapshot) -> bool:
+    """Whether entries say no more than that other amounts are allocated of providers known.
+
+    One that is not known was added by somebody who does not feed: all of it has to be read.
+    """
+    return all(
+        entry.allocations_only and snapshot.has_provider(entry.provider_id) for entry in entries
+    )
+
+
 def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], touched: Collection[int]) -> bool:
     """Whether rows can be put into a snapshot: it has what they refer to, and nobody else with
     their uuids.
@@ -325,13 +381,6 @@ def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], touched: Collection
     """
     related = {one for row in rows for one in (row.parent_id, row.root_id) if one is not None}
     namesakes = [snapshot.find_by_uuid(row.uuid) for row in rows]
-    return all(one in touched or _uuid_of(snapshot, one) for one in related) and all(
+    return all(one in touched or snapshot.has_provider(one) for one in related) and all(
         one is None or one.id in touched for one in namesakes
     )
-
-
-def _uuid_of(snapshot: Snapshot, provider_id: int) -> str | None:
-    try:
-        return snapshot.provider(provider_id).uuid
-    except KeyError:
-        return None

@@ -65,14 +65,19 @@ def test_every_change_of_a_random_workload_is_seen(
     with service(database) as (client, connections):
         workload = Workload(client, seed)
         watch = freshness.Watch(connections)
+        # Reads changes of several sorts at once.
+        seldom = freshness.Watch(connections)
         for number in range(5 * STEPS):
             title = workload.step()
             watch.check(title)
             watch.audit(title)
+            if number % 7 == 0:
+                seldom.check(title)
             if number >= STEPS and not workload.undone():
                 break
 
     assert watch.stale == []
+    assert seldom.stale == []
     assert workload.undone() == []
 
 

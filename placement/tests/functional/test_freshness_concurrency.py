@@ -213,6 +213,57 @@ def test_searches_see_what_is_committed_while_many_transactions_linger(
     assert stale == []
 
 
+# Between two statements of a search
+
+
+@pytest.mark.parametrize('changes_inventory', [False, True])
+def test_a_search_sees_one_moment_whatever_commits_between_its_statements(
+    database: api.Database, changes_inventory: bool
+) -> None:
+    cloud = Cloud(database)
+    # Of its own, so that what others ask is not taken for the statements of a search.
+    searching = api.Database(api.create_engine(database.engine.url.render_as_string(False)))
+    keeper = freshness.unaudited_keeper(searching)
+    keeper.current()
+    # What was committed, from the first to the last.
+    moments: list[list[tuple[int, int]]] = []
+
+    def move_server() -> None:
+        number = len(moments)
+        amount = 10 + number % 50
+        cloud.take('server', {h: {'VCPU': amount} for h in (HOSTS[number % 3], HOSTS[3])})
+        moments.append(shown(freshness.loaded(database)))
+        if changes_inventory and number % 2:
+            cloud.give(HOSTS[3], VCPU=100 + number)
+            moments.append(shown(freshness.loaded(database)))
+
+    def move_in_between(*arguments: object) -> None:
+        if changes.feed.name in str(arguments[2]):
+            move_server()
+
+    sa.event.listen(searching.engine, 'after_cursor_execute', move_in_between)
+    for _ in range(20):
+        move_server()
+        before = len(moments) - 1
+        assert shown(keeper.current()) in moments[before:]
+        assert len(moments) - 1 > before, 'nothing was committed during the search'
+    sa.event.remove(searching.engine, 'after_cursor_execute', move_in_between)
+
+    assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
+    searching.dispose()
+
+
+def shown(known: Snapshot) -> list[tuple[int, int]]:
+    """What each host has, and what of it is used."""
+    (*hosts,) = map(known.find_by_uuid, map(uuid_of, HOSTS))
+    return [
+        (capacity.total, used)
+        for host in hosts
+        if host is not None
+        for _name, capacity, used in host.inventories
+    ]
+
+
 # Threads
 
 

@@ -13,6 +13,8 @@ from oslo_db import exception as db_errors
 from placement import errors
 from placement.db import api, changes, snapshot, tables
 from placement.db.snapshot import LONGEST_TRANSACTION, Position, SnapshotKeeper, load_providers
+from placement.objects import reshaper
+from placement.objects.allocation import AllocationList
 from placement.objects.resource_class import ResourceClass
 from placement.search.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
@@ -74,10 +76,10 @@ def execute(cloud: Cloud, statement: str) -> None:
         connection.execute(sa.text(statement))
 
 
-def feed(cloud: Cloud, *entries: tuple[int, str]) -> None:
+def feed(cloud: Cloud, *entries: tuple[int, str], **more: bool) -> None:
     """Let entries appear under these ids, as transactions on other engines commit them."""
-    now = tables.utcnow()
-    rows = [{'id': i, 'provider_id': cloud.provider(name).id, 'at': now} for i, name in entries]
+    common = {'at': tables.utcnow(), **more}
+    rows = [{'id': i, 'provider_id': cloud.provider(name).id, **common} for i, name in entries]
     with cloud.database.writer() as connection:
         connection.execute(sa.insert(changes.feed), rows)
 
@@ -102,6 +104,25 @@ def total(known: Snapshot, name: str) -> int:
     assert provider is not None
     totals = {name: capacity.total for name, capacity, _used in provider.inventories}
     return totals['VCPU']
+
+
+def set_used(cloud: Cloud, name: str, used: int) -> None:
+    """Change all allocations of a provider and tell nobody yet."""
+    provider_id = cloud.provider(name).id
+    execute(
+        cloud, f'UPDATE allocations SET used = {used} WHERE resource_provider_id = {provider_id}'
+    )
+
+
+def used(known: Snapshot, name: str) -> int:
+    """How much VCPU of a provider is used."""
+    provider = known.find_by_uuid(uuid_of(name))
+    assert provider is not None
+    return {name: used for name, _capacity, used in provider.inventories}['VCPU']
+
+
+def release(cloud: Cloud, consumer: str) -> None:
+    AllocationList.delete_by_consumer(cloud.context, uuid_of(consumer))
 
 
 def add_foreign_provider(cloud: Cloud, name: str) -> None:
@@ -166,6 +187,303 @@ def test_what_was_committed_before_is_seen(
     assert keeper.current() == fresh(cloud)
     assert keeper.current() != before
     assert before.rows() == old_rows
+
+
+# Claims
+
+
+# Claims cost this many statements, and anything else more.
+CLAIMS = 1 + 1
+
+
+def claim_for_two(cloud: Cloud) -> None:
+    cloud.write(
+        cloud.claim('server', {'child': {'VCPU': 3}, 'leaf': {'VCPU': 1}}),
+        cloud.claim('another', {'leaf': {'VCPU': 2}, 'other': {'VCPU': 1, 'DISK_GB': 2}}),
+    )
+
+
+def claim_and_release(cloud: Cloud) -> None:
+    cloud.take('another', {'leaf': {'VCPU': 1}})
+    release(cloud, 'another')
+
+
+@pytest.mark.parametrize(
+    ('claim', 'changed'),
+    [
+        (lambda cloud: cloud.take('another', {'other': {'VCPU': 1}}), {'other'}),
+        (lambda cloud: cloud.take('another', {'other': {'DISK_GB': 4}}), {'other'}),
+        (lambda cloud: cloud.take('server', {'root': {'VCPU': 2}}), {'root', 'other'}),
+        (lambda cloud: cloud.take('server', {'leaf': {'VCPU': 1}}), {'root', 'leaf', 'other'}),
+        (lambda cloud: cloud.take('server', {}), {'root', 'other'}),
+        (lambda cloud: release(cloud, 'server'), {'root', 'other'}),
+        (claim_for_two, {'root', 'child', 'leaf', 'other'}),
+        (claim_and_release, set()),
+    ],
+)
+def test_claims_change_what_is_used_and_nothing_else(
+    cloud: Cloud, keeper: SnapshotKeeper, claim: Callable[[Cloud], object], changed: set[str]
+) -> None:
+    before = keeper.current()
+    claim(cloud)
+
+    assert selects(cloud, keeper) == CLAIMS
+    after = keeper.current()
+    assert after == fresh(cloud)
+    names = ('root', 'child', 'leaf', 'other')
+    ids = {name: cloud.provider(name).id for name in names}
+    replaced = {n for n in names if after.provider(ids[n]) is not before.provider(ids[n])}
+    assert replaced == changed
+
+
+@pytest.mark.parametrize('count', [1, 30])
+def test_claims_cost_a_fixed_number_of_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, count: int
+) -> None:
+    for number in range(count):
+        name = ('root', 'child', 'leaf', 'other')[number % 4]
+        cloud.take(f'server{number}', {name: {'VCPU': 1}} if number < 24 else {})
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() == fresh(cloud)
+
+
+def move_with_inventory(cloud: Cloud) -> None:
+    """Move inventory that is in use from one provider to another."""
+    reshaper.reshape(
+        cloud.context,
+        {
+            uuid_of('root'): (cloud.generation('root'), cloud.inventories()),
+            uuid_of('leaf'): (cloud.generation('leaf'), cloud.inventories(VCPU=9, DISK_GB=1)),
+        },
+        [cloud.claim('server', {'leaf': {'VCPU': 1}, 'other': {'DISK_GB': 3}})],
+    )
+
+
+def change_all_at_once(*allocations_only: bool) -> Callable[[Cloud], None]:
+    """Change inventories and allocations in one transaction, which notes it in this order."""
+
+    def act(cloud: Cloud) -> None:
+        provider_id = cloud.provider('root').id
+        with cloud.database.writer() as connection:
+            for only in allocations_only:
+                changes.record(connection, [provider_id], only)
+            connection.execute(sa.text('UPDATE inventories SET total = 7'))
+            connection.execute(sa.text('UPDATE allocations SET used = 3'))
+            changes.record(connection, [provider_id + n for n in range(1, 4)])
+
+    return act
+
+
+def in_turn(*acts: Callable[[Cloud], object]) -> Callable[[Cloud], None]:
+    """All of these, before anybody searches."""
+
+    def act(cloud: Cloud) -> None:
+        for one in acts:
+            one(cloud)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    'act',
+    [
+        move_with_inventory,
+        change_all_at_once(True, False),
+        change_all_at_once(False, True),
+        in_turn(
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 1}}),
+            lambda cloud: release(cloud, 'another'),
+            lambda cloud: cloud.provider('leaf').destroy(),
+        ),
+        in_turn(
+            lambda cloud: release(cloud, 'server'),
+            lambda cloud: cloud.provider('other').destroy(),
+            lambda cloud: cloud.add('newer', parent='root', VCPU=4),
+            lambda cloud: cloud.take('another', {'newer': {'VCPU': 2}, 'root': {'VCPU': 1}}),
+        ),
+        in_turn(
+            lambda cloud: cloud.give('other', VCPU=9, DISK_GB=11, PCPU=3),
+            lambda cloud: cloud.take('another', {'other': {'PCPU': 2}}),
+        ),
+        in_turn(
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 2}}),
+            lambda cloud: cloud.give('leaf', VCPU=7),
+        ),
+        in_turn(
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 2}}),
+            lambda cloud: cloud.provider('child').update('child', uuid_of('other'), True),
+        ),
+        in_turn(
+            lambda cloud: cloud.provider('child').update('child', None, True),
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 2}}),
+        ),
+    ],
+)
+def test_what_else_was_changed_besides_claims_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, act: Callable[[Cloud], object]
+) -> None:
+    act(cloud)
+
+    assert selects(cloud, keeper) > CLAIMS
+    assert keeper.current() == fresh(cloud)
+
+
+def test_a_class_that_is_renamed_is_claimed_under_its_new_name(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    ResourceClass.create(cloud.context, 'CUSTOM_A')
+    cloud.give('leaf', CUSTOM_A=3)
+    keeper.current()
+    cloud.take('another', {'leaf': {'CUSTOM_A': 1}})
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_B')
+    assert keeper.current() == fresh(cloud)
+    cloud.take('another', {'leaf': {'CUSTOM_B': 2}})
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert keeper.current() == fresh(cloud)
+
+
+def test_what_is_used_of_a_class_that_is_not_offered_is_no_matter(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    execute(
+        cloud,
+        'DELETE FROM inventories WHERE resource_class_id IN '
+        "(SELECT id FROM resource_classes WHERE name = 'VCPU')",
+    )
+    feed(cloud, (newest(cloud) + 1, 'root'), (newest(cloud) + 2, 'other'))
+    keeper.current()
+    cloud.take('another', {'other': {'DISK_GB': 1}})
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert keeper.current().provider(cloud.provider('other').id).used == (1,)
+
+
+def test_a_claim_on_a_provider_that_nobody_announced_lets_all_of_it_be_read(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    add_foreign_provider(cloud, 'foreign')
+    execute(
+        cloud,
+        'INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, '
+        'min_unit, max_unit, step_size, allocation_ratio) '
+        "SELECT 50, id, 4, 0, 1, 4, 1, 1.0 FROM resource_classes WHERE name = 'VCPU'",
+    )
+    cloud.take('another', {'foreign': {'VCPU': 3}})
+
+    assert used(keeper.current(), 'foreign') == 3
+    set_used(cloud, 'foreign', 2)
+    feed(cloud, (newest(cloud) + 1, 'foreign'), allocations_only=True)
+    assert selects(cloud, keeper) == CLAIMS
+    assert used(keeper.current(), 'foreign') == 2
+
+
+def test_what_workers_of_the_first_feed_write_may_be_anything(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    execute(
+        cloud,
+        'INSERT INTO placement_provider_changes (provider_id, at) '
+        f"VALUES ({cloud.provider('leaf').id}, '2020-01-01 00:00:00')",
+    )
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_where_very_much_was_claimed_everything_is_loaded(
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, 'MOST_SUMMED', 2)
+    monkeypatch.setattr(snapshot, 'MOST_RELOADED', 2)
+    cloud.take('server', {'root': {'VCPU': 2}})
+    assert selects(cloud, keeper) == CLAIMS
+    cloud.take('server', {'child': {'VCPU': 2}})
+    cloud.take('server', {'leaf': {'VCPU': 2}})
+
+    assert selects(cloud, keeper) == 1 + 1 + 1 + 5
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+# Claims while claims are read
+
+
+@pytest.fixture
+def hidden(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many of the newest entries the next statements that read the feed are too early for.
+
+    After those, statements see everything, as they do when others commit in between.
+    """
+    hidden: list[int] = []
+    listed = changes._entries
+
+    def list_some(*arguments: Any) -> list[changes.Entry] | None:
+        entries = listed(*arguments)
+        count = hidden.pop(0) if hidden else 0
+        return entries[: len(entries) - count] if entries and count else entries
+
+    monkeypatch.setattr(changes, '_entries', list_some)
+    return hidden
+
+
+@pytest.mark.parametrize(
+    ('early', 'statements'),
+    [
+        ([1], 1 + 2),
+        ([3], 1 + 2),
+        ([3, 2], 1 + 3),
+        # Those who claim all the time are not waited for any longer than that.
+        ([3, 2, 1], 1 + 3 + 1 + 5),
+    ],
+)
+def test_what_is_claimed_while_claims_are_read_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, hidden: list[int], early: list[int], statements: int
+) -> None:
+    for name in ('root', 'child', 'leaf', 'other'):
+        cloud.take(f'another {name}', {name: {'VCPU': 2}})
+    hidden[:] = early
+
+    assert selects(cloud, keeper) == statements
+    assert hidden == []
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_more_claims_on_the_same_providers_are_read_at_once(
+    cloud: Cloud, keeper: SnapshotKeeper, hidden: list[int]
+) -> None:
+    cloud.take('another', {'root': {'VCPU': 1}, 'leaf': {'VCPU': 1}})
+    cloud.take('another', {'root': {'VCPU': 2}})
+    hidden[:] = [2]
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_what_else_is_changed_while_claims_are_read_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, hidden: list[int]
+) -> None:
+    cloud.take('another', {'root': {'VCPU': 2}})
+    cloud.give('root', VCPU=7)
+    hidden[:] = [1]
+
+    assert selects(cloud, keeper) == CLAIMS + 1 + 5
+    assert keeper.current() == fresh(cloud)
+
+
+def test_a_feed_that_is_pruned_while_claims_are_read_loads_everything(
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.take('another', {'root': {'VCPU': 1}})
+    set_total(cloud, 'leaf', 11)
+    monkeypatch.setattr(changes, 'list_since_with_used', lambda *_arguments: (None, {}))
+    feed(cloud, (newest(cloud) + 1, 'leaf'))
+
+    assert total(keeper.current(), 'leaf') == 11
 
 
 def test_a_provider_that_came_and_went_unseen_is_no_matter(
@@ -363,17 +681,36 @@ def test_a_gap_is_remembered_as_long_as_a_transaction_may_live(
     assert total(keeper.current(), 'leaf') == 11
 
 
+@pytest.mark.parametrize('more', [{}, {'allocations_only': True}])
 def test_what_filled_a_gap_while_nobody_searched_is_seen(
-    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, more: dict[str, bool]
 ) -> None:
     last = newest(cloud)
     feed(cloud, (last + 2, 'root'))
     keeper.current()
-    set_total(cloud, 'leaf', 11)
-    feed(cloud, (last + 1, 'leaf'))
+    set_used(cloud, 'other', 5)
+    feed(cloud, (last + 1, 'other'), **more)
     clock.now += 2 * LONGEST_TRANSACTION
 
-    assert total(keeper.current(), 'leaf') == 11
+    assert used(keeper.current(), 'other') == 5
+    assert selects(cloud, keeper) == 1
+
+
+def test_claims_that_commit_out_of_order_are_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    last = newest(cloud)
+    set_used(cloud, 'root', 2)
+    feed(cloud, (last + 3, 'root'), allocations_only=True)
+    assert used(keeper.current(), 'root') == 2
+
+    set_used(cloud, 'other', 3)
+    feed(cloud, (last + 2, 'other'), allocations_only=True)
+    assert selects(cloud, keeper) == CLAIMS
+    assert used(keeper.current(), 'other') == 3
+
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
 
 
 def test_a_gap_is_forgotten_in_the_end(
@@ -570,6 +907,21 @@ def test_a_connection_that_is_cut_once_does_no_harm(
 
     assert failing.remaining == 0
     assert known == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, CLAIMS + 1))
+def test_a_failure_while_claims_are_read_changes_nothing(
+    cloud: Cloud, keeper: SnapshotKeeper, number: int
+) -> None:
+    before, old_rows = keeper.current(), keeper.current().rows()
+    cloud.take('server', {'leaf': {'VCPU': 1}})
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+    assert failing.remaining <= 0
+    assert before.rows() == old_rows
+    with Failing(cloud, number, is_cut_once=True):
+        assert keeper.current() == fresh(cloud)
 
 
 @pytest.mark.parametrize('number', range(1, 1 + 5 + 1))
