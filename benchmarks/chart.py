@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chart of cost against size, as SVG: one small plot per scenario, both axes logarithmic."""
+"""A chart as SVG, of small plots with logarithmic axes.
+
+One plot for each scenario shows what a unit costs by the size of the cloud; for those that differ
+in how many clients there are, one shows what all of them together get through.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from xml.sax.saxutils import escape
 
+from benchmarks.measure import Measurement
 from benchmarks.report import Result, significant
 
 Points = Sequence[tuple[float, float]]
@@ -16,6 +22,7 @@ LEFT, TOP, RIGHT, BOTTOM = 48, 28, 12, 30
 PLOTS_PER_ROW = 4
 COLOURS = {'ours': '#1f6feb', 'released': '#d1495b'}
 HEAD = 34
+_CROWD = re.compile(r'(.+), \d+ clients')
 FONT = 'font-family="sans-serif" font-size="10"'
 
 
@@ -42,16 +49,20 @@ def svg(results: Iterable[Result], unit: str = 'CPU ms') -> str:
 def _by_name(results: Iterable[Result]) -> dict[str, dict[str, list[tuple[float, float]]]]:
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for result in results:
-        series = found.setdefault(result.scenario.name, {'ours': [], 'released': []})
+        scenario = result.scenario
+        crowd = _CROWD.fullmatch(scenario.name)
+        title = f'{crowd[1]}: units/s by clients' if crowd else scenario.name
+        series = found.setdefault(title, {'ours': [], 'released': []})
         for name in series:
-            cost = getattr(result, name).cpu_ms
-            if cost:
-                series[name].append((result.scenario.size, cost))
+            measured: Measurement = getattr(result, name)
+            value = measured.units_per_second if crowd else measured.cpu_ms
+            if value:
+                series[name].append((scenario.clients if crowd else scenario.size, value))
     return found
 
 
 def _is_worth(series: Mapping[str, Points]) -> bool:
-    return len({size for points in series.values() for size, _cost in points}) > 1
+    return len({across for points in series.values() for across, _value in points}) > 1
 
 
 def _legend(unit: str) -> str:
@@ -59,15 +70,14 @@ def _legend(unit: str) -> str:
         f'<tspan fill="{colour}" font-weight="bold">{name}</tspan>'
         for name, colour in COLOURS.items()
     )
-    return f'<text x="{LEFT}" y="20" font-size="13">{unit} by number of hosts: ' + (
-        ', '.join(entries) + '</text>'
-    )
+    says = f'{unit} by number of hosts, unless said otherwise: {", ".join(entries)}'
+    return f'<text x="{LEFT}" y="20" font-size="13">{says}</text>'
 
 
 def _plot(name: str, series: Mapping[str, Points]) -> Iterable[str]:
     everything = [point for points in series.values() for point in points]
-    across = Axis([size for size, _ in everything], LEFT, PLOT_WIDTH - RIGHT)
-    upwards = Axis([cost for _, cost in everything], PLOT_HEIGHT - BOTTOM, TOP)
+    across = Axis([x for x, _ in everything], LEFT, PLOT_WIDTH - RIGHT)
+    upwards = Axis([y for _, y in everything], PLOT_HEIGHT - BOTTOM, TOP)
     yield f'<text x="{LEFT}" y="16" font-size="11">{escape(name)}</text>'
     for tick in across.ticks():
         x = across.place(tick)
@@ -78,7 +88,7 @@ def _plot(name: str, series: Mapping[str, Points]) -> Iterable[str]:
         yield f'<line x1="{LEFT}" y1="{y}" x2="{PLOT_WIDTH - RIGHT}" y2="{y}" stroke="#ddd"/>'
         yield f'<text x="{LEFT - 4}" y="{y + 3}" text-anchor="end">{significant(tick)}</text>'
     for who, points in series.items():
-        placed = [(across.place(size), upwards.place(cost)) for size, cost in sorted(points)]
+        placed = [(across.place(x), upwards.place(y)) for x, y in sorted(points)]
         line = ' '.join(f'{x},{y}' for x, y in placed)
         colour = COLOURS[who]
         yield f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmark makes of its figures. How long anything takes is no test."""
 
+import dataclasses
 import json
 from typing import Any
 from xml.etree import ElementTree
@@ -140,6 +141,22 @@ def test_a_chart_has_a_plot_for_what_was_measured_at_two_sizes() -> None:
     assert len(drawn.findall(f'{space}g')) == 1
     assert len(drawn.findall(f'{space}g/{space}polyline')) == 2
     assert not ElementTree.fromstring(chart.svg(sizes[:1])).findall(f'{space}g')
+
+
+def test_a_chart_shows_what_more_clients_get_through() -> None:
+    crowds = []
+    for clients in (1, 8):
+        one = result(measured(clients), measured(9 * clients), size=4)
+        scenario = dataclasses.replace(
+            one.scenario, name=f'claims, four hosts, {clients} clients', clients=clients
+        )
+        crowds.append(dataclasses.replace(one, scenario=scenario))
+    drawn = ElementTree.fromstring(chart.svg(crowds))
+    space = '{http://www.w3.org/2000/svg}'
+    title = drawn.find(f'{space}g/{space}text')
+    assert title is not None
+    assert title.text == 'claims, four hosts: units/s by clients'
+    assert len(drawn.findall(f'{space}g/{space}polyline')) == 2
 
 
 def test_growth_is_shown_for_what_was_measured_at_two_sizes() -> None:
