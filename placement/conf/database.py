@@ -76,7 +76,8 @@ Most connections that are kept open in the pool; 0 means no bound.
         'max_retries',
         default=10,
         help="""
-How often connecting to the database is attempted at start; -1 means for ever.
+How often connecting to the database is attempted at start; -1 means for ever, and 0 that the
+service starts without having tried.
 """,
     ),
     cfg.IntOpt(
@@ -109,7 +110,7 @@ Add the place in the code that asked for it to each statement, as an SQL comment
     cfg.IntOpt(
         'pool_timeout',
         help="""
-Seconds to wait for a free connection of the pool before giving up.
+Seconds to wait for a free connection of the pool before the client is told 503.
 """,
     ),
     cfg.BoolOpt(

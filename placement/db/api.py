@@ -18,7 +18,7 @@ from oslo_db.sqlalchemy import engines
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db import failures, pauses, pooling, sqlite
+from placement.db import failures, first_connection, pauses, pooling, sqlite
 from placement.db.known import KnownIds
 
 LOG = logging.getLogger(__name__)
@@ -85,6 +85,8 @@ class Database:
         """The database that `[placement_database]` names (contract: config_and_policy.md)."""
         group = conf.placement_database
         options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
+        # An empty mode would be set as it is, and be none instead of that of the server.
+        options['mysql_sql_mode'] = group.mysql_sql_mode or None
         read_engine = None
         if group.slave_connection:
             read_engine = create_engine(group.slave_connection, **options)
@@ -125,15 +127,21 @@ class Database:
             self._reader.dispose()
 
 
-def create_engine(url: str, **options: Any) -> sa.Engine:
-    """An engine whose errors are oslo.db's, prepared for the rules of its database."""
+def create_engine(
+    url: str, max_retries: int = 10, retry_interval: int = 10, **options: Any
+) -> sa.Engine:
+    """An engine whose errors are oslo.db's, prepared for the rules of its database.
+
+    It waits for a server that is not there yet, as `first_connection.await_database` does.
+    """
     if sa.make_url(url).get_backend_name() == 'sqlite':
         return sqlite.create_engine(url, **options)
     # Without `thread_checkin`, which would let go of the interpreter after each transaction.
     engine = engines.create_engine(
-        pooling.without_courtesies(url), thread_checkin=False, **options
+        pooling.without_courtesies(url), thread_checkin=False, max_retries=0, **options
     )
     _use_read_committed(engine)
+    first_connection.await_database(engine, max_retries, retry_interval)
     return engine
 
 
@@ -155,9 +163,6 @@ def _use_read_committed(engine: sa.Engine) -> None:
         with contextlib.closing(connection.cursor()) as cursor:
             cursor.execute(statement)
         connection.commit()
-
-    # The pool has a connection already, with which oslo.db tried whether there is a database.
-    engine.dispose()
 
 
 def _context_of(subject: Any, arguments: tuple[Any, ...]) -> Any:
@@ -216,8 +221,8 @@ def repeated(transaction: Callable[[], Result], name: str, attempts: int) -> Res
     """What a whole transaction returns, begun again when others or a lost connection ended it.
 
     Raises `errors.TooManyConflicts` when every attempt was interfered with,
-    `errors.DatabaseUnavailable` when the last of them found no database, and `errors.BadRequest`
-    for a value that the database cannot hold.
+    `errors.DatabaseUnavailable` when the last of them found no database or any of them no free
+    connection to it, and `errors.BadRequest` for a value that the database cannot hold.
     """
     for attempt in range(attempts):
         try:
@@ -228,6 +233,10 @@ def repeated(transaction: Callable[[], Result], name: str, attempts: int) -> Res
             raise failure
         if cause is failures.Cause.VALUE:
             raise errors.BadRequest('A value is beyond what the database can hold.') from failure
+        if cause is failures.Cause.NO_FREE_CONNECTION:
+            # It was waited for already, for as long as the operator thinks fit.
+            LOG.warning('%s found no free connection: %s', name, failure)
+            raise errors.DatabaseUnavailable() from failure
         LOG.debug('Attempt %d at %s: %s', attempt + 1, name, failure)
         pauses.pause(attempt)
     LOG.warning('%s gave up after %d attempts: %s', name, attempts, failure)

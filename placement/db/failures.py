@@ -18,17 +18,19 @@ class Cause(enum.Enum):
     """Why a transaction failed, where that is not a defect of ours.
 
     Another transaction, or the loss of a connection, is cured by beginning again: nothing of an
-    unfinished transaction is kept by any engine. A value that the database cannot hold is a
+    unfinished transaction is kept by any engine. To have found no free connection is not, because
+    that takes as long as `pool_timeout` each time. A value that the database cannot hold is a
     mistake of the client.
     """
 
     CONFLICT = 'conflict'
     LOST_CONNECTION = 'lost connection'
+    NO_FREE_CONNECTION = 'no free connection'
     VALUE = 'value'
 
 
-# What an engine or driver raises in a statement, as oslo.db leaves it.
-DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError)
+# What an engine or driver raises in a statement, as oslo.db leaves it, and what a pool raises.
+DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError, sa.exc.TimeoutError)
 
 # A deadlock, a lock that timed out, a Galera certification failure; a row that someone else
 # inserted, or began to refer to, first.
@@ -65,6 +67,8 @@ def cause_of(error: Exception) -> Cause | None:
         return Cause.LOST_CONNECTION
     if isinstance(error, db_errors.DBDataError):
         return Cause.VALUE
+    if isinstance(error, sa.exc.TimeoutError):
+        return Cause.NO_FREE_CONNECTION
     for original in _origins(error):
         if getattr(original, 'connection_invalidated', False):
             return Cause.LOST_CONNECTION

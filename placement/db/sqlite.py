@@ -8,9 +8,11 @@ writers that have both read would then fail instead of queueing.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sqlite3
 import time
+import traceback
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,9 +28,13 @@ def create_engine(
     url: str,
     sqlite_synchronous: bool = True,
     connection_parameters: str = '',
+    connection_debug: int = 0,
+    connection_trace: bool = False,
     **_others: Any,
 ) -> sa.Engine:
     """An engine for a file, or for memory. Options that are for servers mean nothing here."""
+    # Before there is an engine, which asks only once what is to be logged.
+    _log_statements(connection_debug)
     parsed = sa.make_url(url)
     if connection_parameters:
         parsed = parsed.update_query_string(connection_parameters, append=True)
@@ -43,8 +49,38 @@ def create_engine(
     )
     _prepare_connections(engine, sqlite_synchronous)
     _keep_to_one_process(engine)
+    if connection_trace:
+        _add_origins(engine)
     exc_filters.register_engine(engine)
     return engine
+
+
+def _log_statements(connection_debug: int) -> None:
+    """Let SQLAlchemy log what the option of oslo.db asks for: all, statements, or warnings."""
+    level = logging.INFO if connection_debug >= 50 else logging.WARNING
+    if connection_debug >= 100:
+        level = logging.DEBUG
+    logging.getLogger('sqlalchemy.engine').setLevel(level)
+
+
+def _add_origins(engine: sa.Engine) -> None:
+    """Say in a comment of each statement, as oslo.db does, which lines of code it comes from."""
+    library = os.path.dirname(sa.__file__)
+
+    @sa.event.listens_for(engine, 'before_cursor_execute', retval=True)
+    def add_origin(
+        _connection: sa.Connection,
+        _cursor: Any,
+        statement: str,
+        parameters: Any,
+        _context: Any,
+        _is_many: bool,
+    ) -> tuple[str, Any]:
+        frames = itertools.takewhile(
+            lambda frame: not frame.filename.startswith(library), traceback.extract_stack()
+        )
+        lines = [f'File: {one.filename} ({one.lineno}) {one.name}' for one in frames]
+        return f'{statement}  -- {"; ".join(lines[-3:])}', parameters
 
 
 def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:

@@ -25,6 +25,7 @@ def raised(original: Exception) -> sa.exc.DBAPIError:
         (db_errors.DBConnectionError(), Cause.LOST_CONNECTION),
         (db_errors.DBDataError(), Cause.VALUE),
         (db_errors.DBError(), None),
+        (sa.exc.TimeoutError('QueuePool limit reached'), Cause.NO_FREE_CONNECTION),
         (raised(pymysql.err.OperationalError(1267, 'Illegal mix of collations')), Cause.VALUE),
         (db_errors.DBError(raised(pymysql.err.DataError(1366, 'Incorrect'))), Cause.VALUE),
         (raised(pymysql.err.OperationalError(1927, 'was killed')), Cause.LOST_CONNECTION),

@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each option of [placement_database] does to the connections of a service.
+
+Seen from outside: what sessions are like, which connections the server has, what clients are
+told, what is logged. On SQLite those are tried that mean something there.
+"""
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement import deploy
+from placement.db import api
+
+from .fixtures import applications, clouds, databases
+from .fixtures.client import Client
+
+on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
+on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
+on_sqlite = pytest.mark.skipif(databases.backend() != 'sqlite', reason='of SQLite only')
+
+#: Seconds after which what should have happened by now never will.
+PATIENCE = 60
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    database = databases.create()
+    yield database.url
+    database.drop()
+
+
+@contextlib.contextmanager
+def connected(url: str, **options: Any) -> Iterator[api.Database]:
+    """What a service configured like this has of its database."""
+    wanted = {('placement_database', name): value for name, value in options.items()}
+    database = api.Database.from_conf(applications.configured(url, wanted))
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+def client_of(database: api.Database) -> Client:
+    """A client of a service with these connections."""
+    configuration = applications.configured('sqlite://')
+    return Client(deploy.application_on(database, configuration))
+
+
+@contextlib.contextmanager
+def every_session(url: str, **options: Any) -> Iterator[list[sa.Connection]]:
+    """Two connections to write with and two to read with, a replica being configured too."""
+    with (
+        connected(url, slave_connection=url, **options) as database,
+        contextlib.ExitStack() as stack,
+    ):
+        openings = (database.writer, database.reader, database.fresh_reader, database.reader)
+        yield [stack.enter_context(opening()) for opening in openings]
+
+
+class Watch:
+    """Looks at the server for the connections to a database, except those there were before."""
+
+    STATEMENTS = {
+        'mysql': 'SELECT id FROM information_schema.processlist WHERE db = :name',
+        'postgresql': 'SELECT pid FROM pg_stat_activity WHERE datname = :name',
+    }
+
+    def __init__(self, url: str) -> None:
+        self._name = sa.make_url(url).database
+        self._engine = sa.create_engine(os.environ[databases.VARIABLE], poolclass=sa.NullPool)
+        self._before: frozenset[int] = frozenset()
+        self._before = self.connections()
+
+    def connections(self) -> frozenset[int]:
+        """The numbers that the server gave to them."""
+        statement = sa.text(self.STATEMENTS[databases.backend()])
+        with self._engine.connect() as connection:
+            found = connection.scalars(statement, {'name': self._name}).all()
+        return frozenset(found) - self._before
+
+    def wait_for(self, is_so: Callable[[frozenset[int]], bool]) -> frozenset[int]:
+        """The connections when they are as expected; servers take their time to close some."""
+        deadline = time.monotonic() + PATIENCE
+        while not is_so(found := self.connections()):
+            assert time.monotonic() < deadline, found
+            time.sleep(0.02)
+        return found
+
+
+@on_mysql
+@pytest.mark.parametrize('mode', ['TRADITIONAL', 'ANSI_QUOTES,STRICT_ALL_TABLES'])
+def test_sessions_have_the_sql_mode_that_is_set(url: str, mode: str) -> None:
+    with every_session(url, mysql_sql_mode=mode) as sessions:
+        for session in sessions:
+            found = session.scalar(sa.text('SELECT @@SESSION.sql_mode'))
+            assert set(mode.split(',')) <= set(found.split(','))
+            is_ansi = 'ANSI_QUOTES' in mode
+            quoted = session.scalar(sa.text('SELECT MAX("id") FROM traits'))
+            assert (quoted != 'id') == is_ansi
+
+
+@on_mysql
+def test_sessions_have_the_sql_mode_of_the_server_when_none_is_set(url: str) -> None:
+    with every_session(url, mysql_sql_mode='') as sessions:
+        for session in sessions:
+            own, given = session.execute(
+                sa.text('SELECT @@SESSION.sql_mode, @@GLOBAL.sql_mode')
+            ).one()
+            assert own == given != ''
+
+
+@on_servers
+@pytest.mark.parametrize(('seconds', 'is_replaced'), [(1, True), (3600, False)])
+def test_a_connection_is_replaced_when_it_is_too_old(
+    url: str, seconds: int, is_replaced: bool
+) -> None:
+    watch = Watch(url)
+    with connected(url, connection_recycle_time=seconds) as database:
+        client = client_of(database)
+        assert client.send('GET', '/traits', version='1.39').status == 200
+        before = watch.wait_for(lambda found: len(found) == 1)
+        time.sleep(1.1)
+        assert client.send('GET', '/traits', version='1.39').status == 200
+        after = watch.wait_for(lambda found: len(found) == 1)
+    assert (before != after) == is_replaced
+
+
+REQUESTS = (
+    ('GET', '/traits', None),
+    ('GET', '/allocation_candidates?resources=VCPU:1', None),
+    ('PUT', '/traits/CUSTOM_OPTION', None),
+    ('POST', '/resource_providers', {'name': 'host'}),
+)
+
+
+@on_servers
+def test_who_finds_all_connections_in_use_is_told_to_come_again(url: str) -> None:
+    options = {'max_pool_size': 1, 'max_overflow': 0, 'pool_timeout': 1}
+    with connected(url, **options) as database:
+        client = client_of(database)
+        with database.writer():
+            for method, path, body in REQUESTS:
+                answer = client.send(method, path, body, version='1.39')
+                assert answer.status == 503, answer.text
+                assert 'please try again' in answer.json['errors'][0]['detail']
+            assert client.send('GET', '/healthcheck').status == 503
+        for method, path, body in REQUESTS:
+            assert client.send(method, path, body, version='1.39').status < 300
+        assert client.send('GET', '/healthcheck').status == 200
+
+
+@on_sqlite
+def test_sqlite_opens_as_many_connections_as_are_needed(url: str) -> None:
+    with connected(url, max_pool_size=1, max_overflow=0, pool_timeout=1) as database:
+        client = client_of(database)
+        with contextlib.ExitStack() as stack:
+            for _ in range(20):
+                stack.enter_context(database.reader())
+            for method, path, body in REQUESTS:
+                assert client.send(method, path, body, version='1.39').status < 300
+
+
+@on_servers
+@pytest.mark.parametrize(('size', 'overflow'), [(1, 1), (2, 0), (1, 2)])
+def test_the_pool_opens_more_connections_but_keeps_no_more_than_its_size(
+    url: str, size: int, overflow: int
+) -> None:
+    watch = Watch(url)
+    options = {'max_pool_size': size, 'max_overflow': overflow, 'pool_timeout': 1}
+    with connected(url, **options) as database:
+        client = client_of(database)
+        with contextlib.ExitStack() as stack:
+            for _ in range(size + overflow - 1):
+                stack.enter_context(database.reader())
+            assert client.send('GET', '/traits', version='1.39').status == 200
+            stack.enter_context(database.reader())
+            assert len(watch.connections()) == size + overflow
+            assert client.send('GET', '/traits', version='1.39').status == 503
+        watch.wait_for(lambda found: len(found) == size)
+        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert len(watch.connections()) == size
+
+
+@pytest.fixture
+def statements(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[int], list[str]]]:
+    """What SQLAlchemy has logged at a level."""
+    logger = logging.getLogger('sqlalchemy.engine')
+    before = logger.level
+
+    def logged(level: int) -> list[str]:
+        return [
+            record.getMessage()
+            for record in caplog.records
+            if record.levelno == level and record.name.startswith(logger.name)
+        ]
+
+    yield logged
+    logger.setLevel(before)
+
+
+@pytest.mark.parametrize(
+    ('amount', 'has_statements', 'has_rows'),
+    [(0, False, False), (50, True, False), (100, True, True)],
+)
+def test_statements_are_logged_when_that_is_asked_for(
+    url: str,
+    statements: Callable[[int], list[str]],
+    amount: int,
+    has_statements: bool,
+    has_rows: bool,
+) -> None:
+    with connected(url, connection_debug=amount) as database:
+        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+    assert any('FROM traits' in line for line in statements(logging.INFO)) == has_statements
+    assert any('HW_CPU_X86_AVX' in line for line in statements(logging.DEBUG)) == has_rows
+
+
+@pytest.mark.parametrize('is_traced', [True, False])
+def test_statements_say_where_they_come_from(
+    url: str, statements: Callable[[int], list[str]], is_traced: bool
+) -> None:
+    with connected(url, connection_debug=50, connection_trace=is_traced) as database:
+        client = client_of(database)
+        clouds.build((clouds.Provider('host', {'VCPU': 1}),), client)
+        assert client.send('GET', '/traits', version='1.39').status == 200
+    told = [line for line in statements(logging.INFO) if 'FROM traits' in line]
+    assert told
+    for line in told:
+        _statement, _, origin = line.partition('  -- File: ')
+        assert (f'{os.sep}placement{os.sep}db{os.sep}' in origin) == is_traced, line
+
+
+@on_servers
+def test_the_server_is_told_as_well_where_statements_come_from(url: str) -> None:
+    question = {
+        'mysql': 'SELECT info FROM information_schema.processlist WHERE id = CONNECTION_ID()',
+        'postgresql': 'SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+    }[databases.backend()]
+    with every_session(url, connection_trace=True) as sessions:
+        for session in sessions:
+            assert os.path.basename(__file__) in session.scalar(sa.text(question))
+
+
+@pytest.mark.parametrize(('is_synchronous', 'level'), [(True, 2), (False, 0)])
+@on_sqlite
+def test_sqlite_waits_for_the_disk_or_not(url: str, is_synchronous: bool, level: int) -> None:
+    with every_session(url, sqlite_synchronous=is_synchronous) as sessions:
+        for session in sessions:
+            assert session.scalar(sa.text('PRAGMA synchronous')) == level
+
+
+#: Of each engine: a parameter of its driver, what shows that it got there, and as what.
+PARAMETERS = {
+    'mysql': ('init_command=SET SESSION lock_wait_timeout=77', 'SELECT @@lock_wait_timeout', 77),
+    'postgresql': ('application_name=options', 'SHOW application_name', 'options'),
+}
+
+
+@on_servers
+@pytest.mark.parametrize('is_with_others', [True, False])
+def test_parameters_reach_the_driver(url: str, is_with_others: bool) -> None:
+    parameter, question, expected = PARAMETERS[databases.backend()]
+    if not is_with_others:
+        url = url.partition('?')[0]
+    with every_session(url, connection_parameters=parameter) as sessions:
+        for session in sessions:
+            assert session.scalar(sa.text(question)) == expected
+
+
+@on_sqlite
+def test_parameters_reach_sqlite(url: str) -> None:
+    missing = f'{sa.make_url(url).database}.missing'
+    options = {'connection_parameters': 'mode=rw&uri=true'}
+    with (
+        connected(f'sqlite:///file:{missing}', **options) as database,
+        pytest.raises(db_errors.DBError, match='unable to open database file'),
+        database.reader(),
+    ):
+        pytest.fail('a file was made that was only to be read and written')  # pragma: no cover
+    assert not os.path.exists(missing)
+
+
+class Door:
+    """A port at which nobody is at home until the door is opened, and then the server is."""
+
+    def __init__(self, url: str) -> None:
+        self._url = sa.make_url(url)
+        self._is_open = False
+        self._listening = socket.create_server(('127.0.0.1', 0))
+        self.url = self._url.set(
+            host='127.0.0.1', port=self._listening.getsockname()[1]
+        ).render_as_string(hide_password=False)
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        self._thread.start()
+
+    def open(self) -> None:
+        """From now on let callers through."""
+        self._is_open = True
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listening.close()
+
+    def _answer(self) -> None:
+        while True:
+            try:
+                caller, _ = self._listening.accept()
+            except OSError:
+                return
+            if self._is_open:
+                self._let_through(caller)
+            else:
+                caller.close()
+
+    def _let_through(self, caller: socket.socket) -> None:
+        ports = {'mysql': 3306, 'postgresql': 5432}
+        port = self._url.port or ports[self._url.get_backend_name()]
+        server = socket.create_connection((self._url.host or '127.0.0.1', port))
+        for source, target in ((caller, server), (server, caller)):
+            threading.Thread(target=_pump, args=(source, target), daemon=True).start()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    """Hand over what one end says until it says no more."""
+    with source, contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+INTERVAL = 7
+
+
+class Waits:
+    """Stands in for `time.sleep`, counts the waiting, and may end it."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.at_the: dict[int, Callable[[], None]] = {}
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for nothing; others than who waits for a database wait for less."""
+        if seconds == INTERVAL:
+            self.times += 1
+            self.at_the.get(self.times, lambda: None)()
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
+    waits = Waits()
+    monkeypatch.setattr(time, 'sleep', waits.sleep)
+    return waits
+
+
+@pytest.fixture
+def door(url: str) -> Iterator[Door]:
+    door = Door(url)
+    yield door
+    door.close()
+
+
+@on_servers
+@pytest.mark.parametrize(('retries', 'waited'), [(3, 1), (3, 2), (-1, 20)])
+def test_a_service_that_is_started_before_its_database_waits_for_it(
+    door: Door, waits: Waits, retries: int, waited: int
+) -> None:
+    waits.at_the[waited] = door.open
+    options = {'max_retries': retries, 'retry_interval': INTERVAL}
+    with connected(door.url, **options) as database:
+        assert waits.times == waited
+        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+
+
+@on_servers
+@pytest.mark.parametrize(('retries', 'waited'), [(1, 0), (3, 2)])
+def test_a_service_gives_up_waiting_for_its_database(
+    door: Door, waits: Waits, retries: int, waited: int
+) -> None:
+    options = {'max_retries': retries, 'retry_interval': INTERVAL}
+    with (
+        pytest.raises(Exception, match=r'(?i)lost connection|connection failed'),
+        connected(door.url, **options),
+    ):
+        pytest.fail('there is no database')  # pragma: no cover
+    assert waits.times == waited
+
+
+@on_servers
+def test_a_service_that_is_not_to_ask_starts_without_its_database(
+    door: Door, waits: Waits
+) -> None:
+    with connected(door.url, max_retries=0) as database:
+        assert waits.times == 0
+        door.open()
+        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+
+
+@on_servers
+def test_a_service_does_not_wait_for_what_will_not_change(url: str, waits: Waits) -> None:
+    unknown = sa.make_url(url).set(database='placement_of_nobody')
+    with (
+        pytest.raises(Exception, match='placement_of_nobody'),
+        connected(unknown.render_as_string(hide_password=False), retry_interval=INTERVAL),
+    ):
+        pytest.fail('there is no such database')  # pragma: no cover
+    assert waits.times == 0
+
+
+@on_servers
+def test_a_service_waits_for_its_replica_too(door: Door, waits: Waits, url: str) -> None:
+    waits.at_the[2] = door.open
+    options = {'slave_connection': door.url, 'retry_interval': INTERVAL}
+    with connected(url, **options) as database:
+        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+    assert waits.times == 2
