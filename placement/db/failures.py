@@ -37,17 +37,20 @@ DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError, sa.exc.TimeoutError)
 _CONFLICTS = (db_errors.DBDeadlock, db_errors.DBDuplicateEntry, db_errors.DBReferenceError)
 
 # Of MySQL: a connection that is closed, too many of them, shutdown, killed query, no cluster yet,
-# killed connection; then values out of range, too long, or of characters that the column or the
+# killed connection, and twice a server that only reads, because another one is the primary by
+# now; then values out of range, too long, or of characters that the column or the
 # connection cannot have.
 _BY_NUMBER = {
-    **dict.fromkeys((0, 1040, 1053, 1317, 1047, 1927), Cause.LOST_CONNECTION),
+    **dict.fromkeys((0, 1040, 1053, 1317, 1047, 1927, 1290, 1836), Cause.LOST_CONNECTION),
     **dict.fromkeys((1264, 1267, 1300, 1366, 1406), Cause.VALUE),
 }
 
-# Of PostgreSQL, by the beginning of their SQLSTATE: what the data is, what the connection is.
+# Of PostgreSQL, by the beginning of their SQLSTATE: what the data is, what the connection is, and
+# that the server only reads.
 _BY_SQLSTATE = {
     '08': Cause.LOST_CONNECTION,
     '22': Cause.VALUE,
+    '25006': Cause.LOST_CONNECTION,
     '40': Cause.CONFLICT,
     '533': Cause.LOST_CONNECTION,
     '55P03': Cause.CONFLICT,

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -34,8 +35,7 @@ class PrivateServer:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix='placement-server-'))
         self.data = self.directory / 'data'
         self.data.mkdir()
-        with socket.create_server(('127.0.0.1', 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         if os.getuid() == 0:
             for path in (self.directory, self.data):
                 shutil.chown(path, self.user)
@@ -90,6 +90,18 @@ class PrivateServer:
         """Execute a statement as the superuser."""
         with self._admin.connect() as connection:
             connection.execute(sa.text(statement))
+
+    def value(self, statement: str) -> Any:
+        """What a statement of the superuser says, which is one value."""
+        with self._admin.connect() as connection:
+            return connection.scalar(sa.text(statement))
+
+    def wait_until(self, question: str, *answers: object) -> None:
+        """Wait until the server answers a question like this."""
+        deadline = time.monotonic() + PATIENCE
+        while (found := self.value(question)) not in answers:
+            assert time.monotonic() < deadline, f'{question}: {found}\n{self.log()}'
+            time.sleep(0.05)
 
     def cut_transactions(self) -> int:
         """Cut the connections that are in a transaction; how many there were."""
@@ -158,9 +170,10 @@ class Postgresql(PrivateServer):
 
 
 class Mariadb(PrivateServer):
-    """MariaDB, as it comes."""
+    """MariaDB, as it comes, but for what is set here."""
 
     user = 'mysql'
+    options: Sequence[str] = ()
     scheme = 'mysql+pymysql://root'
     cut = (
         'SELECT t.trx_mysql_thread_id FROM information_schema.innodb_trx t'
@@ -174,18 +187,25 @@ class Mariadb(PrivateServer):
     def initialise(self) -> None:
         self._run_once([
             program('mariadb-install-db'), '--no-defaults', f'--datadir={self.data}',
-            '--auth-root-authentication-method=normal', '--skip-test-db',
+            '--auth-root-authentication-method=normal', '--skip-test-db', *self.options,
         ])
 
     def command(self) -> Sequence[str]:
         return [
             program('mariadbd'), '--no-defaults', f'--datadir={self.data}', f'--port={self.port}',
             f'--socket={self.directory}/socket', '--bind-address=127.0.0.1',
-            f'--pid-file={self.directory}/pid', '--skip-name-resolve',
+            f'--pid-file={self.directory}/pid', '--skip-name-resolve', *self.options,
         ]
 
     def kill(self, connection_id: int) -> str:
         return f'KILL CONNECTION {connection_id}'
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
 
 
 def program(name: str) -> str:

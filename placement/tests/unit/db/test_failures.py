@@ -29,6 +29,8 @@ def raised(original: Exception) -> sa.exc.DBAPIError:
         (raised(pymysql.err.OperationalError(1267, 'Illegal mix of collations')), Cause.VALUE),
         (db_errors.DBError(raised(pymysql.err.DataError(1366, 'Incorrect'))), Cause.VALUE),
         (raised(pymysql.err.OperationalError(1927, 'was killed')), Cause.LOST_CONNECTION),
+        (raised(pymysql.err.OperationalError(1290, '--read-only')), Cause.LOST_CONNECTION),
+        (raised(psycopg.errors.ReadOnlySqlTransaction()), Cause.LOST_CONNECTION),
         (raised(pymysql.err.InterfaceError(0, '')), Cause.LOST_CONNECTION),
         (raised(pymysql.err.ProgrammingError(1064, 'syntax')), None),
         (raised(psycopg.errors.SerializationFailure()), Cause.CONFLICT),

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Database servers that have the same data: a primary and its replica, the nodes of Galera."""
+
+import contextlib
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from placement.tests.databases import servers
+
+#: Where distributions put the library of Galera.
+PROVIDERS = ('/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so')
+
+#: What makes servers small, because their files are written, and copied, as often as there are
+#: servers.
+SMALL = ('--innodb-log-file-size=8M', '--innodb-buffer-pool-size=32M')
+
+
+# A primary and a replica
+
+
+class MariadbPrimary(servers.Mariadb):
+    """MariaDB that writes down what it does, for a replica to do the same."""
+
+    options = SMALL
+
+    def command(self) -> Sequence[str]:
+        return [
+            *super().command(), '--server-id=1', '--log-bin=binlog', '--binlog-format=ROW',
+        ]
+
+    def service_url(self) -> str:
+        """How a service connects, as a user who is not above the rules of a replica."""
+        return self.url('placement').replace('//root@', '//placement@')
+
+    def prepare(self) -> None:
+        """Make the database and the user of a service."""
+        self.execute('CREATE DATABASE placement')
+        self.execute("CREATE USER placement@'127.0.0.1'")
+        self.execute("GRANT ALL ON placement.* TO placement@'127.0.0.1'")
+
+
+class MariadbReplica(servers.Mariadb):
+    """MariaDB that does what its primary does, a moment later, and nothing else."""
+
+    options = SMALL
+
+    def __init__(self, primary: MariadbPrimary) -> None:
+        super().__init__()
+        self._primary = primary
+
+    def command(self) -> Sequence[str]:
+        return [*super().command(), '--server-id=2', '--read-only=1']
+
+    def follow(self) -> None:
+        """Begin to do what the primary has done and does."""
+        self.execute(
+            f"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={self._primary.port},"
+            " MASTER_USER='root', MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos"
+        )
+        self.execute('START SLAVE')
+
+    def service_url(self) -> str:
+        """How a service connects."""
+        return self.url('placement').replace('//root@', '//placement@')
+
+    def pause(self) -> None:
+        """Do nothing more of what the primary does."""
+        self.execute('STOP SLAVE SQL_THREAD')
+
+    def resume(self) -> None:
+        """Go on."""
+        self.execute('START SLAVE SQL_THREAD')
+
+    def catch_up(self) -> None:
+        """Wait until everything is done that the primary has done by now."""
+        done = self._primary.value('SELECT @@gtid_binlog_pos')
+        self.wait_until(f"SELECT MASTER_GTID_WAIT('{done}', {servers.PATIENCE})", 0)
+
+
+class PostgresqlPrimary(servers.Postgresql):
+    """PostgreSQL, which sends what it writes to whoever connects for that."""
+
+    def service_url(self) -> str:
+        """How a service connects."""
+        return self.url('placement')
+
+    def prepare(self) -> None:
+        """Make the database of a service."""
+        self.execute('CREATE DATABASE placement')
+
+
+class PostgresqlReplica(servers.Postgresql):
+    """PostgreSQL that begins with a copy of its primary and goes on with what that sends."""
+
+    def __init__(self, primary: PostgresqlPrimary) -> None:
+        super().__init__()
+        self._primary = primary
+        self.data.chmod(0o700)
+
+    def initialise(self) -> None:
+        self._run_once([
+            servers.program('pg_basebackup'), '--host=127.0.0.1', f'--port={self._primary.port}',
+            '--username=postgres', f'--pgdata={self.data}', '--checkpoint=fast',
+            '--wal-method=stream', '--write-recovery-conf',
+        ])
+
+    def follow(self) -> None:
+        """Nothing, for the copy knows whose copy it is."""
+
+    def service_url(self) -> str:
+        """How a service connects."""
+        return self.url('placement')
+
+    def pause(self) -> None:
+        """Do nothing more of what the primary does."""
+        self.execute('SELECT pg_wal_replay_pause()')
+        # Asked for is not done: what is being read is read to its end.
+        self.wait_until('SELECT pg_get_wal_replay_pause_state()', 'paused')
+
+    def resume(self) -> None:
+        """Go on."""
+        self.execute('SELECT pg_wal_replay_resume()')
+
+    def catch_up(self) -> None:
+        """Wait until everything is done that the primary has done by now."""
+        done = self._primary.value('SELECT pg_current_wal_lsn()')
+        self.wait_until(f"SELECT pg_last_wal_replay_lsn() >= '{done}'", True)
+
+
+Primary = MariadbPrimary | PostgresqlPrimary
+Replica = MariadbReplica | PostgresqlReplica
+
+
+def mariadb_pair() -> tuple[Primary, Replica]:
+    """A primary and its replica, not started."""
+    primary = MariadbPrimary()
+    return primary, MariadbReplica(primary)
+
+
+def postgresql_pair() -> tuple[Primary, Replica]:
+    """A primary and its replica, not started."""
+    primary = PostgresqlPrimary()
+    return primary, PostgresqlReplica(primary)
+
+
+@contextlib.contextmanager
+def replicating(primary: Primary, replica: Replica) -> Iterator[None]:
+    """Let both run, with an empty database `placement`."""
+    try:
+        primary.initialise()
+        primary.start()
+        primary.prepare()
+        replica.initialise()
+        replica.start()
+        replica.follow()
+        yield
+    finally:
+        replica.remove()
+        primary.remove()
+
+
+# Galera
+
+
+class GaleraNode(servers.Mariadb):
+    """A node of a cluster, all nodes of which can be written to."""
+
+    options = SMALL
+
+    def __init__(self, members: Sequence['GaleraNode']) -> None:
+        super().__init__()
+        self._members = members
+        self.group_port, self._state_port, self._copy_port = (
+            servers.free_port() for _ in range(3)
+        )
+        # Where to go on, as it was found in the tables after a crash.
+        self._position = ''
+        self.founds = False
+
+    def service_url(self, waits: bool = True) -> str:
+        """How a service connects that sees what was committed on any node before it asked.
+
+        Or one that does not wait for that.
+        """
+        url = sa.make_url(self.url('placement'))
+        statement = f'SET SESSION wsrep_sync_wait = {int(waits)}'
+        url = url.update_query_dict({'init_command': statement})
+        return url.render_as_string(hide_password=False)
+
+    def initialise(self) -> None:
+        """Make the first tables of a cluster; who joins one gets a copy of them."""
+        if self.founds:
+            super().initialise()
+
+    def command(self) -> Sequence[str]:
+        found = [path for path in PROVIDERS if pathlib.Path(path).exists()]
+        assert found, 'Galera is not installed'
+        members = ','.join(f'127.0.0.1:{node.group_port}' for node in self._members)
+        provider_options = ';'.join([
+            f'gmcast.listen_addr=tcp://127.0.0.1:{self.group_port}',
+            f'ist.recv_addr=127.0.0.1:{self._state_port}',
+            'gcache.size=16M',
+        ])
+        return [
+            *super().command(),
+            '--wsrep-on=ON', f'--wsrep-provider={found[0]}', '--binlog-format=ROW',
+            '--default-storage-engine=InnoDB', '--innodb-autoinc-lock-mode=2',
+            '--innodb-flush-log-at-trx-commit=2', '--wsrep-cluster-name=placement',
+            f'--wsrep-cluster-address=gcomm://{members}', '--wsrep-node-address=127.0.0.1',
+            f'--wsrep-node-name={self.port}', '--wsrep-sst-method=rsync',
+            f'--wsrep-sst-receive-address=127.0.0.1:{self._copy_port}',
+            f'--wsrep-provider-options={provider_options}',
+            *(['--wsrep-new-cluster'] if self.founds else []),
+            *([f'--wsrep-start-position={self._position}'] if self._position else []),
+        ]
+
+    def start(self) -> None:
+        """Start the node, and wait until it takes part."""
+        super().start()
+        self.wait_until(STATUS % 'wsrep_local_state_comment', 'Synced')
+        self.founds = False
+
+    def recover(self) -> None:
+        """Find where to go on after a crash, as the script does that distributions bring."""
+        self._run_once([*self.command(), '--wsrep-recover'])
+        found = re.findall(r'Recovered position: (\S+)', self.log())
+        assert found, self.log()
+        self._position = found[-1]
+
+    def count(self, *names: str) -> int:
+        """The sum of some counters of the node."""
+        return sum(int(self.value(STATUS % name)) for name in names)
+
+
+STATUS = (
+    'SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS'
+    " WHERE VARIABLE_NAME = '%s'"
+)
+
+
+@contextlib.contextmanager
+def galera(number: int = 3) -> Iterator[Sequence[GaleraNode]]:
+    """The nodes of a cluster that has no database yet."""
+    nodes: list[GaleraNode] = []
+    nodes += [GaleraNode(nodes) for _ in range(number)]
+    nodes[0].founds = True
+    try:
+        for node in nodes:
+            node.initialise()
+            node.start()
+        yield nodes
+    finally:
+        for node in nodes:
+            node.remove()

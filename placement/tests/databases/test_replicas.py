@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replica answers reads: what may lag behind the primary, and what never does."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from placement.tests.databases import clusters, servers
+from placement.tests.functional.fixtures import applications, clouds, databases
+from placement.tests.functional.fixtures.client import Answer, Client
+
+HOST, LATE, OTHER = map(clouds.uuid_of, ('host', 'late', 'other'))
+CONSUMERS = tuple(clouds.uuid_of(f'consumer {number}') for number in range(3))
+OTHERS = tuple(clouds.uuid_of(f'other {number}') for number in range(2))
+
+PAIRS = {'mariadb': clusters.mariadb_pair, 'postgresql': clusters.postgresql_pair}
+
+
+class Pair(NamedTuple):
+    """A primary, its replica, and a client of a service on both."""
+
+    primary: clusters.Primary
+    replica: clusters.Replica
+    client: Client
+
+    def get(self, path: str) -> Any:
+        """What the service says."""
+        answer = self.client.send('GET', path, version='1.39')
+        assert answer.status == 200, answer.text
+        return answer.json
+
+    def claim(self, consumer: str, amount: int, host: str = HOST) -> Answer:
+        """The answer to a new consumer that takes something of a host."""
+        body = {
+            'allocations': {host: {'resources': {'VCPU': amount}}},
+            'project_id': 'project',
+            'user_id': 'user',
+            'consumer_generation': None,
+            'consumer_type': 'INSTANCE',
+        }
+        return self.client.send('PUT', f'/allocations/{consumer}', body, version='1.39')
+
+
+@pytest.fixture(scope='module', params=PAIRS)
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    primary, replica = PAIRS[request.param]()
+    with clusters.replicating(primary, replica):
+        databases.migrate(primary.service_url())
+        replica.catch_up()
+        options = {
+            ('placement_database', 'slave_connection'): replica.service_url(),
+            # Nobody waits for a database but at start.
+            ('placement_database', 'retry_interval'): 3600,
+        }
+        with applications.serving(primary.service_url(), options) as application:
+            yield Pair(primary, replica, Client(application))
+
+
+def test_reads_lag_while_searches_and_checks_do_not(pair: Pair) -> None:
+    clouds.build((clouds.Provider('host', {'VCPU': 10}),), pair.client)
+    pair.replica.catch_up()
+    path = f'/resource_providers/{HOST}'
+    before = pair.get(f'{path}/inventories')
+
+    pair.replica.pause()
+    clouds.build((clouds.Provider('late', {'VCPU': 1}, ('CUSTOM_LATE',)),), pair.client)
+    assert pair.claim(CONSUMERS[0], 6).status == 204
+
+    # What is read is as old as the replica.
+    assert pair.get('/resource_providers?name=late')['resource_providers'] == []
+    assert pair.client.send('GET', f'/resource_providers/{LATE}').status == 404
+    assert pair.get(f'{path}/usages')['usages'] == {'VCPU': 0}
+    assert pair.get(f'/allocations/{CONSUMERS[0]}')['allocations'] == {}
+    assert pair.get(f'{path}/inventories') == before
+
+    # What is searched is not, names that are new included.
+    found = pair.get('/allocation_candidates?resources=VCPU:1')['provider_summaries']
+    assert found[HOST]['resources']['VCPU']['used'] == 6
+    assert found[LATE]['resources']['VCPU']['used'] == 0
+    found = pair.get('/allocation_candidates?resources=VCPU:1&required=CUSTOM_LATE')
+    assert list(found['provider_summaries']) == [LATE]
+
+    # Neither is what a write is checked against.
+    answer = pair.claim(CONSUMERS[1], 6)
+    assert answer.status == 409
+    assert 'exceed the capacity' in answer.text
+    answer = pair.claim(CONSUMERS[0], 1)
+    assert answer.json['errors'][0]['code'] == 'placement.concurrent_update'
+    body = {'name': 'late'}
+    answer = pair.client.send('POST', '/resource_providers', body, version='1.39')
+    assert answer.json['errors'][0]['code'] == 'placement.duplicate_name'
+    answer = pair.client.send('PUT', f'{path}/inventories', before, version='1.39')
+    assert answer.json['errors'][0]['code'] == 'placement.concurrent_update'
+    assert pair.client.send('DELETE', path, version='1.39').status == 409
+    path = f'/allocations/{CONSUMERS[0]}'
+    assert pair.client.send('DELETE', path, version='1.39').status == 204
+    assert pair.claim(CONSUMERS[2], 10).status == 204
+
+    pair.replica.resume()
+    pair.replica.catch_up()
+    assert pair.get(f'/resource_providers/{HOST}/usages')['usages'] == {'VCPU': 10}
+    assert pair.get(f'/resource_providers/{LATE}')['name'] == 'late'
+
+
+ENDS: tuple[Callable[[servers.PrivateServer], None], ...] = (
+    servers.PrivateServer.stop,
+    lambda server: server.crash(),
+)
+
+
+def test_reads_are_refused_while_the_replica_is_away_and_nothing_else_is(pair: Pair) -> None:
+    clouds.build((clouds.Provider('other', {'VCPU': 10}),), pair.client)
+    for number, end in enumerate(ENDS):
+        pair.replica.catch_up()
+        assert pair.get(f'/resource_providers/{OTHER}/usages')['usages'] == {'VCPU': number}
+        assert pair.client.send('GET', '/healthcheck').status == 200
+
+        end(pair.replica)
+        for path in ('/resource_providers', f'/allocations/{OTHERS[0]}', '/traits'):
+            answer = pair.client.send('GET', path, version='1.39')
+            assert answer.status == 503, answer.text
+            assert 'please try again' in answer.json['errors'][0]['detail']
+        assert pair.client.send('GET', '/healthcheck').status == 503
+        assert pair.claim(OTHERS[number], 1, OTHER).status == 204
+        found = pair.get('/allocation_candidates?resources=VCPU:1')['provider_summaries']
+        assert found[OTHER]['resources']['VCPU']['used'] == number + 1
+
+        pair.replica.start()
+    pair.replica.catch_up()
+    assert pair.get(f'/resource_providers/{OTHER}/usages')['usages'] == {'VCPU': len(ENDS)}
+    assert pair.client.send('GET', '/healthcheck').status == 200
+
+
+def test_a_service_whose_database_only_reads_tells_writers_to_come_again(pair: Pair) -> None:
+    """As when another server has become the primary, and the service has not heard of it."""
+    with applications.serving(pair.replica.service_url()) as application:
+        client = Client(application)
+        assert client.send('GET', '/traits', version='1.39').status == 200
+        for method, path, body in (
+            ('PUT', '/traits/CUSTOM_READ_ONLY', None),
+            ('POST', '/resource_providers', {'name': 'read-only'}),
+        ):
+            answer = client.send(method, path, body, version='1.39')
+            assert answer.status == 503, answer.text
