@@ -6,6 +6,7 @@ clients were told.
 """
 
 import concurrent.futures
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -46,15 +47,18 @@ HALF_DONE = {
 
 
 class Proof:
-    """One run of all clients against the workers of one database."""
+    """One run of all clients against the workers of one database, at one port or several."""
 
-    def __init__(self, url: str, port: int, faults: bool = False) -> None:
+    def __init__(self, url: str, *ports: int, faults: bool = False) -> None:
         self.account = workload.Account()
         self.engine = sa.create_engine(url, poolclass=sa.NullPool)
         self.samples = 0
-        self._port = port
+        self._ports = ports
         self._faults = faults
-        senders = [workload.HttpClient(port) for _ in range(CLIENTS)]
+        senders = [
+            workload.HttpClient(port)
+            for _, port in zip(range(CLIENTS), itertools.cycle(ports), strict=False)
+        ]
         self._senders = senders
         self.claimants = [
             workload.Claimant(sender, self.account, number, faults)
@@ -91,9 +95,7 @@ class Proof:
 
     def used(self) -> Usage:
         """What is used of each class of each host, as the database has it."""
-        with self.engine.connect() as connection:
-            rows = connection.execute(USED).all()
-        return {(host, name): int(used) for host, name, used in rows}
+        return used_in(self.engine)
 
     def check(self) -> None:
         """Assert that database and service have what the clients were told, and only that."""
@@ -116,7 +118,7 @@ class Proof:
 
     def _shared(self, consumer: str) -> workload.Holding:
         """What a shared consumer has, which is what the last one was told who wrote it."""
-        client = workload.HttpClient(self._port)
+        client = workload.HttpClient(self._ports[0])
         answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
         client.close()
         shown = workload.Holding.shown(answer.json)
@@ -129,7 +131,7 @@ class Proof:
         return shown
 
     def _check_every_consumer(self) -> None:
-        client = workload.HttpClient(self._port)
+        client = workload.HttpClient(self._ports[0])
         for claimant in self.claimants:
             for consumer, holding in claimant.held.items():
                 answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
@@ -138,8 +140,8 @@ class Proof:
 
     def _check_searches(self, expected: Usage) -> None:
         """Every worker that comes to answer must search among the same usage."""
-        for _ in range(16):
-            client = workload.HttpClient(self._port)
+        for _, port in itertools.product(range(16), self._ports):
+            client = workload.HttpClient(port)
             answer = client.send(
                 'GET', '/allocation_candidates?resources=VCPU:1', version='1.39'
             )
@@ -149,6 +151,13 @@ class Proof:
                 host = workload.HOST_BY_UUID[provider]
                 for name, resource in summary['resources'].items():
                     assert resource['used'] == expected[host, name], (host, name, resource)
+
+
+def used_in(engine: sa.Engine) -> Usage:
+    """What is used of each class of each host, as a database has it."""
+    with engine.connect() as connection:
+        rows = connection.execute(USED).all()
+    return {(host, name): int(used) for host, name, used in rows}
 
 
 def build(workers: Workers) -> None:

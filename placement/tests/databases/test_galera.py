@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker on each node of a Galera cluster, all of which are written to at once."""
+
+import concurrent.futures
+import contextlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import api, changes
+from placement.tests.databases import clusters
+from placement.tests.functional import proof
+from placement.tests.functional.fixtures import (
+    applications,
+    clouds,
+    databases,
+    freshness,
+    workers,
+    workload,
+)
+from placement.tests.functional.fixtures.client import Client
+from placement.tests.functional.test_freshness_concurrency import Lingering
+from placement.tests.unit.objects.cloud import Cloud
+
+REQUESTS = 640
+
+#: What a worker logs that did not know what its snapshot lacked.
+RELOADS = 'oading everything'
+
+Nodes = Sequence[clusters.GaleraNode]
+
+
+@pytest.fixture(scope='module')
+def cluster() -> Iterator[Nodes]:
+    with clusters.galera() as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def nodes(cluster: Nodes) -> Iterator[Nodes]:
+    """The cluster, with a database that has the standard traits and classes and nothing else."""
+    cluster[0].execute('CREATE DATABASE placement')
+    databases.migrate(cluster[0].service_url())
+    yield cluster
+    cluster[0].execute('DROP DATABASE placement')
+
+
+@contextlib.contextmanager
+def serving(nodes: Nodes) -> Iterator[list[workers.Workers]]:
+    """One worker on each node, behind a port of its own."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(workers.running(node.service_url(), 1)) for node in nodes
+        ]
+
+
+def check_every_node(nodes: Nodes, run: proof.Proof) -> None:
+    """Assert that what the clients were told is on every node."""
+    run.check()
+    expected = run.used()
+    for node in nodes:
+        assert proof.used_in(sa.create_engine(node.service_url())) == expected
+
+
+def search(ports: Sequence[int], until: threading.Event) -> None:
+    """Let every worker bring its snapshot up to date again and again."""
+    senders = [workload.HttpClient(port) for port in ports]
+    while not until.wait(0.02):
+        for sender in senders:
+            path = '/allocation_candidates?resources=VCPU:1'
+            answer = sender.send('GET', path, version='1.39')
+            assert answer.status == 200, answer.text
+    for sender in senders:
+        sender.close()
+
+
+def test_capacity_holds_when_every_node_is_written_to(nodes: Nodes) -> None:
+    with serving(nodes) as cluster:
+        proof.build(cluster[0])
+        ports = [one.port for one in cluster]
+        run = proof.Proof(nodes[0].service_url(), *ports, faults=True)
+        is_over = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            searching = pool.submit(search, ports, is_over)
+            try:
+                run.run(REQUESTS)
+            finally:
+                is_over.set()
+            searching.result()
+        check_every_node(nodes, run)
+        conflicts = sum(
+            node.count('wsrep_local_cert_failures', 'wsrep_local_bf_aborts') for node in nodes
+        )
+        print(f'{dict(run.account.answers)}, {run.samples} samples, {conflicts} conflicts')
+        assert run.account.answers['done'] > REQUESTS / 4
+        assert run.account.answers['503'] == run.account.answers['no answer'] == 0
+        assert conflicts > 0, 'no two nodes wrote the same at once'
+        for one in cluster:
+            assert 'unexpected error' not in one.log()
+            assert RELOADS not in one.log()
+
+
+def test_a_node_is_killed_and_comes_back(nodes: Nodes) -> None:
+    killed = nodes[2]
+
+    def disturb() -> None:
+        time.sleep(1)
+        killed.crash()
+        health = workload.HttpClient(ports[2])
+        assert health.send('GET', '/healthcheck').status == 503
+        killed.recover()
+        killed.start()
+        assert health.send('GET', '/healthcheck').status == 200
+        health.close()
+
+    with serving(nodes) as cluster:
+        proof.build(cluster[0])
+        ports = [one.port for one in cluster]
+        run = proof.Proof(nodes[0].service_url(), *ports, faults=True)
+        run.run(REQUESTS // 2, meanwhile=disturb)
+        check_every_node(nodes, run)
+        print(f'{dict(run.account.answers)}, {run.samples} samples')
+        assert run.account.answers['503'] > 0
+        assert run.account.answers['no answer'] == 0
+        for one in cluster:
+            assert 'unexpected error' not in one.log()
+
+
+# What searches see
+
+HOSTS = tuple(f'host{number}' for number in range(9))
+
+
+@pytest.fixture
+def connections(nodes: Nodes) -> Iterator[list[api.Database]]:
+    """What a worker on each node has of its database, which knows some hosts."""
+    connections = [api.Database(api.create_engine(node.service_url())) for node in nodes]
+    cloud = Cloud(connections[0])
+    for host in HOSTS:
+        cloud.add(host, VCPU=100)
+    yield connections
+    for one in connections:
+        one.dispose()
+
+
+def newest(database: api.Database) -> set[int]:
+    """The ids of the feed."""
+    with database.fresh_reader() as connection:
+        return set(connection.scalars(sa.select(changes.feed.c.id)))
+
+
+def test_every_worker_sees_what_all_nodes_have_committed(
+    connections: list[api.Database], caplog: pytest.LogCaptureFixture
+) -> None:
+    """However their ids are interleaved, and whichever transaction ends first."""
+    caplog.set_level(logging.INFO)
+    # Nobody ends a transaction while what is known is compared with what is committed.
+    gate = threading.Lock()
+    keepers = [freshness.unaudited_keeper(one) for one in connections]
+    stale: list[str] = []
+    seen = newest(connections[0])
+    late = 0
+
+    def write(number: int) -> None:
+        chance = random.Random(number)
+        database = connections[number % len(connections)]
+        for _ in range(12):
+            with Lingering(database, HOSTS[number], chance.randint(1, 1000)) as lingering:
+                time.sleep(chance.random() / 20)
+                with gate:
+                    lingering.end(commits=chance.random() < 0.75)
+
+    def compare() -> None:
+        nonlocal late
+        for keeper in keepers:
+            keeper.current()
+        with gate:
+            found = newest(connections[0])
+            late += sum(entry < max(seen) for entry in found - seen)
+            seen.update(found)
+            for keeper, database in zip(keepers, connections, strict=True):
+                stale.extend(freshness.differences(keeper.current(), freshness.loaded(database)))
+
+    compare()
+    with concurrent.futures.ThreadPoolExecutor(len(HOSTS)) as pool:
+        futures = [pool.submit(write, number) for number in range(len(HOSTS))]
+        while not all(future.done() for future in futures):
+            compare()
+        for future in futures:
+            future.result()
+    compare()
+    assert stale == []
+    assert late > 0, 'nothing came after what was begun later'
+    assert RELOADS not in caplog.text
+
+
+def test_ids_go_on_from_those_of_other_nodes(connections: list[api.Database]) -> None:
+    """Or what an idle node writes at last would be below what workers have read long ago."""
+    for number in range(20):
+        Cloud(connections[0]).give(HOSTS[0], VCPU=200 + number)
+    for one in connections[1:]:
+        before = newest(one)
+        Cloud(one).give(HOSTS[1], VCPU=random.randint(300, 1_000_000))
+        (added,) = newest(one) - before
+        assert added > max(before)
+
+
+def used(client: Client) -> int:
+    """What a search says of the first host."""
+    answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
+    assert answer.status == 200, answer.text
+    summary = answer.json['provider_summaries'][clouds.uuid_of(HOSTS[0])]
+    amount: int = summary['resources']['VCPU']['used']
+    return amount
+
+
+def claim(client: Client, amount: int, generation: int | None) -> None:
+    body = {
+        'allocations': {clouds.uuid_of(HOSTS[0]): {'resources': {'VCPU': amount}}},
+        'project_id': 'project',
+        'user_id': 'user',
+        'consumer_generation': generation,
+        'consumer_type': 'INSTANCE',
+    }
+    path = f'/allocations/{clouds.uuid_of("consumer")}'
+    answer = client.send('PUT', path, body, version='1.39')
+    assert answer.status == 204, answer.text
+
+
+def test_a_search_on_one_node_sees_what_was_claimed_on_another_when_it_waits_for_that(
+    nodes: Nodes,
+) -> None:
+    with contextlib.ExitStack() as stack:
+        writer, waiting, hasty = (
+            Client(stack.enter_context(applications.serving(url)))
+            for url in (
+                nodes[0].service_url(), nodes[1].service_url(), nodes[1].service_url(waits=False)
+            )
+        )
+        clouds.build((clouds.Provider(HOSTS[0], {'VCPU': 100}),), writer)
+        for amount in range(1, 30):
+            claim(writer, amount, amount - 1 or None)
+            assert used(waiting) == amount
+
+        # Now with a node that falls behind for as long as we like.
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(1))
+        locking = sa.create_engine(nodes[1].url('placement'), poolclass=sa.NullPool)
+        with locking.connect() as connection:
+            connection.execute(sa.text('FLUSH TABLES WITH READ LOCK'))
+            claim(writer, 30, 29)
+            searching = pool.submit(used, waiting)
+            assert [used(hasty) for _ in range(5)] == [29] * 5
+            assert not searching.done()
+            connection.execute(sa.text('UNLOCK TABLES'))
+        assert searching.result() == 30
