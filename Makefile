@@ -21,7 +21,7 @@ RELEASED_PYTHON ?= $(RELEASED)/bin/python
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-switch test-client-released docs test-apache test-keystone lint bench clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-switch test-client-released docs test-apache test-keystone lint bench clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
@@ -29,6 +29,7 @@ help:
 	@echo 'make test-client-released   test the client against the released service'
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
 	@echo 'make test-faults   let database servers and workers fail under load'
+	@echo 'make test-clusters   read from replicas, write to all nodes of Galera, stop servers'
 	@echo 'make test-switch   hand databases over from the released service, and back'
 	@echo 'make docs    build the reference of the API and the other pages'
 	@echo 'make test-apache   tell stories below Apache, uWSGI and gunicorn; installs Apache on Debian'
@@ -61,6 +62,11 @@ test-mariadb test-postgresql: $(TESTABLE)
 test-faults: $(TESTABLE)
 	@echo '==> workers, servers and connections that fail'
 	@$(BIN)/pytest placement/tests/databases/test_faults.py
+
+test-clusters: $(TESTABLE)
+	@echo '==> replicas, Galera, and servers that go and come'
+	@$(BIN)/pytest placement/tests/databases/test_healthcheck.py \
+	    placement/tests/databases/test_replicas.py placement/tests/databases/test_galera.py
 
 test-switch: $(TESTABLE) $(RELEASED_PYTHON)
 	@echo '==> databases handed over by the released service, and back'

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a load balancer is told while a database server is away: soon, and the truth."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from placement.tests.databases import servers
+from placement.tests.functional.fixtures import applications, databases
+from placement.tests.functional.fixtures.client import Client
+
+ENDS: tuple[Callable[[servers.PrivateServer], None], ...] = (
+    servers.PrivateServer.stop,
+    lambda server: server.crash(),
+)
+
+
+@pytest.mark.parametrize('kind', [servers.Mariadb, servers.Postgresql])
+def test_the_health_of_a_worker_is_that_of_its_server(
+    kind: type[servers.PrivateServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    def paused(seconds: float) -> None:
+        pauses.append(seconds)
+        sleep(seconds)
+
+    sleep = time.sleep
+    with servers.started(kind) as server:
+        databases.migrate(server.url('placement'))
+        with applications.serving(server.url('placement')) as application:
+            client = Client(application)
+            assert client.send('GET', '/healthcheck').status == 200
+            for end in ENDS:
+                end(server)
+                with monkeypatch.context() as patched:
+                    patched.setattr(time, 'sleep', paused)
+                    for _ in range(3):
+                        answer = client.send('GET', '/healthcheck')
+                        assert answer.status == 503
+                        assert answer.json['reasons'] == ['The database does not answer.']
+                        assert client.send('GET', '/traits', version='1.39').status == 503
+                server.start()
+                assert client.send('GET', '/healthcheck').status == 200
+                assert client.send('GET', '/traits', version='1.39').status == 200
+    # Nobody waited as one does at start, when the same database is awaited for minutes.
+    assert max(pauses) < 1
