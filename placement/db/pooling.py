@@ -8,6 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import plugins
 
+from placement.db.failures import Cause, cause_of
+
 _NAME = 'placement'
 
 
@@ -26,6 +28,21 @@ class WithoutCourtesies(sa.engine.CreateEnginePlugin):
     def handle_pool_kwargs(self, pool_cls: type[sa.Pool], pool_args: dict[str, Any]) -> None:
         """Change what oslo.db asks of the pool."""
         pool_args.update(pre_ping=False, reset_on_return=None)
+
+    def engine_created(self, engine: sa.Engine) -> None:
+        """Let go of connections that nothing can be done with, although the server keeps them.
+
+        Such are those to a primary that only reads by now: its address may lead to another one,
+        which the next attempt finds. It has to be said before oslo.db is asked, which ends the
+        asking.
+        """
+        sa.event.listen(engine, 'handle_error', _note_what_is_lost)
+
+
+def _note_what_is_lost(context: sa.ExceptionContext) -> None:
+    error = context.original_exception
+    if isinstance(error, Exception) and cause_of(error) is Cause.LOST_CONNECTION:
+        context.is_disconnect = True
 
 
 plugins.register(_NAME, __name__, WithoutCourtesies.__name__)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A replica answers reads: what may lag behind the primary, and what never does."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import pytest
 from placement.tests.databases import clusters, servers
 from placement.tests.functional.fixtures import applications, clouds, databases
 from placement.tests.functional.fixtures.client import Answer, Client
+from placement.tests.functional.fixtures.door import Door
 
 HOST, LATE, OTHER = map(clouds.uuid_of, ('host', 'late', 'other'))
 CONSUMERS = tuple(clouds.uuid_of(f'consumer {number}') for number in range(3))
@@ -133,7 +135,7 @@ def test_reads_are_refused_while_the_replica_is_away_and_nothing_else_is(pair: P
 
 
 def test_a_service_whose_database_only_reads_tells_writers_to_come_again(pair: Pair) -> None:
-    """As when another server has become the primary, and the service has not heard of it."""
+    """As when another server has become the primary, and the address leads to the old one."""
     with applications.serving(pair.replica.service_url()) as application:
         client = Client(application)
         assert client.send('GET', '/traits', version='1.39').status == 200
@@ -143,3 +145,15 @@ def test_a_service_whose_database_only_reads_tells_writers_to_come_again(pair: P
         ):
             answer = client.send(method, path, body, version='1.39')
             assert answer.status == 503, answer.text
+
+
+def test_writers_do_not_notice_that_the_address_leads_to_another_primary(pair: Pair) -> None:
+    """The old one still has the connections of the service, but only reads."""
+    door = Door(pair.primary.service_url())
+    door.lead_to(pair.replica.service_url())
+    with contextlib.closing(door), applications.serving(door.url) as application:
+        client = Client(application)
+        assert client.send('GET', '/traits', version='1.39').status == 200
+        door.lead_to(pair.primary.service_url())
+        answer = client.send('PUT', '/traits/CUSTOM_MOVED', version='1.39')
+        assert answer.status == 201, answer.text

@@ -8,8 +8,6 @@ told, what is logged. On SQLite those are tried that mean something there.
 import contextlib
 import logging
 import os
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,6 +21,7 @@ from placement.db import api
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
+from .fixtures.door import Door
 
 on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
 on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
@@ -290,56 +289,6 @@ def test_parameters_reach_sqlite(url: str) -> None:
     assert not os.path.exists(missing)
 
 
-class Door:
-    """A port at which nobody is at home until the door is opened, and then the server is."""
-
-    def __init__(self, url: str) -> None:
-        self._url = sa.make_url(url)
-        self._is_open = False
-        self._listening = socket.create_server(('127.0.0.1', 0))
-        self.url = self._url.set(
-            host='127.0.0.1', port=self._listening.getsockname()[1]
-        ).render_as_string(hide_password=False)
-        self._thread = threading.Thread(target=self._answer, daemon=True)
-        self._thread.start()
-
-    def open(self) -> None:
-        """From now on let callers through."""
-        self._is_open = True
-
-    def close(self) -> None:
-        """Answer nobody any more."""
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._thread.join()
-        self._listening.close()
-
-    def _answer(self) -> None:
-        while True:
-            try:
-                caller, _ = self._listening.accept()
-            except OSError:
-                return
-            if self._is_open:
-                self._let_through(caller)
-            else:
-                caller.close()
-
-    def _let_through(self, caller: socket.socket) -> None:
-        ports = {'mysql': 3306, 'postgresql': 5432}
-        port = self._url.port or ports[self._url.get_backend_name()]
-        server = socket.create_connection((self._url.host or '127.0.0.1', port))
-        for source, target in ((caller, server), (server, caller)):
-            threading.Thread(target=_pump, args=(source, target), daemon=True).start()
-
-
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Hand over what one end says until it says no more."""
-    with source, contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-
-
 INTERVAL = 7
 
 
@@ -374,9 +323,9 @@ def door(url: str) -> Iterator[Door]:
 @on_servers
 @pytest.mark.parametrize(('retries', 'waited'), [(3, 1), (3, 2), (-1, 20)])
 def test_a_service_that_is_started_before_its_database_waits_for_it(
-    door: Door, waits: Waits, retries: int, waited: int
+    url: str, door: Door, waits: Waits, retries: int, waited: int
 ) -> None:
-    waits.at_the[waited] = door.open
+    waits.at_the[waited] = lambda: door.lead_to(url)
     options = {'max_retries': retries, 'retry_interval': INTERVAL}
     with connected(door.url, **options) as database:
         assert waits.times == waited
@@ -399,11 +348,11 @@ def test_a_service_gives_up_waiting_for_its_database(
 
 @on_servers
 def test_a_service_that_is_not_to_ask_starts_without_its_database(
-    door: Door, waits: Waits
+    url: str, door: Door, waits: Waits
 ) -> None:
     with connected(door.url, max_retries=0) as database:
         assert waits.times == 0
-        door.open()
+        door.lead_to(url)
         assert client_of(database).send('GET', '/traits', version='1.39').status == 200
 
 
@@ -420,7 +369,7 @@ def test_a_service_does_not_wait_for_what_will_not_change(url: str, waits: Waits
 
 @on_servers
 def test_a_service_waits_for_its_replica_too(door: Door, waits: Waits, url: str) -> None:
-    waits.at_the[2] = door.open
+    waits.at_the[2] = lambda: door.lead_to(url)
     options = {'slave_connection': door.url, 'retry_interval': INTERVAL}
     with connected(url, **options) as database:
         assert client_of(database).send('GET', '/traits', version='1.39').status == 200
