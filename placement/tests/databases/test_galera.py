@@ -101,6 +101,7 @@ def test_capacity_holds_when_every_node_is_written_to(nodes: Nodes) -> None:
         assert run.account.answers['503'] == run.account.answers['no answer'] == 0
         assert conflicts > 0, 'no two nodes wrote the same at once'
         for one in cluster:
+            print(one.log().count('gave up after'), 'writes were given up')
             assert 'unexpected error' not in one.log()
             assert RELOADS not in one.log()
 
@@ -129,6 +130,30 @@ def test_a_node_is_killed_and_comes_back(nodes: Nodes) -> None:
         assert run.account.answers['no answer'] == 0
         for one in cluster:
             assert 'unexpected error' not in one.log()
+
+
+REJECTED = "SET GLOBAL wsrep_reject_queries = '%s'"
+
+
+def test_a_worker_whose_node_takes_no_part_says_so(nodes: Nodes) -> None:
+    """The node lets clients in and answers nothing, as when it has lost the others."""
+    admin = sa.create_engine(nodes[1].url(''), isolation_level='AUTOCOMMIT')
+    with (
+        admin.connect() as connection,
+        applications.serving(nodes[1].service_url()) as application,
+        contextlib.ExitStack() as stack,
+    ):
+        client = Client(application)
+        # Whatever is found: the other tests need the node.
+        stack.callback(connection.execute, sa.text(REJECTED % 'NONE'))
+        for state, found in (('NONE', 200), ('ALL', 503), ('NONE', 200)):
+            connection.execute(sa.text(REJECTED % state))
+            for path in ('/healthcheck', '/traits', '/allocation_candidates?resources=VCPU:1'):
+                answer = client.send('GET', path, version='1.39')
+                assert answer.status == found, answer.text
+            answer = client.send('PUT', '/traits/CUSTOM_NODE', version='1.39')
+            assert (answer.status == 503) == (found == 503), answer.text
+    admin.dispose()
 
 
 # What searches see
