@@ -244,6 +244,8 @@ STATUS = (
 @contextlib.contextmanager
 def galera(number: int = 3) -> Iterator[Sequence[GaleraNode]]:
     """The nodes of a cluster that has no database yet."""
+    # With which nodes copy each other, and would say only in their logs that they cannot.
+    servers.program('rsync')
     nodes: list[GaleraNode] = []
     nodes += [GaleraNode(nodes) for _ in range(number)]
     nodes[0].founds = True
