@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -20,6 +21,9 @@ PATIENCE = 60
 
 #: Where servers are when they are not among the commands of everybody.
 PLACES = ('/usr/sbin', *map(str, pathlib.Path('/usr/lib/postgresql').glob('*/bin')))
+
+#: What servers listen on: below those that systems lend to whoever connects to somebody.
+PORTS = range(20000, 32000)
 
 
 class PrivateServer:
@@ -202,10 +206,11 @@ class Mariadb(PrivateServer):
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.create_server(('127.0.0.1', 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
+    """A port that nobody listens on, nor gets for a connection while a server is not running."""
+    while True:
+        port = random.choice(PORTS)
+        with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', port)):
+            return port
 
 
 def program(name: str) -> str:
