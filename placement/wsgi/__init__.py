@@ -10,8 +10,8 @@ from wsgiref.types import WSGIApplication
 
 from oslo_log import log
 
-from placement import collector
 from placement import conf as placement_conf
+from placement import memory
 
 LOG = logging.getLogger(__name__)
 
@@ -30,7 +30,8 @@ def init_application() -> WSGIApplication:
     """
     conf = placement_conf.load()
     start_logging(conf)
-    with collector.paused():
+    memory.expect_large_blocks()
+    with memory.uncollected():
         # Imported here because this is the better part of all there is to import, and an eighth
         # faster while nothing looks for garbage in it.
         from placement import deploy

@@ -16,7 +16,7 @@ PACKAGE = pathlib.Path(__file__).parents[2]
 
 # A row may import the rows above it in this table, which are below it in the building.
 ROWS = {
-    'errors': 0, 'conf': 0, 'collector': 0,
+    'errors': 0, 'conf': 0, 'memory': 0,
     'db': 1, 'search': 1, 'schemas': 1,
     'objects': 2, 'context': 2,
     'http': 3, 'policy': 3, 'policies': 3,
