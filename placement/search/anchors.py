@@ -7,12 +7,13 @@ allocation_candidates.md 4 and 8.
 
 import bisect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placement.search.groups import Terms
 from placement.search.layout import Candidate
 from placement.search.plan import Plan
 from placement.search.request import Strategy
+from placement.search.tally import Reason
 from placement.search.tree import Shape, Stand, Tree
 
 Anchor = tuple[Plan, Tree]
@@ -69,7 +70,7 @@ class Anchors:
 
     def _stands(self) -> Iterator[tuple[Plan, Sequence[Tree]]]:
         """Trees with a common plan, where at least one might serve the request."""
-        for plan, stand in self.planned():
+        for plan, stand in self._planned(self._within_reach()):
             is_new = not plan.visits
             plan.visits += len(stand.trees)
             self.visits += len(stand.trees)
@@ -83,9 +84,27 @@ class Anchors:
                 # Sharing providers alone serve the request: the next tree would say the same.
                 yield plan, stand.trees[:1]
 
+    def _within_reach(self) -> Iterator[Stand]:
+        """Every stand but those that nobody could serve for want of an aggregate.
+
+        Whoever names one of a thousand aggregates wants a thousandth of the cloud. A plan for each
+        of the others would be most of the search.
+        """
+        for stand in self._all_stands():
+            lacking = self.terms.lacks_aggregate(stand.shape)
+            if lacking is None:
+                yield stand
+            else:
+                self.visits += len(stand.trees)
+                members = len(stand.trees) * len(stand.shape.kinds)
+                self.terms.tally.add(lacking, Reason.AGGREGATE, members)
+
     def planned(self) -> Iterator[tuple[Plan, Stand]]:
         """Every stand of trees with its plan."""
-        for stand in self._all_stands():
+        return self._planned(self._all_stands())
+
+    def _planned(self, stands: Iterable[Stand]) -> Iterator[tuple[Plan, Stand]]:
+        for stand in stands:
             if self.is_special(stand):
                 for tree in stand.trees:
                     yield self._plan(tree, tree.root_id), Stand(stand.shape, (tree,), tree.uses)

@@ -16,6 +16,7 @@ from placement.search.provider import Kind
 from placement.search.request import AnyOf, CandidateRequest, RequestGroup
 from placement.search.snapshot import Snapshot
 from placement.search.tally import Tally
+from placement.search.tree import Shape
 
 
 class Terms:
@@ -56,6 +57,21 @@ class Terms:
             (group.required for group in request.groups if not group.is_suffixed), ()
         )
         self._layouts: dict[tuple[int, ...], Layout] = {}
+        # Each set of aggregates that only members of a tree can be in, with the group it is for.
+        self._aggregates = dict.fromkeys(
+            (demand.group.suffix, wanted)
+            for demand in self.demands
+            for wanted in demand.group.member_of
+            if not snapshot.has_sharing_in(wanted)
+        )
+
+    def lacks_aggregate(self, shape: Shape) -> str | None:
+        """The suffix of a group that no tree of this shape can serve, nor any sharing provider,
+        since none of them is in the aggregates it wants; None if there is no such group."""
+        for suffix, wanted in self._aggregates:
+            if wanted.isdisjoint(shape.aggregates):
+                return suffix
+        return None
 
     def _demands_of(self, group: RequestGroup) -> list[Demand]:
         tree_id = None if group.in_tree is None else self.trees[group.in_tree]

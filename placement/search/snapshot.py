@@ -240,6 +240,10 @@ class Snapshot:
         """The tree with this root.  Raises KeyError when there is none."""
         return self.blocks[root_id >> BLOCK_BITS].trees[root_id]
 
+    def has_sharing_in(self, aggregates: Iterable[str]) -> bool:
+        """Whether a sharing provider is in any of these aggregates."""
+        return any(aggregate in self._sharing for aggregate in aggregates)
+
     def sharing_with(self, aggregates: Iterable[str]) -> list[Provider]:
         """The sharing providers that are in at least one of these aggregates, by id."""
         ids = {one for aggregate in aggregates for one in self._sharing.get(aggregate, ())}

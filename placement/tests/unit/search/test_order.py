@@ -8,13 +8,16 @@ import random
 
 import pytest
 
+from placement.search.anchors import Anchors
 from placement.search.candidates import Result, find_candidates
+from placement.search.groups import Terms
 from placement.search.layout import Candidate, Layout
 from placement.search.partial import Partial
 from placement.search.plan import Plan
 from placement.search.provider import Provider
 from placement.search.request import CandidateRequest, Strategy
 from placement.search.snapshot import Snapshot
+from placement.search.tally import Reason
 from placement.search.tree import Tree
 from placement.tests.unit.search.cloud import (
     SHARING,
@@ -301,3 +304,15 @@ def test_every_candidate_may_be_in_a_random_sample() -> None:
         for name in who(find_candidates(snapshot, request, random.Random(seed)))
     }
     assert len(seen) == 9
+
+
+def test_plans_are_made_only_for_trees_in_the_aggregates_that_are_wanted() -> None:
+    hosts = [provider(f'cn{one}', aggregates=f'A{one}', VCPU=8) for one in range(40)]
+    wanted = parse('resources=VCPU:1&member_of=in:A7,A9')
+    anchors = Anchors(Terms(cloud(*hosts), wanted, random.Random()))
+
+    assert len(list(anchors.candidates())) == 2
+    assert len(anchors.plans) == 2
+    assert anchors.visits == 40
+    anchors.settle()
+    assert anchors.terms.tally.total(Reason.AGGREGATE) == 38
