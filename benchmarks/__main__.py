@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from benchmarks import chart, clouds, databases, growth, released, report, starts
+from benchmarks import chart, clouds, databases, growth, released, report, services, starts
 from benchmarks.measure import Effort, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
@@ -97,12 +97,12 @@ def run(
         if progress.seconds > effort.total_seconds:
             break
         make, size = together[0].cloud
-        with bench.services(make(size), together[0].released_settings, progress.say) as services:
+        with bench.services(make(size), together[0].released_settings, progress.say) as both:
             for scenario in together:
                 if progress.seconds > effort.total_seconds:
                     break
                 progress.say(scenario.title)
-                ours, theirs = measure(scenario, services, effort)
+                ours, theirs = measure(scenario, both, effort)
                 results[scenario.title] = report.Result(scenario, ours, theirs, bench.engine)
                 progress.advance()
     return [results[scenario.title] for scenario in scenarios if scenario.title in results]
@@ -113,9 +113,9 @@ def run_starts(
 ) -> Iterator[starts.StartResult]:
     """What the first moments of a worker cost in flat clouds of these sizes."""
     for size in sizes:
-        with bench.services(clouds.flat(size), {}, progress.say) as services:
+        with bench.services(clouds.flat(size), {}, progress.say) as both:
             progress.say(f'{starts.NAME} [{size}]')
-            yield starts.measure_starts(size, services, repetitions)
+            yield starts.measure_starts(size, both, repetitions)
             progress.advance()
 
 
@@ -235,4 +235,5 @@ def _sizes(text: str) -> list[int]:
 
 
 if __name__ == '__main__':
+    services.stop_when_told()
     sys.exit(main())

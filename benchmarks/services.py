@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import time
@@ -153,6 +154,19 @@ class Service:
             finally:
                 client.close()
         raise CannotStart(f'{self.name} did not answer within {START_LIMIT} s, see {self.log}')
+
+
+def stop_when_told() -> None:
+    """Let SIGTERM end this process as Ctrl-C does, services and databases with it.
+
+    A service that is left behind may go on with a search that does not end, and take the
+    processor away from whatever is measured next.
+    """
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
 
 
 def _free_port() -> int:

@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks import clouds, databases
+from benchmarks import clouds, databases, services
 from benchmarks.client import Client, TooSlow, Unexpected
 from benchmarks.loading import load_as_rows
 from benchmarks.measure import percentile, run_together
@@ -166,4 +166,5 @@ def _crews(text: str) -> list[tuple[int, int]]:
 
 
 if __name__ == '__main__':
+    services.stop_when_told()
     sys.exit(main())
