@@ -6,8 +6,7 @@ Contract: config_and_policy.md, 'Policy'; http.md 3.
 
 import logging
 import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from oslo_policy import policy
@@ -26,9 +25,6 @@ Files = frozenset[tuple[str, int, int, int]]
 Question = tuple[Any, ...]
 
 
-# How long after a look at the policy files they are not looked at again, in seconds.
-LOOK_INTERVAL = 1.0
-
 # When this many questions were answered with yes, all of them are asked again.
 MOST_REMEMBERED = 1_000
 
@@ -37,18 +33,17 @@ class Enforcer:
     """The rules in force; one of these serves every thread of the application.
 
     oslo.policy would look for changed files and go through all rules at each question. Here the
-    files are looked at once in `look_interval` seconds, and a new set of rules is made only when
-    they differ. It replaces the old one in one assignment, so no thread ever sees half of it.
+    files are looked at, and a new set of rules is made only when they differ. It replaces the
+    old one in one assignment, so no thread ever sees half of it.
 
     What the same caller was allowed before is not asked again of the same rules, unless they ask
     another server, which may have changed its mind.
     """
 
-    def __init__(self, conf: ConfigOpts, look_interval: float = LOOK_INTERVAL) -> None:
+    def __init__(self, conf: ConfigOpts) -> None:
         self._conf = conf
-        self._look_interval = look_interval
-        self._looked_at = time.monotonic()
-        self._files = find_files(conf)
+        self._places = find_places(conf)
+        self._files = find_files(self._places)
         self._rules = load_rules(conf)
         self._allowed: dict[Question, policy.Enforcer] = {}
 
@@ -87,12 +82,8 @@ class Enforcer:
         self._allowed[question] = rules
 
     def _current_rules(self) -> policy.Enforcer:
-        """The rules that the policy files say now, or said a moment ago."""
-        now = time.monotonic()
-        if now - self._looked_at < self._look_interval:
-            return self._rules
-        self._looked_at = now
-        files = find_files(self._conf)
+        """The rules that the policy files say now."""
+        files = find_files(self._places)
         if files != self._files:
             # Noted first: a file that cannot be read is tried again only when it has changed.
             self._files = files
@@ -131,17 +122,43 @@ def get_enforcer() -> policy.Enforcer:
     return load_rules(placement_conf.load_for_policy_tools())
 
 
-def find_files(conf: ConfigOpts) -> Files:
+def find_files(places: Iterable[Iterable[str]]) -> Files:
     """The policy file and the files of the policy directories, those that exist."""
     return frozenset(
         (path, found.st_mtime_ns, found.st_size, found.st_ino)
-        for path, found in _policy_files(conf)
+        for path, found in _policy_files(places)
     )
 
 
-def _policy_files(conf: ConfigOpts) -> Iterator[tuple[str, os.stat_result]]:
-    for name in (conf.oslo_policy.policy_file, *conf.oslo_policy.policy_dirs):
-        path = conf.find_file(name)
+def find_places(conf: ConfigOpts) -> list[list[str]]:
+    """Where each of the policy file and directories may be; the first that exists counts.
+
+    These are the paths that `conf.find_file` would try, which are worked out once: it takes longer
+    over them than over looking whether they exist, and is asked at every request.
+    """
+    home, project = os.path.expanduser('~'), conf.project
+    beside = [os.path.dirname(_absolute(file)) for file in reversed(conf.config_file)]
+    snaps = [os.environ.get(name) for name in ('SNAP_COMMON', 'SNAP')]
+    directories = [
+        *map(_absolute, conf.config_dirs),
+        *beside,
+        os.path.join(home, f'.{project}'),
+        home,
+        os.path.join('/etc', project),
+        '/etc',
+        *[os.path.join(snap, 'etc', project) for snap in snaps if snap],
+    ]
+    names = (conf.oslo_policy.policy_file, *conf.oslo_policy.policy_dirs)
+    return [[os.path.join(directory, name) for directory in directories] for name in names]
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _policy_files(places: Iterable[Iterable[str]]) -> Iterator[tuple[str, os.stat_result]]:
+    for paths in places:
+        path = next(filter(os.path.exists, paths), None)
         if path is None:
             continue
         try:

@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import time
 import warnings
 from typing import Any
 
@@ -103,7 +102,7 @@ def test_a_policy_file_is_noticed_when_it_comes_and_changes_and_goes(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path
 ) -> None:
     file = tmp_path / 'policy.yaml'
-    enforcer = policy.Enforcer(conf, look_interval=0)
+    enforcer = policy.Enforcer(conf)
     assert allows(enforcer, 'admin')
 
     file.write_text(f'"{RULE}": "role:librarian"\n')
@@ -123,7 +122,7 @@ def test_a_change_that_keeps_the_size_is_noticed(
     file = tmp_path / 'policy.yaml'
     file.write_text(f'"{RULE}": "role:aaa"\n')
     os.utime(file, ns=(1, 1))
-    enforcer = policy.Enforcer(conf, look_interval=0)
+    enforcer = policy.Enforcer(conf)
     file.write_text(f'"{RULE}": "role:bbb"\n')
 
     assert allows(enforcer, 'bbb')
@@ -135,7 +134,7 @@ def test_files_in_the_policy_directory_come_last(
     directory = tmp_path / 'policy.d'
     directory.mkdir()
     tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
-    enforcer = policy.Enforcer(conf, look_interval=0)
+    enforcer = policy.Enforcer(conf)
     assert allows(enforcer, 'librarian')
 
     directory.joinpath('more.yaml').write_text(f'"{RULE}": "role:archivist"\n')
@@ -150,7 +149,7 @@ def test_a_file_that_cannot_be_read_leaves_the_former_rules_in_force(
 ) -> None:
     file = tmp_path / 'policy.yaml'
     file.write_text(f'"{RULE}": "role:librarian"\n')
-    enforcer = policy.Enforcer(conf, look_interval=0)
+    enforcer = policy.Enforcer(conf)
     file.write_text('{ this is: [no policy')
 
     assert allows(enforcer, 'librarian')
@@ -161,24 +160,31 @@ def test_a_file_that_cannot_be_read_leaves_the_former_rules_in_force(
 def test_the_files_are_read_once_when_they_do_not_change(
     conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    enforcer = policy.Enforcer(conf, look_interval=0)
+    enforcer = policy.Enforcer(conf)
     monkeypatch.setattr(policy, 'load_rules', lambda conf: pytest.fail('read again'))
 
     assert allows(enforcer, 'admin')
 
 
-def test_the_files_are_not_looked_at_again_at_once(
-    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize('snap', [None, '/snap/common'])
+def test_policy_files_are_where_the_library_looks_for_them(
+    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch, snap: str | None
 ) -> None:
-    now = [100.0]
-    monkeypatch.setattr(time, 'monotonic', lambda: now[0])
-    enforcer = policy.Enforcer(conf)
-    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
+    if snap:
+        monkeypatch.setenv('SNAP_COMMON', snap)
+    tried: list[str] = []
 
-    now[0] += policy.LOOK_INTERVAL / 2
-    assert allows(enforcer, 'admin')
-    now[0] += policy.LOOK_INTERVAL / 2
-    assert not allows(enforcer, 'admin')
+    def exists(path: str) -> bool:
+        tried.append(path)
+        return False
+
+    monkeypatch.setattr(os.path, 'exists', exists)
+
+    assert conf.find_file('policy.yaml') is None
+    by_the_library, tried[:] = tried[:], []
+    assert policy.find_files(policy.find_places(conf)) == frozenset()
+    assert [path for path in tried if path.endswith('/policy.yaml')] == by_the_library
+    assert len(by_the_library) == (6 if snap else 5)
 
 
 def test_the_tools_of_the_library_need_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
