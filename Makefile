@@ -131,8 +131,8 @@ $(DOCUMENTABLE): $(READY)
 	@touch $@
 
 $(MEASURABLE): $(READY)
-	@echo '==> installing the drivers of the databases'
-	@$(PIP_INSTALL) --editable '.[mysql,postgresql]'
+	@echo '==> installing a web server and the drivers of the databases'
+	@$(PIP_INSTALL) --editable '.[bench,mysql,postgresql]'
 	@touch $@
 
 $(RELEASED)/bin/python:

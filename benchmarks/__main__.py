@@ -166,6 +166,7 @@ def _bench(options: argparse.Namespace) -> Bench:
         engine=options.db,
         server=options.server,
         threads=options.threads,
+        below=options.below,
         most_through_api=min(100, options.api) if options.quick else options.api,
     )
 
@@ -182,6 +183,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
         'command': ' '.join(['python -m benchmarks', *sys.argv[1:]]),
         'released': released.REQUIREMENT,
         'database': options.db,
+        'below': options.below,
         'python': platform.python_version(),
         'machine': platform.platform(),
     }
@@ -210,6 +212,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         '--limit', type=float, default=Effort.limit_seconds, metavar='SECONDS',
         help='how long to wait for one answer (%(default)s)',
+    )  # fmt: skip
+    add(
+        '--below', choices=services.BELOW, default=services.WAITRESS,
+        help='the web server that both run below (%(default)s)',
     )  # fmt: skip
     add('--threads', type=int, default=4, help='threads of either server (%(default)s)')
     add(

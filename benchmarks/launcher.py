@@ -2,9 +2,11 @@
 """Serves whichever `placement` is installed in the environment of the Python that runs this file.
 
     python benchmarks/launcher.py PORT THREADS
+    uwsgi --wsgi-file benchmarks/launcher.py ...
 
 Both services run under this same file, so that they have the same server, the same threads and
-the same way to count statements. It is run as a script and imports nothing of its package.
+the same way to count statements. It is run as a script, below waitress, or loaded by uWSGI, and
+imports nothing of its package.
 """
 
 import collections
@@ -17,7 +19,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import sqlalchemy as sa
-import waitress
 
 COUNTERS_PATH = '/-/counters'
 
@@ -67,9 +68,8 @@ def with_counters(application: Callable[..., Iterable[bytes]]) -> Callable[..., 
     return answer
 
 
-def main() -> None:
-    """Serve until killed."""
-    port, threads = map(int, sys.argv[1:3])
+def make_application() -> Callable[..., Iterable[bytes]]:
+    """The application of this environment, and the path that tells what was counted."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     # The directory of this file holds nothing that either service should find.
     sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]
@@ -78,8 +78,15 @@ def main() -> None:
         count_round_trips()
     from placement.wsgi import init_application
 
+    return with_counters(init_application())
+
+
+def main() -> None:
+    """Serve below waitress until killed."""
+    port, threads = map(int, sys.argv[1:3])
+    waitress = importlib.import_module('waitress')
     waitress.serve(
-        with_counters(init_application()),
+        make_application(),
         host='127.0.0.1',
         port=port,
         threads=threads,
@@ -90,3 +97,5 @@ def main() -> None:
 
 if __name__ == '__main__':
     main()
+elif __name__.startswith('uwsgi_file'):
+    application = make_application()

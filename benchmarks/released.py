@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 REQUIREMENT = 'openstack-placement==16.0.0'
-# The same server and drivers as ours, but for PostgreSQL: with psycopg 3 it answers 500.
-COMPANIONS = ('waitress', 'PyMySQL', 'psycopg2-binary')
+# The same servers and drivers as ours, but for PostgreSQL: with psycopg 3 it answers 500.
+COMPANIONS = ('waitress', 'pyuwsgi', 'PyMySQL', 'psycopg2-binary')
 DRIVERS = {'postgresql+psycopg:': 'postgresql+psycopg2:'}
 
 

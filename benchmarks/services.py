@@ -17,6 +17,10 @@ from benchmarks.client import Client, TooSlow
 LAUNCHER = pathlib.Path(__file__).with_name('launcher.py')
 START_LIMIT = 120.0
 
+# What the services may run below: a server in Python, and one in C as in production.
+WAITRESS = 'waitress'
+BELOW = (WAITRESS, 'uwsgi')
+
 # What both services are told; the rest is what they do by default.
 SETTINGS = {
     'OS_API__AUTH_STRATEGY': 'noauth2',
@@ -49,8 +53,10 @@ class Service:
         directory: pathlib.Path,
         threads: int = 4,
         drivers: Mapping[str, str] | None = None,
+        below: str = WAITRESS,
     ) -> None:
         self.name = name
+        self._below = below
         self.database = database
         self.port = 0
         # Beginnings of URLs that this service has to be told in place of others.
@@ -74,11 +80,28 @@ class Service:
         with self.log.open('ab') as log:
             begin = time.perf_counter()
             self._process = subprocess.Popen(
-                [self._python, str(LAUNCHER), str(self.port), str(self._threads)],
+                self._command(),
                 env=environment, cwd=self._directory, stdout=log, stderr=log,
             )  # fmt: skip
         self._wait_for_answer()
         return Start(time.perf_counter() - begin, self.cpu_seconds(), self.memory_mb())
+
+    def _command(self) -> list[str]:
+        port, threads = str(self.port), str(self._threads)
+        if self._below == WAITRESS:
+            return [self._python, str(LAUNCHER), port, threads]
+        environment = pathlib.Path(self._python).parents[1]
+        uwsgi = environment / 'bin' / 'uwsgi'
+        if not uwsgi.exists():
+            raise CannotStart(f'pyuwsgi is not installed in {environment}')
+        return [
+            str(uwsgi), '--http-socket', f'127.0.0.1:{port}',
+            # It would keep a thread for each connection, of which there may be more.
+            '--add-header', 'Connection: close',
+            '--wsgi-file', str(LAUNCHER), '--home', str(environment), '--threads', threads,
+            '--processes', '1', '--listen', '100', '--buffer-size', '65535', '--need-app',
+            '--disable-logging',
+        ]  # fmt: skip
 
     def restart(self) -> None:
         """A new process with the settings of the last, for instance when that hangs."""

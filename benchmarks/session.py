@@ -13,7 +13,7 @@ from benchmarks.clouds import Cloud
 from benchmarks.databases import temporary_database
 from benchmarks.loading import load_as_rows, load_through_api
 from benchmarks.released import DRIVERS
-from benchmarks.services import Service
+from benchmarks.services import WAITRESS, Service
 
 Say = Callable[[str], None]
 
@@ -28,6 +28,7 @@ class Bench:
     engine: str = 'sqlite'
     server: str | None = None
     threads: int = 4
+    below: str = WAITRESS
     # Clouds of up to so many providers are loaded through the API.
     most_through_api: int = 1_000
 
@@ -51,7 +52,9 @@ class Bench:
         database = stack.enter_context(
             temporary_database(self.engine, name, self.directory, self.server)
         )
-        service = Service(name, python, database, self.directory, self.threads, drivers)
+        service = Service(
+            name, python, database, self.directory, self.threads, drivers, self.below
+        )
         # Stopped before its database is dropped.
         stack.callback(service.stop)
         return service

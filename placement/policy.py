@@ -136,7 +136,7 @@ def find_places(conf: ConfigOpts) -> list[list[str]]:
     These are the paths that `conf.find_file` would try, which are worked out once: it takes longer
     over them than over looking whether they exist, and is asked at every request.
     """
-    home, project = os.path.expanduser('~'), conf.project
+    home, project = os.path.expanduser('~'), placement_conf.PROJECT
     beside = [os.path.dirname(_absolute(file)) for file in reversed(conf.config_file)]
     snaps = [os.environ.get(name) for name in ('SNAP_COMMON', 'SNAP')]
     directories = [
