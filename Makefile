@@ -21,7 +21,7 @@ RELEASED_PYTHON ?= $(RELEASED)/bin/python
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-switch test-client-released docs test-apache test-keystone lint bench clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-switch test-client-released docs test-apache test-keystone lint bench bench-workers clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
@@ -36,6 +36,7 @@ help:
 	@echo 'make test-keystone   ask a real Keystone who may do what'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make bench   measure the service beside the released one: make bench ARGS=--quick'
+	@echo 'make bench-workers   measure how many processes and threads get through how much'
 	@echo 'make clean   remove what these have made, except for ./state'
 
 serve: $(READY)
@@ -94,9 +95,12 @@ lint: $(TESTABLE)
 	@echo '==> mypy'
 	@$(BIN)/mypy
 
-# ARGS are those of `python -m benchmarks --help`.
+# ARGS are those of `python -m benchmarks --help`, and of `python -m benchmarks.workers --help`.
 bench: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+bench-workers: $(MEASURABLE)
+	@$(BIN)/python -m benchmarks.workers $(ARGS)
 
 clean:
 	@echo '==> removing the environment and the caches'

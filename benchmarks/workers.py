@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how many scheduling cycles a second so many workers of this service get through.
 
-    python -m benchmarks.workers --db mariadb
+    make bench-workers ARGS='--db mariadb'
 
 A cycle is a search, a claim on one of the candidates, a look at it and its release, each a
 request. Workers are processes of their own on one database, between which clients are shared
@@ -154,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add('--clients', type=int, default=16, help='clients at work at a time (%(default)s)')
     add(
-        '--seconds', type=float, default=10.0,
+        '--seconds', type=float, default=10,
         help='how long each crew is measured (%(default)s)',
     )  # fmt: skip
     return parser

@@ -38,7 +38,7 @@ ATTEMPTS = 10
 # database that is away.
 READ_ATTEMPTS = 3
 
-# Options of [placement_database] that oslo.db takes as they are.
+# Options of [placement_database] of which engines are made.
 ENGINE_OPTIONS = (
     'mysql_sql_mode',
     'connection_recycle_time',

@@ -22,7 +22,7 @@ _INSERT = sa.insert(consumers)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
 
 
-class Exists(Exception):
+class AlreadyThere(Exception):
     """A consumer that was taken for new is there already, which ends the transaction."""
 
 
@@ -40,11 +40,11 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
 
 
 def insert_new(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """As `insert`, where nobody has looked whether they are there; raises `Exists`."""
+    """As `insert`, where nobody has looked whether they are there; raises `AlreadyThere`."""
     try:
         insert(connection, rows)
     except db_errors.DBDuplicateEntry as error:
-        raise Exists from error
+        raise AlreadyThere from error
 
 
 def advance(connection: sa.Connection, ids: Collection[int], values: Mapping[str, Any]) -> None:

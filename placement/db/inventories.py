@@ -12,10 +12,8 @@ from placement.db import spelling
 from placement.db.api import Row
 from placement.db.tables import allocations, inventories, resource_classes
 
-_MEMBERS = (
-    inventories.c.id,
-    inventories.c.resource_class_id,
-    resource_classes.c.name.label('resource_class'),
+# What an inventory says, in the order in which a search takes it.
+MEMBERS = (
     inventories.c.total,
     inventories.c.reserved,
     inventories.c.min_unit,
@@ -28,7 +26,13 @@ _MEMBERS = (
 def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
     """Inventories with their members and further columns, in the order of the ids of classes."""
     return (
-        sa.select(*_MEMBERS, *columns)
+        sa.select(
+            inventories.c.id,
+            inventories.c.resource_class_id,
+            resource_classes.c.name.label('resource_class'),
+            *MEMBERS,
+            *columns,
+        )
         .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
         .order_by(inventories.c.resource_class_id)
     )

@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from placement.db import changes
 from placement.db.api import READ_ATTEMPTS, Database, repeated
 from placement.db.figures import figures_in, figures_of
+from placement.db.inventories import MEMBERS
 from placement.db.tables import (
     allocations,
     inventories,
@@ -109,12 +110,7 @@ _INVENTORIES = Question(
         inventories.c.resource_provider_id,
         inventories.c.resource_class_id,
         resource_classes.c.name,
-        inventories.c.total,
-        inventories.c.reserved,
-        inventories.c.min_unit,
-        inventories.c.max_unit,
-        inventories.c.step_size,
-        inventories.c.allocation_ratio,
+        *MEMBERS,
     ).join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id),
     inventories.c.resource_provider_id,
 )

@@ -177,7 +177,7 @@ Apis = dict[tuple[int, int], Api]
 def fold(history: Iterable[Change]) -> Apis:
     """One `Api` for every version of a history, oldest first."""
     changes = tuple(history)
-    validators: dict[int, Validator] = {}
+    validators: dict[tuple[int, bool], Validator] = {}
     handlers: dict[str, Handler] = {}
     bodies: dict[str, Validator] = {}
     queries: dict[str, Validator] = {}
@@ -186,9 +186,10 @@ def fold(history: Iterable[Change]) -> Apis:
     apis: Apis = {}
 
     def compiled(schema: Schema, is_query: bool = False) -> Validator:
-        if id(schema) not in validators:
-            validators[id(schema)] = Validator(schema, is_query)
-        return validators[id(schema)]
+        key = id(schema), is_query
+        if key not in validators:
+            validators[key] = Validator(schema, is_query)
+        return validators[key]
 
     for position, change in enumerate(changes):
         handlers = handlers | dict(change.serves)

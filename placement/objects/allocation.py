@@ -132,7 +132,7 @@ class AllocationList(base.PlacementObjectList):
         `errors.UnableToAllocate`.
         """
         if all(claim.is_of_new_consumer for claim in claims):
-            with contextlib.suppress(consumer.AlreadyThere):
+            with contextlib.suppress(consumers.AlreadyThere):
                 return cls._replace(context, claims, are_new=True)
         return cls._replace(context, claims)
 
@@ -162,7 +162,7 @@ class ClaimWrite:
     """One write of claims in an open transaction; making it takes every lock.
 
     `also` names providers that the same transaction works on besides. Consumers that `are_new` are
-    made at once, which needs no look for them: raises `consumer.AlreadyThere` where one exists.
+    made at once, which needs no look for them: raises `consumers.AlreadyThere` where one exists.
     """
 
     def __init__(
@@ -257,9 +257,7 @@ class ClaimWrite:
 
     def _check_room(self, room: _Room, class_ids: Mapping[str, int]) -> None:
         """Raise for the first amount that does not fit; a provider with nothing of use first."""
-        lacking = [
-            uuid for uuid in self._named if not room.has_any(self._ids[uuid], class_ids)
-        ]
+        lacking = [uuid for uuid in self._named if not room.has_any(self._ids[uuid], class_ids)]
         if lacking:
             wanted = ', '.join(sorted(class_ids, key=class_ids.__getitem__))
             raise errors.InventoryMissing(classes=wanted, uuid=', '.join(lacking))
@@ -341,9 +339,7 @@ class _Room:
                 row.max_unit,
                 row.step_size,
             )
-            raise errors.InventoryConstraintsViolated(
-                resource_class=resource_class, uuid=uuid
-            )
+            raise errors.InventoryConstraintsViolated(resource_class=resource_class, uuid=uuid)
         self._used[key] += amount
         self._check_total(capacity, uuid, row, self._used[key])
 

@@ -94,8 +94,6 @@ class Consumer(base.PlacementObject):
     consumer_type: str | None
 
 
-AlreadyThere = statements.Exists
-
 # The generation that the write which makes a consumer leaves it with.
 FIRST_GENERATION = 1
 
@@ -157,7 +155,7 @@ class Locked:
 class New(Locked):
     """The consumers of one write of which none exists yet, so that nobody looks for them.
 
-    `write` raises `AlreadyThere` when one does; the rows that it inserts are held like any.
+    `write` raises `AlreadyThere` of `db.consumers` when one does; the rows it inserts are held.
     """
 
     _insert = staticmethod(statements.insert_new)

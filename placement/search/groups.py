@@ -58,11 +58,13 @@ class Terms:
         )
         self._layouts: dict[tuple[int, ...], Layout] = {}
         # Each set of aggregates that only members of a tree can be in, with the group it is for.
-        self._aggregates = dict.fromkeys(
-            (demand.group.suffix, wanted)
-            for demand in self.demands
-            for wanted in demand.group.member_of
-            if not snapshot.has_sharing_in(wanted)
+        self._aggregates = list(
+            dict.fromkeys(
+                (demand.group.suffix, wanted)
+                for demand in self.demands
+                for wanted in demand.group.member_of
+                if not snapshot.has_sharing_in(wanted)
+            )
         )
 
     def lacks_aggregate(self, shape: Shape) -> str | None:

@@ -31,13 +31,6 @@ on_sqlite = pytest.mark.skipif(databases.backend() != 'sqlite', reason='of SQLit
 PATIENCE = 60
 
 
-@pytest.fixture
-def url() -> Iterator[str]:
-    database = databases.create()
-    yield database.url
-    database.drop()
-
-
 @contextlib.contextmanager
 def connected(url: str, **options: Any) -> Iterator[api.Database]:
     """What a service configured like this has of its database."""

@@ -21,7 +21,7 @@ from placement.search.provider import ProviderRow
 from placement.search.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
-from .fixtures import databases, freshness
+from .fixtures import freshness
 
 HOSTS = tuple(f'host{number}' for number in range(4))
 PROCESSES = 3
@@ -29,14 +29,6 @@ STEPS = 60
 
 # So few entries of the feed are kept that a worker now and then finds itself behind.
 KEPT = 30
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    """A database with the standard traits and classes."""
-    database = databases.create()
-    yield database.url
-    database.drop()
 
 
 @pytest.fixture

@@ -99,11 +99,16 @@ def set_total(cloud: Cloud, name: str, total: int) -> None:
     )
 
 
-def total(known: Snapshot, name: str) -> int:
+def vcpu(known: Snapshot, name: str) -> tuple[int, int]:
+    """How much VCPU a provider has, and how much of it is used."""
     provider = known.find_by_uuid(uuid_of(name))
     assert provider is not None
-    totals = {name: capacity.total for name, capacity, _used in provider.inventories}
-    return totals['VCPU']
+    found = {name: (capacity.total, used) for name, capacity, used in provider.inventories}
+    return found['VCPU']
+
+
+def total(known: Snapshot, name: str) -> int:
+    return vcpu(known, name)[0]
 
 
 def set_used(cloud: Cloud, name: str, used: int) -> None:
@@ -115,10 +120,7 @@ def set_used(cloud: Cloud, name: str, used: int) -> None:
 
 
 def used(known: Snapshot, name: str) -> int:
-    """How much VCPU of a provider is used."""
-    provider = known.find_by_uuid(uuid_of(name))
-    assert provider is not None
-    return {name: used for name, _capacity, used in provider.inventories}['VCPU']
+    return vcpu(known, name)[1]
 
 
 def release(cloud: Cloud, consumer: str) -> None:
