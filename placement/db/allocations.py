@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from placement.db.api import Row
+from placement.db.inventories import fits, used_of
 from placement.db.tables import (
     allocations,
     consumer_types,
     consumers,
+    inventories,
     projects,
     resource_classes,
     resource_providers,
@@ -69,7 +72,22 @@ _PROVIDERS_USED = (
     .distinct()
 )
 _INSERT = sa.insert(allocations)
+
+# What one consumer takes is at most so many amounts, where one statement is to take them if they
+# fit; there is one statement for each number of them.
+MOST_AMOUNTS_FITTED = 12
+
+# MySQL keeps ratios in single precision, and shows six digits of them to those who ask.
+DOUBT = 1e-6
+
+# Ratios beyond are left to `search.capacity`: PostgreSQL takes what is not a number for the
+# largest of all.
+LARGEST_ORDINARY_RATIO = 1e9
 _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
+_OF_ONE = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
+_PROVIDERS_USED_BY_ONE = sa.select(allocations.c.resource_provider_id).where(_OF_ONE)
+_DELETE_OF_ONE = sa.delete(allocations).where(_OF_ONE)
+_DELETE_OF_ONE_RETURNING = _DELETE_OF_ONE.returning(allocations.c.resource_provider_id)
 
 
 def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[Row]:
@@ -98,7 +116,81 @@ def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None
         connection.execute(_INSERT, list(rows))
 
 
+def insert_fitting(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Insert allocations, given as columns, if they fit beyond doubt; returns whether they do.
+
+    They are all that one consumer has, and for different inventories, of providers that are held.
+    Where they may not fit nothing is inserted, and `search.capacity` has to be asked, which
+    knows the reason as well.
+    """
+    if not 0 < len(rows) <= MOST_AMOUNTS_FITTED:
+        return False
+    values = {'consumer_uuid': rows[0]['consumer_id']}
+    for number, row in enumerate(rows):
+        values[f'provider_{number}'] = row['resource_provider_id']
+        values[f'class_{number}'] = row['resource_class_id']
+        values[f'amount_{number}'] = row['used']
+    inserted = connection.execute(_insert_fitting(len(rows)), values).rowcount
+    if 0 < inserted < len(rows):
+        connection.execute(_DELETE_OF_ONE, {'consumer_uuid': rows[0]['consumer_id']})
+    return inserted == len(rows)
+
+
+@functools.cache
+def _insert_fitting(number: int) -> sa.Insert:
+    """The statement for so many amounts: it inserts those that fit."""
+    wanted = sa.union_all(
+        *(
+            sa.select(
+                sa.bindparam(f'provider_{one}', type_=sa.Integer).label('provider_id'),
+                sa.bindparam(f'class_{one}', type_=sa.Integer).label('class_id'),
+                sa.bindparam(f'amount_{one}', type_=sa.Integer).label('amount'),
+            )
+            for one in range(number)
+        )
+    ).subquery('wanted')
+    amounts = (
+        sa.select(
+            wanted.c.provider_id,
+            sa.bindparam('consumer_uuid', type_=sa.String),
+            wanted.c.class_id,
+            wanted.c.amount,
+        )
+        .join_from(
+            wanted,
+            inventories,
+            sa.and_(
+                inventories.c.resource_provider_id == wanted.c.provider_id,
+                inventories.c.resource_class_id == wanted.c.class_id,
+            ),
+        )
+        .where(
+            inventories.c.allocation_ratio <= LARGEST_ORDINARY_RATIO,
+            fits(wanted.c.amount, used_of(wanted.c.provider_id, wanted.c.class_id), DOUBT),
+        )
+    )
+    columns = ('resource_provider_id', 'consumer_id', 'resource_class_id', 'used')
+    # Drivers say how many were inserted, but not after their cursor is closed.
+    return (
+        sa.insert(allocations)
+        .from_select(columns, amounts)
+        .execution_options(preserve_rowcount=True)
+    )
+
+
 def delete(connection: sa.Connection, consumer_uuids: Collection[str]) -> None:
     """Delete all that some consumers have."""
     if consumer_uuids:
         connection.execute(_DELETE, {'consumer_uuids': list(consumer_uuids)})
+
+
+def delete_of_one(connection: sa.Connection, consumer_uuid: str) -> set[int]:
+    """Delete all that a consumer has; returns the ids of the providers that it had it from."""
+    values = {'consumer_uuid': consumer_uuid}
+    if connection.dialect.delete_returning:
+        return set(connection.scalars(_DELETE_OF_ONE_RETURNING, values))
+    # MySQL does not say what it deletes, unlike all others.
+    provider_ids = set(connection.scalars(_PROVIDERS_USED_BY_ONE, values))
+    if provider_ids:
+        connection.execute(_DELETE_OF_ONE, values)
+    return provider_ids

@@ -77,7 +77,7 @@ class Database:
         self.engine = engine
         self.attempts = attempts
         self.known = KnownIds()
-        self._writer = engine.execution_options(placement_writer=True)
+        self._writer = sqlite.writing(engine)
         self._reader = engine if read_engine is None else read_engine
 
     @classmethod

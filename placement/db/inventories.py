@@ -57,7 +57,7 @@ def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Ro
     return spelling.exactly(row, 'resource_class', resource_class)
 
 
-def _used(
+def used_of(
     provider_id: sa.ColumnElement[int],
     class_id: sa.ColumnElement[int] | int,
     *conditions: sa.ColumnElement[bool],
@@ -76,7 +76,7 @@ def _used(
 
 
 def _with_usage(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
-    used = _used(inventories.c.resource_provider_id, inventories.c.resource_class_id)
+    used = used_of(inventories.c.resource_provider_id, inventories.c.resource_class_id)
     return _inventories(inventories.c.resource_provider_id, used.label('used'), *columns).where(
         inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True))
     )
@@ -84,7 +84,7 @@ def _with_usage(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
 
 _WITH_USAGE = _with_usage()
 _WITH_USAGE_AND_HELD = _with_usage(
-    _used(
+    used_of(
         inventories.c.resource_provider_id,
         inventories.c.resource_class_id,
         allocations.c.consumer_id.in_(sa.bindparam('leaving', expanding=True)),
@@ -107,20 +107,35 @@ def list_with_usage(
     return connection.execute(_WITH_USAGE_AND_HELD, parameters | {'leaving': list(leaving)}).all()
 
 
+def fits(
+    amount: sa.ColumnElement[int], used: sa.ColumnElement[int], doubt: float = 0
+) -> sa.ColumnElement[bool]:
+    """A condition: an inventory can take an amount beside what is used of it.
+
+    The rule of `search.capacity`, said in SQL. With a `doubt` it holds only where that part of the
+    capacity is left over.
+    """
+    capacity = (inventories.c.total - inventories.c.reserved) * inventories.c.allocation_ratio
+    # A step of zero is none; dividing by it is an error for PostgreSQL.
+    odd = sa.func.coalesce(amount % sa.func.nullif(inventories.c.step_size, 0), 0)
+    return sa.and_(
+        amount >= inventories.c.min_unit,
+        amount <= inventories.c.max_unit,
+        odd == 0,
+        used + amount <= (capacity * (1 - doubt) if doubt else capacity),
+    )
+
+
 def has_room(
     provider_id: sa.ColumnElement[int], class_id: int, amount: int
 ) -> sa.ColumnElement[bool]:
     """A condition: the provider by itself can take an amount of a class.
 
-    The rule of `search.capacity`, said in SQL for a list of providers as long as the cloud.
+    It is for lists of providers as long as the cloud.
     """
-    capacity = (inventories.c.total - inventories.c.reserved) * inventories.c.allocation_ratio
     having = sa.select(inventories.c.resource_provider_id).where(
         inventories.c.resource_class_id == class_id,
-        inventories.c.min_unit <= amount,
-        inventories.c.max_unit >= amount,
-        sa.literal(amount) % inventories.c.step_size == 0,
-        _used(inventories.c.resource_provider_id, class_id) + amount <= capacity,
+        fits(sa.literal(amount), used_of(inventories.c.resource_provider_id, class_id)),
     )
     return provider_id.in_(having)
 

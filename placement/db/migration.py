@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from alembic import command, config
 from oslo_db import exception as db_errors
 
+from placement.db import sqlite
 from placement.db.revisions import CHAINS, CONTRACT, Chain, version
 
 LOG = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
         with engine.connect() as connection, mysql_lock(connection):
             yield connection
         return
-    with engine.execution_options(placement_writer=True).begin() as connection:
+    with sqlite.writing(engine).begin() as connection:
         if engine.dialect.name == 'postgresql':
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(POSTGRESQL_LOCK)))
         yield connection

@@ -23,6 +23,9 @@ from placement.db import pauses
 # How long a writer waits for the one before it, in seconds.
 BUSY_TIMEOUT = 60
 
+# The option of an engine whose transactions write.
+_WRITES = 'placement_writes'
+
 
 def create_engine(
     url: str,
@@ -53,6 +56,16 @@ def create_engine(
         _add_origins(engine)
     exc_filters.register_engine(engine)
     return engine
+
+
+def writing(engine: sa.Engine) -> sa.Engine:
+    """The engine for transactions that write, which SQLite has to know when they begin.
+
+    Any other stays as it is: one with options of its own costs a little at each statement.
+    """
+    if engine.dialect.name != 'sqlite':
+        return engine
+    return engine.execution_options(**{_WRITES: True})
 
 
 def _log_statements(connection_debug: int) -> None:
@@ -97,7 +110,7 @@ def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
 
     @sa.event.listens_for(engine, 'begin')
     def begin(connection: sa.Connection) -> None:
-        writes = connection.get_execution_options().get('placement_writer')
+        writes = connection.get_execution_options().get(_WRITES)
         connection.exec_driver_sql('BEGIN IMMEDIATE' if writes else 'BEGIN')
 
 

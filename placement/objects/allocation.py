@@ -22,6 +22,7 @@ from placement.db import api as db
 from placement.db import changes, consumers, inventories, names, providers
 from placement.objects import base, consumer
 from placement.objects.resource_provider import ResourceProvider
+from placement.schemas.common import MAX_INT
 from placement.schemas.unchecked import UNCHECKED, Unchecked
 from placement.search.capacity import Capacity
 
@@ -150,11 +151,9 @@ class AllocationList(base.PlacementObjectList):
         connection = context.connection
         # Which holds it as well, against writes of the same consumer.
         consumers.delete_by_uuid(connection, uuid)
-        used = statements.list_providers_used(connection, [uuid])
-        if not used:
+        touched = statements.delete_of_one(connection, uuid)
+        if not touched:
             raise errors.AllocationsNotFound(uuid=uuid)
-        statements.delete(connection, [uuid])
-        touched = [provider_id for _uuid, provider_id in used]
         changes.record(connection, touched, allocations_only=True)
 
 
@@ -231,19 +230,38 @@ class ClaimWrite:
         class_ids = names.resource_class_ids(
             connection, (name for _claim, _uuid, name, _amount in self._amounts())
         )
-        holding = {uuid for uuid, _provider_id in self._used}
-        if self._named:
-            self._check_room(_Room(connection, self._ids_of_named(), holding), class_ids)
-        statements.delete(connection, holding)
+        rows = self._rows(class_ids)
+        if not self._insert_fitting(rows):
+            self._replace_after_check(rows, class_ids)
         if not self._are_consumers_written:
             self._consumers.write(self._owners)
         self._consumers.delete([c.consumer_uuid for c in self._claims if not c.resources])
-        statements.insert(connection, self._rows(class_ids))
         changed = {*self._ids_of_named(), *self._released}
         if changed and not self._are_generations_incremented:
             providers.increment_generations(connection, changed)
         touched = {*changed, *(provider_id for _uuid, provider_id in self._used)}
         changes.record(connection, touched, allocations_only=True)
+
+    def _insert_fitting(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        """Insert what a consumer that held nothing claims, if that fits beyond doubt.
+
+        So servers come to most hosts: then nobody has to read what there is. Returns whether it
+        was inserted.
+        """
+        if self._used or len(self._claims) > 1 or any(row['used'] > MAX_INT for row in rows):
+            return False
+        return statements.insert_fitting(self._connection, rows)
+
+    def _replace_after_check(
+        self, rows: Sequence[Mapping[str, Any]], class_ids: Mapping[str, int]
+    ) -> None:
+        """Insert what is claimed in place of what the consumers hold, amount by amount."""
+        connection = self._connection
+        holding = {uuid for uuid, _provider_id in self._used}
+        if self._named:
+            self._check_room(_Room(connection, self._ids_of_named(), holding), class_ids)
+        statements.delete(connection, holding)
+        statements.insert(connection, rows)
 
     def _amounts(self) -> Iterator[tuple[Claim, str, str, int]]:
         """Every amount with its claim, provider and class."""

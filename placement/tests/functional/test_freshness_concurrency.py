@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-from placement.db import api, changes, tables
+from placement.db import api, changes, sqlite, tables
 from placement.objects import aggregate, trait
 from placement.search.provider import ProviderRow
 from placement.search.snapshot import Snapshot
@@ -116,7 +116,7 @@ class Lingering:
     """
 
     def __init__(self, database: api.Database, host: str, total: int) -> None:
-        engine = database.engine.execution_options(placement_writer=True)
+        engine = sqlite.writing(database.engine)
         provider_id = Cloud(database).provider(host).id
         self.connection = engine.connect()
         self.connection.execute(
