@@ -7,13 +7,14 @@ The schema itself is made by the migrations; a test holds the two together.
 from __future__ import annotations
 
 import datetime
+import time
 
 import sqlalchemy as sa
 
 
 def utcnow() -> datetime.datetime:
     """The present in UTC, without time zone and in whole seconds, as every DATETIME is kept."""
-    return datetime.datetime.now(datetime.UTC).replace(tzinfo=None, microsecond=0)
+    return datetime.datetime(*time.gmtime()[:6])
 
 
 metadata = sa.MetaData()
