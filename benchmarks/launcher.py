@@ -10,6 +10,7 @@ imports nothing of its package.
 """
 
 import collections
+import functools
 import importlib
 import json
 import os
@@ -21,6 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 
 COUNTERS_PATH = '/-/counters'
+STOP_PATH = '/-/counters/stop'
 
 # What a driver may say by itself or leave to us, and which is no question to the database.
 NOT_COUNTED = ('BEGIN', 'PRAGMA', 'SAVEPOINT', 'RELEASE', 'SET ')
@@ -31,36 +33,58 @@ MOST_MEMORY = 8 << 30
 counters: collections.Counter[str] = collections.Counter()
 
 
-def count_statements() -> None:
-    """From now on, count what any engine of this process sends to its database."""
-
-    @sa.event.listens_for(sa.Engine, 'before_cursor_execute')
-    def _statement(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if not statement.startswith(NOT_COUNTED):
-            counters['statements'] += 1
+def _count_statement(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+    if not statement.startswith(NOT_COUNTED):
+        counters['statements'] += 1
 
 
-def count_round_trips() -> None:
-    """From now on, count how often PyMySQL waits for its server; other drivers do not tell."""
+def start_counting() -> None:
+    """Count what any engine of this process sends to its database, until `stop_counting`."""
+    if not sa.event.contains(sa.Engine, 'before_cursor_execute', _count_statement):
+        sa.event.listen(sa.Engine, 'before_cursor_execute', _count_statement)
+        _tell_of_round_trips(_counted)
+
+
+def stop_counting() -> None:
+    """Leave statements alone again, which are a little slower while they are counted."""
+    if sa.event.contains(sa.Engine, 'before_cursor_execute', _count_statement):
+        sa.event.remove(sa.Engine, 'before_cursor_execute', _count_statement)
+        _tell_of_round_trips(lambda counted: counted.__wrapped__)
+
+
+Execute = Callable[..., Any]
+
+
+def _tell_of_round_trips(change: Callable[[Any], Execute]) -> None:
+    """Change how PyMySQL sends and waits for its server; other drivers do not tell."""
     try:
         connection = importlib.import_module('pymysql.connections').Connection
     except ImportError:
         return
-    execute = connection._execute_command
+    connection._execute_command = change(connection._execute_command)
 
-    def counted(self: Any, *arguments: Any) -> Any:
+
+def _counted(execute: Execute) -> Execute:
+    @functools.wraps(execute)
+    def counted(*arguments: Any) -> Any:
         counters['round_trips'] += 1
-        return execute(self, *arguments)
+        return execute(*arguments)
 
-    connection._execute_command = counted
+    return counted
 
 
 def with_counters(application: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """The application, and one more path that tells what was counted."""
+    """The application, with a path that counts from then on and tells what was counted, and one
+    that ends the counting."""
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        if environ['PATH_INFO'] != COUNTERS_PATH:
+        path = environ['PATH_INFO']
+        if path not in (COUNTERS_PATH, STOP_PATH):
             return application(environ, start_response)
+        if path == COUNTERS_PATH:
+            start_counting()
+        else:
+            stop_counting()
         body = json.dumps({'statements': 0, 'round_trips': 0, **counters}).encode()
         start_response('200 OK', [('Content-Length', str(len(body)))])
         return [body]
@@ -73,9 +97,6 @@ def make_application() -> Callable[..., Iterable[bytes]]:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     # The directory of this file holds nothing that either service should find.
     sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]
-    if os.environ.get('BENCHMARK_COUNTS') == 'yes':
-        count_statements()
-        count_round_trips()
     from placement.wsgi import init_application
 
     return with_counters(init_application())

@@ -181,6 +181,7 @@ class Runner:
         counting = CountingClient(self._service, self._effort.limit_seconds)
         measurement.items = number_of_items(self._works[0].run(counting))
         counting.close()
+        self._service.stop_counting()
         measurement.requests = counting.requests
         measurement.memory_mb = self._service.memory_mb()
         for work, client in zip(self._works, self._clients, strict=True):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from benchmarks.client import Client, TooSlow
+from benchmarks.client import Answer, Client, TooSlow
 
 LAUNCHER = pathlib.Path(__file__).with_name('launcher.py')
 START_LIMIT = 120.0
@@ -67,7 +67,7 @@ class Service:
         self._process: subprocess.Popen[bytes] | None = None
         self._settings: Mapping[str, str] = {}
 
-    def start(self, settings: Mapping[str, str] | None = None, counts: bool = True) -> Start:
+    def start(self, settings: Mapping[str, str] | None = None) -> Start:
         """Start it, with more settings if any, and wait for the first answer.
 
         :raises CannotStart: it ends, or says nothing for too long
@@ -75,7 +75,7 @@ class Service:
         self.stop()
         self._settings = settings or {}
         self.port = _free_port()
-        environment = self._environment(counts)
+        environment = self._environment()
         # Its log goes to a file: writing it is part of the work, showing it is not.
         with self.log.open('ab') as log:
             begin = time.perf_counter()
@@ -131,11 +131,18 @@ class Service:
         return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
 
     def counters(self) -> dict[str, int]:
-        """Statements and round trips to the database since it was started."""
+        """Statements and round trips to the database that were counted; others are from now on."""
+        counted: dict[str, int] = self._ask('/-/counters').json()
+        return counted
+
+    def stop_counting(self) -> None:
+        """Count nothing until the counters are looked at once more."""
+        self._ask('/-/counters/stop')
+
+    def _ask(self, path: str) -> Answer:
         client = Client(self.port)
         try:
-            counted: dict[str, int] = client.get('/-/counters').json()
-            return counted
+            return client.get(path)
         finally:
             client.close()
 
@@ -144,7 +151,7 @@ class Service:
             raise CannotStart(f'{self.name} is not running, see {self.log}')
         return self._process.pid
 
-    def _environment(self, counts: bool) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         ours = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
         ours.pop('PYTHONPATH', None)
         # A service that was installed has its bytecode; one that is started from its sources
@@ -161,7 +168,6 @@ class Service:
             **self._settings,
             'OS_PLACEMENT_CONFIG_DIR': str(self._directory),
             'OS_PLACEMENT_DATABASE__CONNECTION': connection,
-            'BENCHMARK_COUNTS': 'yes' if counts else 'no',
         }
 
     def _wait_for_answer(self) -> None:

@@ -116,7 +116,7 @@ def _workers(
         for number in range(processes):
             worker = Service(f'worker-{number}', sys.executable, database, directory, threads)
             stack.callback(worker.stop)
-            worker.start(counts=False)
+            worker.start()
             workers.append(worker)
         yield workers
 
