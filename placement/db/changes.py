@@ -11,10 +11,11 @@ claims come by the hundred for each change of another sort, and change nothing b
 
 from __future__ import annotations
 
+import bisect
 import datetime
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -42,8 +43,8 @@ _INSERT = sa.insert(feed)
 KEPT = 100_000
 PRUNE_ONE_IN = 1_000
 
-# How many ids are asked for one by one before a range is read that has them all.
-MOST_GAPS_NAMED = 200
+# How many ids that were missing are asked for one by one. Where more are, entries are counted.
+MOST_GAPS_NAMED = 100
 
 
 class Entry(NamedTuple):
@@ -87,23 +88,26 @@ def prune(connection: sa.Connection, kept: int = KEPT) -> None:
         connection.execute(sa.delete(feed).where(feed.c.id <= newest - max(kept, 1)))
 
 
-_LAST: sa.BindParameter[int] = sa.bindparam('last')
 _ENTRIES = sa.select(feed.c.id, feed.c.provider_id, feed.c.allocations_only)
-_OLDEST = feed.c.id == sa.select(sa.func.min(feed.c.id)).scalar_subquery()
-
-# All of these find the entry `last` itself as well, and where there are gaps the oldest of all.
-_SINCE = _ENTRIES.where(feed.c.id >= _LAST)
-_SINCE_AND_IN_GAPS = _ENTRIES.where(
-    sa.or_(feed.c.id >= _LAST, feed.c.id.in_(sa.bindparam('gaps', expanding=True)), _OLDEST)
+_LAST: sa.BindParameter[int] = sa.bindparam('last')
+_SINCE_OR_NAMED = _ENTRIES.where(
+    sa.or_(feed.c.id >= _LAST, feed.c.id.in_(sa.bindparam('named', expanding=True)))
 )
-_SINCE_FIRST_GAP = _ENTRIES.where(sa.or_(feed.c.id >= _LAST, _OLDEST))
+
+
+def _unless_as_many(first: str, end: str, read: str) -> sa.Select[int, int, bool]:
+    """The entries of a range of ids, where there are not as many as were read of it; else none."""
+    is_inside = sa.and_(feed.c.id >= sa.bindparam(first), feed.c.id < sa.bindparam(end))
+    count = sa.select(sa.func.count(feed.c.id)).where(is_inside).scalar_subquery()
+    return _ENTRIES.where(is_inside, count != sa.bindparam(read))
+
 
 # What is used of each class of some providers, as rows that no entry can be mistaken for.
 _USED = (
     sa.select(
-        sa.null(),
+        sa.type_coerce(sa.null(), feed.c.id.type),
         allocations.c.resource_provider_id,
-        sa.null(),
+        sa.type_coerce(sa.null(), feed.c.allocations_only.type),
         resource_classes.c.name,
         sa.cast(sa.func.sum(allocations.c.used), sa.BigInteger),
     )
@@ -111,35 +115,56 @@ _USED = (
     .where(allocations.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
     .group_by(allocations.c.resource_provider_id, resource_classes.c.name)
 )
-_WITH_USED = {
-    statement: sa.union_all(statement.add_columns(sa.null(), sa.null()), _USED)
-    for statement in (_SINCE, _SINCE_AND_IN_GAPS, _SINCE_FIRST_GAP)
-}
+
+
+class _Question(NamedTuple):
+    """A statement that asks for entries, and one that asks for them and for what is used."""
+
+    alone: sa.CompoundSelect[*tuple[Any, ...]]
+    with_used: sa.CompoundSelect[*tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, *parts: sa.Select[int, int, bool]) -> _Question:
+        """For the entries that any of the parts finds."""
+        # What is used comes first, because it has a value where entries have none: PostgreSQL
+        # takes a column for text that is empty in the first two parts.
+        longer = (part.add_columns(sa.null(), sa.null()) for part in parts)
+        return cls(sa.union_all(*parts), sa.union_all(_USED, *longer))
+
+
+# All of these find the entry `last` itself as well.
+_SINCE = _Question.of(_ENTRIES.where(feed.c.id >= _LAST))
+_SINCE_AND_NAMED = _Question.of(_SINCE_OR_NAMED)
+_SINCE_AND_COUNTED = _Question.of(
+    _SINCE_OR_NAMED,
+    _unless_as_many('first', 'middle', 'older'),
+    _unless_as_many('middle', 'last', 'newer'),
+)
 
 
 def list_since(
-    connection: sa.Connection, last: int, gaps: Collection[int] = ()
+    connection: sa.Connection, last: int, gaps: Sequence[int] = ()
 ) -> list[Entry] | None:
     """What was written down after the entry `last`, and into the `gaps` before it, by id.
 
-    None when entries from there on are gone: then others may be that nobody here has read. Ids
-    are given out before transactions end, so entries can appear below others seen already.
+    Ids are given out before transactions end, so entries can appear below others seen already.
+    The gaps are all ids between the first of them and `last` that have not appeared, by id.
+
+    None when entries from there on are gone: then others may be that nobody here has read.
     """
-    statement, values = _since(last, gaps)
-    return _entries(connection.execute(statement, values), last, gaps)
+    question, values = _since(last, gaps)
+    return _entries(connection.execute(question.alone, values), last, gaps)
 
 
 def list_since_with_used(
-    connection: sa.Connection, last: int, gaps: Collection[int], provider_ids: Collection[int]
+    connection: sa.Connection, last: int, gaps: Sequence[int], provider_ids: Collection[int]
 ) -> tuple[list[Entry] | None, Used]:
     """As `list_since`, and what is used of some providers at the very same moment.
 
     It is one statement for the sake of that moment: under READ COMMITTED each has one of its own.
     """
-    statement, values = _since(last, gaps)
-    rows = connection.execute(
-        _WITH_USED[statement], {**values, 'provider_ids': list(provider_ids)}
-    )
+    question, values = _since(last, gaps)
+    rows = connection.execute(question.with_used, {**values, 'provider_ids': list(provider_ids)})
     entries: list[tuple[int, int, bool]] = []
     used: dict[int, dict[str, int]] = {}
     for entry_id, provider_id, allocations_only, resource_class, amount in rows:
@@ -150,28 +175,50 @@ def list_since_with_used(
     return _entries(entries, last, gaps), used
 
 
-def _since(
-    last: int, gaps: Collection[int]
-) -> tuple[sa.Select[int, int, bool], dict[str, int | list[int]]]:
-    """The statement for what was written down since, and its values."""
+def _since(last: int, gaps: Sequence[int]) -> tuple[_Question, dict[str, int | list[int]]]:
+    """The question for what was written down since, and its values.
+
+    Where there are many gaps, as on a Galera cluster whose nodes leave the ids of the others out,
+    none of them is named. The server counts: whatever was committed since the last search into a
+    range of which nothing is gone makes more of it than was read, and then all of it is fetched.
+    What comes late mostly belongs among the newest, which are a range of their own for that.
+    """
     if not gaps:
         return _SINCE, {'last': last}
-    if len(gaps) > MOST_GAPS_NAMED:
-        return _SINCE_FIRST_GAP, {'last': min(gaps)}
-    return _SINCE_AND_IN_GAPS, {'last': last, 'gaps': list(gaps)}
+    first = gaps[0]
+    if len(gaps) <= MOST_GAPS_NAMED:
+        return _SINCE_AND_NAMED, {'last': last, 'named': [first - 1, *gaps]}
+    middle = gaps[-MOST_GAPS_NAMED]
+    return _SINCE_AND_COUNTED, {
+        'last': last,
+        'named': [first - 1],
+        'first': first,
+        'middle': middle,
+        'older': middle - first - (len(gaps) - MOST_GAPS_NAMED),
+        'newer': last - middle - MOST_GAPS_NAMED,
+    }
 
 
 def _entries(
     rows: Iterable[sa.Row[int, int, bool] | tuple[int, int, bool]],
     last: int,
-    gaps: Collection[int],
+    gaps: Sequence[int],
 ) -> list[Entry] | None:
-    """Those of the entries found that were asked for, by id; None when others are gone."""
+    """Those of the entries found that were asked for, by id; None when others are gone.
+
+    What is pruned is everything up to some id. So nothing is gone that was missing before, as
+    long as the entry is there that comes before the first gap.
+    """
     found = sorted(map(Entry._make, rows))
-    ids = {entry.id for entry in found}
-    if last not in ids or found[0].id > min(gaps, default=last):
+    settled = gaps[0] - 1 if gaps else last
+    if not {settled, last} <= {entry.id for entry in found}:
         return None
-    return [entry for entry in found if entry.id > last or entry.id in gaps]
+    return [entry for entry in found if entry.id > last or _is_in(entry.id, gaps)]
+
+
+def _is_in(entry_id: int, gaps: Sequence[int]) -> bool:
+    index = bisect.bisect_left(gaps, entry_id)
+    return index < len(gaps) and gaps[index] == entry_id
 
 
 def list_recent(connection: sa.Connection, window: datetime.timedelta) -> Sequence[int]:

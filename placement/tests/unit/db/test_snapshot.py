@@ -653,19 +653,58 @@ def test_a_gap_below_the_first_snapshot_is_known(cloud: Cloud) -> None:
     assert total(keeper.current(), 'leaf') == 11
 
 
-def test_gaps_of_interleaved_ids_cost_no_more_statements(
-    cloud: Cloud, keeper: SnapshotKeeper
-) -> None:
-    # As a Galera node counts, of three; there are more gaps than are named one by one.
+def interleave(cloud: Cloud) -> range:
+    """Let entries appear under every third id; these ids.
+
+    As a Galera node counts, of three; there are more gaps than are named one by one.
+    """
     last = newest(cloud)
     ids = range(last + 1, last + 3 * changes.MOST_GAPS_NAMED, 3)
-    feed(cloud, *[(one, 'root') for one in ids])
-    keeper.current()
+    feed(cloud, *[(one, 'root') for one in ids], allocations_only=True)
+    return ids
+
+
+@pytest.mark.parametrize('place', [0, 7, -2])
+def test_gaps_of_interleaved_ids_cost_no_more_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, place: int
+) -> None:
+    ids = interleave(cloud)
+    assert selects(cloud, keeper) == CLAIMS
 
     assert selects(cloud, keeper) == 1
+    set_used(cloud, 'other', 3)
+    feed(cloud, (ids[place] + 1, 'other'), allocations_only=True)
+    assert selects(cloud, keeper) == CLAIMS
+    assert used(keeper.current(), 'other') == 3
     set_total(cloud, 'leaf', 11)
-    feed(cloud, (ids[7] + 1, 'leaf'))
+    feed(cloud, (ids[place] + 2, 'leaf'))
     assert total(keeper.current(), 'leaf') == 11
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() == fresh(cloud)
+
+
+def test_one_of_many_gaps_is_remembered_as_long_as_a_transaction_may_live(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    ids = interleave(cloud)
+    keeper.current()
+    for more in range(1, LONGEST_TRANSACTION):
+        clock.now += 1
+        feed(cloud, (ids[-1] + 2 * more, 'root'))
+        keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (ids[0] + 1, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 11
+
+    # Now those of the first second are settled, and nobody counts them any more.
+    clock.now += 2
+    keeper.current()
+    feed(cloud, (ids[0] + 2, 'leaf'))
+    assert selects(cloud, keeper) == 1
+    # The gap of the last second is still asked for.
+    set_total(cloud, 'leaf', 12)
+    feed(cloud, (ids[-1] + 2 * LONGEST_TRANSACTION - 3, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 12
 
 
 def test_a_gap_is_remembered_as_long_as_a_transaction_may_live(
@@ -776,6 +815,19 @@ def test_what_filled_a_gap_and_was_pruned_is_seen(cloud: Cloud, keeper: Snapshot
     feed(cloud, (last + 1, 'leaf'))
     # The entry that was read last stays, and the one that was missing goes.
     prune(cloud, 1)
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_what_filled_one_of_many_gaps_and_was_pruned_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    ids = interleave(cloud)
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    # What was missing goes, and with it as many entries as appear above it.
+    feed(cloud, (ids[1] + 1, 'leaf'), (ids[5] + 1, 'root'), (ids[5] + 2, 'root'))
+    prune(cloud, ids[-1] - ids[2])
 
     assert total(keeper.current(), 'leaf') == 11
 
@@ -986,18 +1038,29 @@ def test_another_failure_is_told_as_it_is(cloud: Cloud, keeper: SnapshotKeeper) 
 
 def test_a_position_knows_what_it_missed() -> None:
     position = Position.at([4, 5, 8], now=10)
-    assert position == Position(8, {6: 10, 7: 10})
+    assert position == Position(8, (6, 7), {10: 8})
     position = position.after([7, 11], now=20)
-    assert position == Position(11, {6: 10, 9: 20, 10: 20})
-    assert position.after([], now=30) == position
+    assert position == Position(11, (6, 9, 10), {10: 8, 20: 11})
+    assert position.after([], now=30) is position
+
+
+def test_a_position_tells_seconds_and_no_more() -> None:
+    position = Position.at([1, 3], now=9.2).after([5], now=9.9)
+    assert position == Position(5, (2, 4), {10: 5})
+
+
+def test_a_position_without_gaps_needs_no_time() -> None:
+    assert Position.at([4, 5], now=10) == Position(5)
+    assert Position.at([4, 6], now=10).after([5, 7], now=20) == Position(7)
 
 
 def test_a_position_forgets_what_is_too_old() -> None:
-    position = Position(11, {6: 10, 9: 20})
+    position = Position(13, (6, 9, 12), {10: 8, 20: 11, 30: 13})
     assert position.without_gaps_before(10) is position
-    assert position.without_gaps_before(11) == Position(11, {9: 20})
-    assert position.without_gaps_before(21) == Position(11, {})
+    assert position.without_gaps_before(10.5) == Position(13, (9, 12), {20: 11, 30: 13})
+    assert position.without_gaps_before(21) == Position(13, (12,), {30: 13})
+    assert position.without_gaps_before(31) == Position(13)
 
 
 def test_a_position_can_be_before_everything() -> None:
-    assert Position.at([], now=10) == Position(0, {})
+    assert Position.at([], now=10) == Position(0)
