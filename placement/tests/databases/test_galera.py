@@ -236,6 +236,29 @@ def test_ids_go_on_from_those_of_other_nodes(connections: list[api.Database]) ->
         assert added > max(before)
 
 
+def test_a_search_costs_one_statement_however_many_ids_are_left_out(
+    connections: list[api.Database],
+) -> None:
+    keepers = [freshness.unaudited_keeper(one) for one in connections]
+    for keeper in keepers:
+        keeper.current()
+    with Lingering(connections[0], HOSTS[0], 77) as lingering:
+        other = Cloud(connections[0]).provider(HOSTS[1]).id
+        # As workers should, which write to one node and leave out two ids of three.
+        for _ in range(changes.MOST_GAPS_NAMED):
+            with connections[1].writer() as connection:
+                changes.record(connection, [other], allocations_only=True)
+        for keeper, database in zip(keepers, connections, strict=True):
+            keeper.current()
+            with Cloud(database).statements() as seen:
+                keeper.current()
+            assert len(seen) == 1
+            assert 'count(' in seen[0], 'there are so few gaps that they are named'
+        lingering.end()
+    for keeper, database in zip(keepers, connections, strict=True):
+        assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
+
+
 def used(client: Client) -> int:
     """What a search says of the first host."""
     answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
