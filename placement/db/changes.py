@@ -148,7 +148,8 @@ def list_since(
     """What was written down after the entry `last`, and into the `gaps` before it, by id.
 
     Ids are given out before transactions end, so entries can appear below others seen already.
-    The gaps are all ids between the first of them and `last` that have not appeared, by id.
+    The gaps are, by id, all from the first of them to `last` that have not appeared; the id before
+    them has.
 
     None when entries from there on are gone: then others may be that nobody here has read.
     """
