@@ -77,12 +77,9 @@ _INSERT = sa.insert(allocations)
 # fit; there is one statement for each number of them.
 MOST_AMOUNTS_FITTED = 12
 
-# MySQL keeps ratios in single precision, and shows six digits of them to those who ask.
-DOUBT = 1e-6
-
-# Ratios beyond are left to `search.capacity`: PostgreSQL takes what is not a number for the
-# largest of all.
-LARGEST_ORDINARY_RATIO = 1e9
+# MySQL reckons with ratios of seven digits and shows six of them to those who ask, so that they
+# take 1.000004 for 1. All others go by what is shown.
+DOUBT = 1e-5
 _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
 _OF_ONE = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
 _PROVIDERS_USED_BY_ONE = sa.select(allocations.c.resource_provider_id).where(_OF_ONE)
@@ -132,7 +129,8 @@ def insert_fitting(connection: sa.Connection, rows: Sequence[Mapping[str, Any]])
         values[f'amount_{number}'] = row['used']
     inserted = connection.execute(_insert_fitting(len(rows)), values).rowcount
     if 0 < inserted < len(rows):
-        connection.execute(_DELETE_OF_ONE, {'consumer_uuid': rows[0]['consumer_id']})
+        there = allocations.c.resource_provider_id.in_({r['resource_provider_id'] for r in rows})
+        connection.execute(_DELETE_OF_ONE.where(there), values)
     return inserted == len(rows)
 
 
@@ -164,10 +162,7 @@ def _insert_fitting(number: int) -> sa.Insert:
                 inventories.c.resource_class_id == wanted.c.class_id,
             ),
         )
-        .where(
-            inventories.c.allocation_ratio <= LARGEST_ORDINARY_RATIO,
-            fits(wanted.c.amount, used_of(wanted.c.provider_id, wanted.c.class_id), DOUBT),
-        )
+        .where(fits(wanted.c.amount, used_of(wanted.c.provider_id, wanted.c.class_id), DOUBT))
     )
     columns = ('resource_provider_id', 'consumer_id', 'resource_class_id', 'used')
     # Drivers say how many were inserted, but not after their cursor is closed.

@@ -22,6 +22,9 @@ MEMBERS = (
     inventories.c.allocation_ratio,
 )
 
+# No larger one can be written through the API.
+LARGEST_RATIO = 3.5e38
+
 
 def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
     """Inventories with their members and further columns, in the order of the ids of classes."""
@@ -113,16 +116,23 @@ def fits(
     """A condition: an inventory can take an amount beside what is used of it.
 
     The rule of `search.capacity`, said in SQL. With a `doubt` it holds only where that part of the
-    capacity is left over.
+    capacity is left over, or where there is nothing to doubt because the ratio is one.
     """
-    capacity = (inventories.c.total - inventories.c.reserved) * inventories.c.allocation_ratio
+    free = inventories.c.total - inventories.c.reserved
+    ratio = inventories.c.allocation_ratio
+    capacity = sa.case(
+        (ratio == 1, free),
+        # Beyond, products may be, which PostgreSQL says is an error.
+        (ratio.between(-LARGEST_RATIO, LARGEST_RATIO), free * ratio * (1 - doubt)),
+        else_=0,
+    )
     # A step of zero is none; dividing by it is an error for PostgreSQL.
     odd = sa.func.coalesce(amount % sa.func.nullif(inventories.c.step_size, 0), 0)
     return sa.and_(
         amount >= inventories.c.min_unit,
         amount <= inventories.c.max_unit,
         odd == 0,
-        used + amount <= (capacity * (1 - doubt) if doubt else capacity),
+        used + amount <= capacity,
     )
 
 

@@ -715,12 +715,23 @@ def test_a_database_that_does_not_say_what_it_deletes_is_asked_before(
 
 def test_what_takes_the_last_unit_is_looked_at_closer_and_fits(hosts: Cloud) -> None:
     """Databases do not reckon alike to the last digit, and never decide where that matters."""
+    hosts.give('host', VCPU={'total': 4, 'allocation_ratio': 2.0})
     hosts.take('known', {'host': {'VCPU': 1}})
     with hosts.statements(by_a_new_process=False) as statements:
         hosts.take('server', {'host': {'VCPU': 7}}, generation=None)
 
     assert 'SELECT inventories' in map(kind, statements)
     assert hosts.has('server') == {HOST: {'VCPU': 7}}
+    assert refusal(hosts, hosts.claim('late', {'host': {'VCPU': 1}})) == exceeds('host')
+
+
+def test_a_whole_host_is_taken_at_once(hosts: Cloud) -> None:
+    """Nothing is to be reckoned where nothing is overcommitted, as of bare metal."""
+    hosts.take('known', {'host': {'VCPU': 1}})
+    with hosts.statements(by_a_new_process=False) as statements:
+        hosts.take('server', {'host': {'VCPU': 7, 'DISK_GB': 100}}, generation=None)
+
+    assert 'SELECT inventories' not in map(kind, statements)
     assert refusal(hosts, hosts.claim('late', {'host': {'VCPU': 1}})) == exceeds('host')
 
 
