@@ -3,10 +3,13 @@
 
 from typing import Any
 
+import hypothesis
 import pytest
 import webob
+import webob.exc
+from hypothesis import strategies
 
-from placement.http.problem import error_response
+from placement.http.problem import error_response, without_tags
 
 DETAIL = 'No resource provider with uuid foo found'
 
@@ -109,3 +112,22 @@ def test_an_error_alters_nothing_of_the_request() -> None:
     error_response(environ, 404, DETAIL)
 
     assert environ == before
+
+
+PIECES = ('<', '>', '<br', '<br>', '<!--', '-->', '<b>', '--', 'a', ' ', '\n', '\r')
+
+
+@hypothesis.settings(max_examples=1000)
+@hypothesis.given(pieces=strategies.lists(strategies.sampled_from(PIECES), max_size=12))
+def test_tags_are_removed_as_webob_does(pieces: list[str]) -> None:
+    text = ''.join(pieces)
+
+    assert without_tags(text) == webob.exc.strip_tags(text)
+
+
+@pytest.mark.parametrize('accept', ['application/json', 'text/plain'])
+def test_a_long_text_of_tags_that_do_not_end_is_no_more_work(accept: str) -> None:
+    """WebOb alone would take hours for this."""
+    detail = '<' * 1_000_000
+
+    assert detail in problem(accept, detail).text
