@@ -39,22 +39,24 @@ def known_classes(connection: sa.Connection, names: Collection[str]) -> set[str]
     return set(connection.scalars(sa.select(name).where(name.in_(names))))
 
 
-def resource_class_ids(connection: sa.Connection, names: Iterable[str]) -> dict[str, int]:
+def resource_class_ids(
+    connection: sa.Connection, names: Iterable[str], lock: bool = True
+) -> dict[str, int]:
     """Ids of resource classes by name.
 
-    Raises `errors.ResourceClassNotFound` for the first name that nobody has. Custom classes
-    cannot be deleted until the transaction ends.
+    Raises `errors.ResourceClassNotFound` for the first name that nobody has. With `lock`, custom
+    classes cannot be deleted until the transaction ends; a replica refuses that.
     """
     names = list(dict.fromkeys(names))
     ids = {name: STANDARD_CLASS_IDS[name] for name in names if name in STANDARD_CLASS_IDS}
     custom = [name for name in names if name not in ids]
     if custom:
-        rows = connection.execute(
-            sa.select(resource_classes.c.name, resource_classes.c.id)
-            .where(resource_classes.c.name.in_(custom))
-            .with_for_update(read=True)
+        statement = sa.select(resource_classes.c.name, resource_classes.c.id).where(
+            resource_classes.c.name.in_(custom)
         )
-        ids.update(rows.all())
+        if lock:
+            statement = statement.with_for_update(read=True)
+        ids.update(connection.execute(statement).all())
     for name in names:
         if name not in ids:
             raise errors.ResourceClassNotFound(name=name)

@@ -320,5 +320,5 @@ def _trait_ids(connection: db.Connection, wanted: frozenset[str]) -> dict[str, i
 
 
 def _amounts(connection: db.Connection, resources: dict[str, int]) -> list[tuple[int, int]]:
-    ids = names.resource_class_ids(connection, resources)
+    ids = names.resource_class_ids(connection, resources, lock=False)
     return [(ids[name], amount) for name, amount in resources.items()]

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement.db import api, changes, migration, revisions
+from placement.db import api, changes, migration, revisions, tables
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
@@ -249,3 +249,41 @@ def test_reads_are_answered_by_the_replica_and_writes_by_the_primary() -> None:
     finally:
         service.stop()
         replica.stop()
+
+
+@pytest.mark.skipif(databases.backend() != 'postgresql', reason='needs a session that only reads')
+def test_a_replica_that_only_reads_answers_for_custom_classes() -> None:
+    database = databases.create()
+    replica = f'{database.url}?options=-c%20default_transaction_read_only%3Don'
+    try:
+        options = {('placement_database', 'slave_connection'): replica}
+        with applications.serving(database.url, options) as application:
+            client = Client(application)
+            client.send('PUT', '/resource_classes/CUSTOM_GOLD', version='1.39')
+            path = '/resource_providers?resources=CUSTOM_GOLD:1'
+            answer = client.send('GET', path, version='1.39')
+            assert (answer.status, answer.json) == (200, {'resource_providers': []})
+    finally:
+        database.drop()
+
+
+@pytest.mark.skipif(databases.backend() == 'mysql', reason='MySQL keeps no such ratio')
+def test_an_absurd_ratio_of_one_host_is_nobody_elses_trouble(
+    service: applications.Service, client: Client
+) -> None:
+    clouds.build((clouds.Provider('other', {'VCPU': 10}),), client)
+    providers = tables.resource_providers
+    of_host = sa.select(providers.c.id).where(providers.c.uuid == HOST).scalar_subquery()
+    engine = sa.create_engine(service.database.url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(
+            sa.update(tables.inventories)
+            .where(tables.inventories.c.resource_provider_id == of_host)
+            .values(allocation_ratio=-1e308)
+        )
+
+    listed = client.send('GET', '/resource_providers?resources=VCPU:1', version='1.39')
+    assert [provider['name'] for provider in listed.json['resource_providers']] == ['other']
+    answer = put(client, 1, claim(1))
+    assert answer.status == 409
+    assert 'exceed the capacity' in answer.text
