@@ -62,6 +62,6 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
         connection.execute(sa.delete(consumers).where(consumers.c.id.in_(ids)))
 
 
-def delete_by_uuid(connection: sa.Connection, uuid: str) -> None:
-    """Delete the consumer with a uuid, if there is one."""
-    connection.execute(_DELETE_BY_UUID, {'uuid': uuid})
+def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
+    """Delete the consumer with a uuid, and hold it so; returns whether there was one."""
+    return connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0

@@ -240,11 +240,18 @@ def increment_generation_of(
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:
-    """Every provider of some trees, held until the transaction ends."""
-    members = connection.scalars(
-        sa.select(providers.c.id).where(providers.c.root_provider_id.in_(root_ids))
-    ).all()
-    return lock(connection, members)
+    """Every provider of some trees, held until the transaction ends.
+
+    Whoever joins a tree holds the provider below which it does. So there may be more by the time
+    that all are held who were there; when there are not, nobody can join any more.
+    """
+    members = sa.select(providers.c.id).where(providers.c.root_provider_id.in_(root_ids))
+    locked: Sequence[Row] = ()
+    while True:
+        ids = set(connection.scalars(members))
+        if ids <= {row.id for row in locked}:
+            return locked
+        locked = lock(connection, ids)
 
 
 def has_children(connection: sa.Connection, provider_id: int) -> bool:

@@ -150,10 +150,13 @@ class AllocationList(base.PlacementObjectList):
         """Let a consumer have nothing, and forget it; raises `errors.AllocationsNotFound`."""
         connection = context.connection
         # Which holds it as well, against writes of the same consumer.
-        consumers.delete_by_uuid(connection, uuid)
+        was_there = consumers.delete_by_uuid(connection, uuid)
         touched = statements.delete_of_one(connection, uuid)
         if not touched:
             raise errors.AllocationsNotFound(uuid=uuid)
+        if not was_there:
+            # Its first claim was committed between the two.
+            consumers.delete_by_uuid(connection, uuid)
         changes.record(connection, touched, allocations_only=True)
 
 

@@ -56,10 +56,12 @@ class ResourceClass(base.Timestamped):
     def rename(self, name: str) -> None:
         """Give the class another name.
 
-        Raises `errors.StandardResourceClass` and `errors.ResourceClassExists`.
+        Raises `errors.StandardResourceClass`, `errors.ResourceClassNotFound` where it has gone
+        meanwhile, and `errors.ResourceClassExists`.
         """
         connection = self._context.connection
         self._check_is_custom('update', self.name)
+        self._lock()
         owner = statements.find(connection, name, lock=True)
         if owner is not None and owner.id != self.id:
             raise errors.ResourceClassExists(name=name)
@@ -70,15 +72,24 @@ class ResourceClass(base.Timestamped):
     def destroy(self) -> None:
         """Delete the class.
 
-        Raises `errors.StandardResourceClass` and `errors.ResourceClassInUse`.
+        Raises `errors.StandardResourceClass`, `errors.ResourceClassNotFound` where it has gone
+        meanwhile, and `errors.ResourceClassInUse`.
         """
         connection = self._context.connection
         self._check_is_custom('delete', f'{self.name}.')
-        # Held, so that nobody gives inventory of it to a provider meanwhile.
-        statements.find(connection, self.name, lock=True)
+        self._lock()
         if statements.is_in_use(connection, self.id):
             raise errors.ResourceClassInUse(name=self.name)
         statements.delete(connection, self.id)
+
+    def _lock(self) -> None:
+        """Hold the class, so that nobody gives inventory of it to a provider meanwhile.
+
+        One that was deleted may have left its id to another one.
+        """
+        row = statements.find(self._context.connection, self.name, lock=True)
+        if row is None or row.id != self.id:
+            raise errors.ResourceClassNotFound(name=self.name)
 
     def _check_is_custom(self, action: str, words: str) -> None:
         if self.id < statements.FIRST_CUSTOM_ID:

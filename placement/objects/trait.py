@@ -55,9 +55,17 @@ class Trait(base.Timestamped):
 
     @db.writer
     def destroy(self) -> None:
-        """Delete the trait; raises `errors.StandardTrait` and `errors.TraitInUse`."""
+        """Delete the trait.
+
+        Raises `errors.StandardTrait`, `errors.TraitNotFound` where it has gone meanwhile, and
+        `errors.TraitInUse`.
+        """
         if not self.name.startswith(CUSTOM_PREFIX):
             raise errors.StandardTrait(name=self.name)
+        row = statements.find(self._context.connection, self.name)
+        # One that was deleted may have left its id to another one, on SQLite.
+        if row is None or row.id != self.id:
+            raise errors.TraitNotFound(names=self.name)
         if statements.is_in_use(self._context.connection, self.id):
             raise errors.TraitInUse(name=self.name)
         statements.delete(self._context.connection, self.id)

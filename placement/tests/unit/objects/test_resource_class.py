@@ -138,3 +138,23 @@ def test_a_class_made_again_under_another_id_is_not_mistaken_for_the_old_one(
     cloud.give('host', CUSTOM_A=4)
 
     assert cloud.rows(tables.inventories.c.resource_class_id) == [(10002,)]
+
+
+def test_a_class_that_has_gone_meanwhile_is_not_mistaken_for_the_next_of_its_id(
+    cloud: Cloud,
+) -> None:
+    ResourceClass.create(cloud.context, 'CUSTOM_A')
+    late = ResourceClass.get_by_name(cloud.context, 'CUSTOM_A')
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').destroy()
+    for name in (None, 'CUSTOM_B'):
+        if name is not None:
+            ResourceClass.create(cloud.context, name)
+            assert ResourceClass.get_by_name(cloud.context, name).id == late.id
+        before = cloud.everything()
+
+        with pytest.raises(errors.ResourceClassNotFound):
+            late.destroy()
+        with pytest.raises(errors.ResourceClassNotFound):
+            late.rename('CUSTOM_C')
+
+        assert cloud.everything() == before

@@ -47,6 +47,21 @@ def test_a_standard_trait_stays(cloud: Cloud) -> None:
     assert Trait.get_by_name(cloud.context, AVX).name == AVX
 
 
+def test_a_trait_that_has_gone_meanwhile_is_not_mistaken_for_the_next_of_its_id(
+    cloud: Cloud,
+) -> None:
+    Trait.ensure(cloud.context, 'CUSTOM_A')
+    late = Trait.get_by_name(cloud.context, 'CUSTOM_A')
+    Trait.get_by_name(cloud.context, 'CUSTOM_A').destroy()
+    Trait.ensure(cloud.context, 'CUSTOM_B')
+    assert Trait.get_by_name(cloud.context, 'CUSTOM_B').id == late.id
+
+    with pytest.raises(errors.TraitNotFound):
+        late.destroy()
+
+    Trait.get_by_name(cloud.context, 'CUSTOM_B')
+
+
 def test_a_custom_trait_goes_unless_a_provider_has_it(cloud: Cloud) -> None:
     found, _created = Trait.ensure(cloud.context, 'CUSTOM_A')
     host = cloud.add('host')

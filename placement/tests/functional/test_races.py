@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two writers at once, their steps in the order that would do most harm."""
+
+import concurrent.futures
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import allocations, api, providers
+from placement.objects.allocation import AllocationList
+from placement.tests.unit.objects.cloud import Cloud, uuid_of
+
+from .fixtures import databases
+
+# SQLite has one writer at a time.
+pytestmark = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[api.Database]:
+    made = api.Database(api.create_engine(url))
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def cloud(database: api.Database) -> Cloud:
+    return Cloud(database)
+
+
+def hold_tree(database: api.Database, root_id: int, has_looked: threading.Event) -> set[str]:
+    """The uuids of a tree that is held whole; `has_looked` is set when it was read for once."""
+    mine = threading.get_ident()
+
+    def note(*_arguments: Any) -> None:
+        if threading.get_ident() == mine:
+            has_looked.set()
+
+    sa.event.listen(database.engine, 'after_cursor_execute', note)
+    try:
+        with database.writer() as connection:
+            rows: Sequence[api.Row] = providers.lock_trees(connection, [root_id])
+            return {row.uuid for row in rows}
+    finally:
+        sa.event.remove(database.engine, 'after_cursor_execute', note)
+
+
+def test_who_joins_a_tree_while_it_is_being_locked_is_locked_too(cloud: Cloud) -> None:
+    """A move would leave it with the root it came for."""
+    root = cloud.add('root')
+    cloud.add('child', parent='root')
+    has_looked = threading.Event()
+    joining = Cloud(cloud.database)
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        with cloud.database.writer() as connection:
+            joining.context.connection = connection
+            joining.add('late', parent='child')
+            held = threads.submit(hold_tree, cloud.database, root.id, has_looked)
+            assert has_looked.wait(60)
+
+        assert held.result(60) == {uuid_of(name) for name in ('root', 'child', 'late')}
+
+
+def test_a_release_that_meets_the_first_claim_takes_the_consumer_along(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody could claim for it any more, nor release it."""
+    cloud.add('host', VCPU=8)
+    delete = allocations.delete_of_one
+
+    def delete_after_a_claim(*arguments: Any) -> set[int]:
+        Cloud(cloud.database).take('server', {'host': {'VCPU': 1}}, generation=None)
+        return delete(*arguments)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(allocations, 'delete_of_one', delete_after_a_claim)
+        AllocationList.delete_by_consumer(cloud.context, uuid_of('server'))
+
+    assert cloud.has('server') == {}
+    cloud.take('server', {'host': {'VCPU': 1}}, generation=None)
+    assert cloud.has('server') == {uuid_of('host'): {'VCPU': 1}}
