@@ -97,7 +97,8 @@ class Application:
         handler = api.handlers.get(route.action)
         if handler is None:
             raise _absent(route)
-        check_media_types(request, route, brings_json=route.action in api.bodies)
+        if not route.body_before_version:
+            check_media_types(request, route, brings_json=route.action in api.bodies)
         reply = api.downgraded(route.action, handler(request))
         return rendered(reply, request)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
@@ -119,6 +119,13 @@ class Database:
         """A connection in one transaction that may write; on SQLite it holds the lock at once."""
         with self._writer.begin() as connection:
             yield connection
+
+    @property
+    def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:
+        """What opens a transaction that only reads, once for each engine."""
+        if self._reader is self.engine:
+            return (self.fresh_reader,)
+        return self.fresh_reader, self.reader
 
     def dispose(self) -> None:
         """Close every pooled connection."""
@@ -238,7 +245,8 @@ def repeated(transaction: Callable[[], Result], name: str, attempts: int) -> Res
             LOG.warning('%s found no free connection: %s', name, failure)
             raise errors.DatabaseUnavailable() from failure
         LOG.debug('Attempt %d at %s: %s', attempt + 1, name, failure)
-        pauses.pause(attempt)
+        if attempt + 1 < attempts:
+            pauses.pause(attempt)
     LOG.warning('%s gave up after %d attempts: %s', name, attempts, failure)
     if cause is failures.Cause.LOST_CONNECTION:
         raise errors.DatabaseUnavailable() from failure

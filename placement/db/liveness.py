@@ -20,7 +20,7 @@ def check_answers(database: Database) -> None:
     none; and again when a connection was cut, because that says nothing of the next one. Raises
     `errors.DatabaseUnavailable`, or the error of the engine.
     """
-    for connect in (database.fresh_reader, database.reader):
+    for connect in database.readers:
         repeated(functools.partial(_read, connect), 'check_answers', READ_ATTEMPTS)
 
 

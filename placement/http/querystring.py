@@ -18,7 +18,6 @@ from placement.http.microversion import Api, Rule
 
 FORBIDDEN = '!'
 ANY_OF = 'in:'
-NONE_OF = '!in:'
 
 
 class Parameters(Protocol):
