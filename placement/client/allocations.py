@@ -137,7 +137,8 @@ def write(wire: Wire, *wanted: Allocations, same_will_do: bool = True) -> None:
 
     It is repeated when the answer is lost, because the generations let only one of the requests
     succeed, and when the service was too busy with others who claim from the same provider.
-    After a lost answer, finding what is wanted is enough if ``same_will_do``.
+    After a lost answer, finding what is wanted, of the same project and user, is enough if
+    ``same_will_do``.
 
     :raises errors.Conflict: one of the consumers was written by somebody else
     :raises errors.Gone: a provider is not there
@@ -152,7 +153,9 @@ def write(wire: Wire, *wanted: Allocations, same_will_do: bool = True) -> None:
             wire.send(_request(wanted))
             return
         except errors.Unreachable as error:
-            problem = lost = error
+            problem = error
+            if error.may_be_done:
+                lost = error
         except errors.Conflict as error:
             if _is_settled(wire, wanted, error, lost, same_will_do):
                 return
@@ -169,12 +172,7 @@ def path_of(consumer: str) -> str:
 
 
 def _request(wanted: tuple[Allocations, ...]) -> Request:
-    """One request for one consumer or for several.
-
-    Since the API has types, it demands one; a consumer without is written as it was before.
-    """
-    without_type = any(allocations.consumer.type is None for allocations in wanted)
-    at_most = Feature.CONSUMER_TYPES.since.before() if without_type else NEWEST
+    """One request for one consumer or for several."""
 
     def body(version: Microversion) -> dict[str, Any]:
         bodies = {one.consumer.uuid: one.body(version) for one in wanted}
@@ -187,9 +185,18 @@ def _request(wanted: tuple[Allocations, ...]) -> Request:
         NEEDS,
         body,
         is_repeatable=False,
-        at_most=at_most,
+        at_most=_at_most(wanted),
         conflict=errors.NoCapacity,
     )
+
+
+def _at_most(wanted: tuple[Allocations, ...]) -> Microversion:
+    """The newest version to write them at.
+
+    Since the API has types, it demands one; a consumer without is written as it was before.
+    """
+    without_type = any(allocations.consumer.type is None for allocations in wanted)
+    return Feature.CONSUMER_TYPES.since.before() if without_type else NEWEST
 
 
 def _is_settled(
@@ -206,8 +213,10 @@ def _is_settled(
     """
     present = [find(wire, one.consumer.uuid) for one in wanted]
     pairs = list(zip(wanted, present, strict=True))
-    if lost and same_will_do and all(_is_same(one, now) for one, now in pairs):
-        return True
+    if lost and same_will_do:
+        version = min(wire.version(), _at_most(wanted))
+        if all(_is_same(one, now, version) for one, now in pairs):
+            return True
     for one, now in pairs:
         if (one.generation or None) != (now.generation if now else None):
             if lost:
@@ -221,5 +230,10 @@ def _as_never_written(new: Allocations) -> Allocations:
     return dataclasses.replace(new, generation=new.generation or 0)
 
 
-def _is_same(wanted: Allocations, present: Allocations | None) -> bool:
-    return wanted.amounts == (present.amounts if present else {})
+def _is_same(wanted: Allocations, present: Allocations | None, version: Microversion) -> bool:
+    """Whether what is there is what was sent at this version, whoever has sent it."""
+    if present is None:
+        return not wanted.amounts
+    # Neither says who has written it: a generation only counts, and mappings are not shown.
+    alike = dataclasses.replace(present, generation=wanted.generation, mappings=wanted.mappings)
+    return alike.body(version) == wanted.body(version)

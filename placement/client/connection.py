@@ -70,12 +70,13 @@ class Connection:
                 connect_retries=0,
                 status_code_retries=0,
             )
-        except (
-            auth_errors.ConnectionError,
-            auth_errors.DiscoveryFailure,
-            auth_errors.HttpServerError,
-        ) as error:
+        except auth_errors.ConnectionError as error:
             raise errors.Unreachable(str(error)) from error
+        except (auth_errors.DiscoveryFailure, auth_errors.HttpServerError) as error:
+            # It is Keystone that fails, who is asked first.
+            unreachable = errors.Unreachable(str(error))
+            unreachable.was_sent = False
+            raise unreachable from error
         except auth_errors.ClientException as error:
             raise errors.Refused(str(error)) from error
         answered = {name.lower(): value for name, value in response.headers.items()}

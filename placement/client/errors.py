@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a call did not do what it was to do, by what the caller can do about it."""
 
+# Who answers like this did not begin with the request: it came too slowly, or too many came.
+NOT_BEGUN = frozenset({408, 429})
+
 
 class ClientError(Exception):
     """The base of all errors of this package.
@@ -67,6 +70,14 @@ class Unreachable(ClientError):
 
     What was asked for may have happened. The client has repeated whatever is safe to repeat.
     """
+
+    #: False when the last request failed before it was sent.
+    was_sent: bool = True
+
+    @property
+    def may_be_done(self) -> bool:
+        """Whether the last request may have been carried out, leaving those before it aside."""
+        return self.was_sent and self.status not in NOT_BEGUN
 
 
 class OutOfTime(Unreachable):

@@ -102,7 +102,11 @@ class Wire:
         return answer
 
     def _exchange(self, request: Request) -> Answer:
-        known = self._known_version()
+        try:
+            known = self._known_version()
+        except errors.Unreachable as error:
+            error.was_sent = False
+            raise
         microversions.check(known, request.needs)
         version = min(known, request.at_most)
         body = None if request.body is None else request.body(version)

@@ -4,8 +4,10 @@
 import logging
 import random
 import time
+from typing import Any
 
 import pytest
+import requests
 from keystoneauth1 import exceptions
 
 from placement import client
@@ -24,11 +26,21 @@ LOST = exceptions.ConnectFailure('lost')
 CONSUMER = client.Consumer('c', 'project', 'user')
 CANDIDATE = client.Candidate({'p': {'VCPU': 1}})
 NOTHING = answer(body={'allocations': {}})
-THERE = answer(body={
-    'allocations': {'p': {'resources': {'VCPU': 1}, 'generation': 3}},
-    'project_id': 'project', 'user_id': 'user',
-    'consumer_generation': 1, 'consumer_type': 'INSTANCE',
-})  # fmt: skip
+
+
+def there(**others: Any) -> requests.Response:
+    """What is shown after the claim, with other values; what is None is not shown."""
+    shown = {
+        'allocations': {'p': {'resources': {'VCPU': 1}, 'generation': 3}},
+        'project_id': 'project',
+        'user_id': 'user',
+        'consumer_generation': 1,
+        'consumer_type': 'INSTANCE',
+    }
+    return answer(body={k: v for k, v in {**shown, **others}.items() if v is not None})
+
+
+THERE = there()
 STALE = error(409, 'placement.concurrent_update')
 
 
@@ -84,6 +96,50 @@ def test_a_claim_that_was_made_by_the_lost_request_is_found() -> None:
     service = Scripted(LOST, STALE, THERE)
     report(service).claim(CONSUMER, CANDIDATE)
     assert service.lines()[-1] == 'GET /allocations/c'
+
+
+@pytest.mark.parametrize(
+    'others',
+    [{'project_id': 'other'}, {'user_id': 'other'}, {'consumer_type': 'OTHER'},
+     {'consumer_type': 'unknown'}],
+)  # fmt: skip
+def test_a_claim_for_somebody_else_is_not_that_of_the_lost_request(others: dict[str, str]) -> None:
+    service = Scripted(LOST, STALE, there(**others))
+    with pytest.raises(errors.Unreachable, match='lost'):
+        report(service).claim(CONSUMER, CANDIDATE)
+
+
+def test_a_type_that_was_not_sent_is_not_looked_for() -> None:
+    service = Scripted(LOST, STALE, there(consumer_type=None), newest='1.37')
+    report(service).claim(CONSUMER, CANDIDATE)
+    # One of the two has no type, so that neither was sent with one.
+    service = Scripted(
+        there(consumer_type='unknown', consumer_generation=2), LOST, STALE,
+        there(consumer_type='unknown'), there(consumer_type='unknown', consumer_generation=3),
+    )  # fmt: skip
+    report(service).move('c', 'm', CANDIDATE)
+    assert service.steps == []
+
+
+@pytest.mark.parametrize(
+    'failure',
+    [error(429), error(408), exceptions.DiscoveryFailure('odd'),
+     exceptions.InternalServerError('keystone')],
+)  # fmt: skip
+def test_a_claim_is_not_that_of_a_request_that_was_never_begun(failure: Step) -> None:
+    service = Scripted(failure, STALE, THERE)
+    with pytest.raises(errors.Conflict):
+        report(service).claim(CONSUMER, CANDIDATE)
+
+
+@pytest.mark.parametrize('failure', [LOST, error(503), answer(200, b'<')])
+def test_a_claim_is_not_that_of_a_request_without_a_version(failure: Step) -> None:
+    service = Scripted(failure, versions('1.39'), STALE, THERE, newest=None)
+    with pytest.raises(errors.Conflict):
+        report(service).claim(CONSUMER, CANDIDATE)
+    not_acceptable = Scripted(answer(406), failure, versions('1.39'), STALE, THERE)
+    with pytest.raises(errors.Conflict):
+        report(not_acceptable).claim(CONSUMER, CANDIDATE)
 
 
 def test_a_claim_that_somebody_else_has_made_is_a_conflict_at_once() -> None:
