@@ -184,7 +184,8 @@ def _request(wanted: tuple[Allocations, ...]) -> Request:
         path_of(alone.consumer.uuid) if alone else '/allocations',
         NEEDS,
         body,
-        is_repeatable=False,
+        # Whoever writes has to look first what has become of it.
+        repeated_after=(),
         at_most=_at_most(wanted),
         conflict=errors.NoCapacity,
     )

@@ -79,6 +79,9 @@ def release(wire: Wire, consumer: str) -> bool:
     """Have the consumer use nothing; whether there was something left to release.
 
     There is not when the answer to a first request was lost, and so it does not tell who did it.
+    What is claimed for the consumer between two requests goes with the second.
+
+    :raises errors.Conflict: others were in the way again and again
     """
     try:
         wire.send(Request('DELETE', allocations.path_of(consumer)))

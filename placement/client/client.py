@@ -48,6 +48,7 @@ class ReportClient:
     def ensure_resource_class(self, name: str) -> None:
         """Have the class there, in one request.
 
+        :raises errors.Conflict: others were in the way again and again
         :raises errors.Gone: it is a standard class that the service does not know
         """
         names.ensure_resource_class(self._wire(), name)
@@ -55,6 +56,7 @@ class ReportClient:
     def ensure_traits(self, traits: Iterable[str]) -> None:
         """Have the traits there: one request to compare, and one for each that is missing.
 
+        :raises errors.Conflict: others were in the way again and again
         :raises errors.Gone: there is a standard trait that the service does not know
         """
         names.ensure_traits(self._wire(), traits)
@@ -74,6 +76,7 @@ class ReportClient:
     def delete_provider(self, uuid: str) -> bool:
         """Have no such provider; whether there was one.
 
+        :raises errors.Conflict: others were in the way again and again
         :raises errors.InUse: it has children or allocations
         """
         return trees.delete_provider(self._wire(), uuid)
@@ -124,7 +127,10 @@ class ReportClient:
         claims.move(self._wire(), instance, migration, candidate)
 
     def confirm(self, migration: str) -> bool:
-        """Release the source of a move; whether there was something left to release."""
+        """Release the source of a move; whether there was something left to release.
+
+        :raises errors.Conflict: others were in the way again and again
+        """
         return claims.release(self._wire(), migration)
 
     def revert(self, instance: str, migration: str) -> None:
@@ -136,7 +142,10 @@ class ReportClient:
         claims.revert(self._wire(), instance, migration)
 
     def release(self, consumer: str) -> bool:
-        """Have the consumer use nothing; whether there was something left to release."""
+        """Have the consumer use nothing; whether there was something left to release.
+
+        :raises errors.Conflict: others were in the way again and again
+        """
         return claims.release(self._wire(), consumer)
 
     def _wire(self) -> Wire:

@@ -19,6 +19,7 @@ LONGEST_LIST = 3000
 def ensure_resource_class(wire: Wire, name: str) -> None:
     """Have the class there, in one request.
 
+    :raises errors.Conflict: others were in the way again and again
     :raises errors.Gone: it is a standard class that the service does not know
     :raises errors.Refused: the name is no name for a custom class
     """
@@ -35,6 +36,7 @@ def ensure_resource_class(wire: Wire, name: str) -> None:
 def ensure_traits(wire: Wire, names: Iterable[str]) -> None:
     """Have the traits there: one request to compare, and one for each that is missing.
 
+    :raises errors.Conflict: others were in the way again and again
     :raises errors.Gone: there is a standard trait that the service does not know
     :raises errors.Refused: one of them is no name for a custom trait
     """

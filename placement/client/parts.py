@@ -54,7 +54,15 @@ def ensure(wire: Wire, provider: str, part: Part[Value], wanted: Value) -> None:
             body = {part.name: part.written(wanted), GENERATION: shown[GENERATION]}
             # A second sending would meet the generation that the first has left, and become a
             # conflict, after which there is no difference any more.
-            wire.send(Request('PUT', path, part.needs, lambda _version: body))
+            wire.send(
+                Request(
+                    'PUT',
+                    path,
+                    part.needs,
+                    lambda _version: body,
+                    repeated_after=(errors.Unreachable,),
+                )
+            )
 
     wire.persist(attempt, errors.Conflict)
 

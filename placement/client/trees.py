@@ -40,6 +40,7 @@ def ensure_tree(wire: Wire, provider: Provider, parent: str | None = None) -> No
 def delete_provider(wire: Wire, uuid: str) -> bool:
     """Have no such provider; whether there was one.
 
+    :raises errors.Conflict: others were in the way again and again
     :raises errors.InUse: it has children or allocations
     """
     try:

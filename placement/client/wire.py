@@ -30,8 +30,9 @@ class Request:
     path: str
     needs: frozenset[Feature] = frozenset()
     body: Callable[[Microversion], Any] | None = None
-    #: Whether sending it twice does no more than sending it once.
-    is_repeatable: bool = True
+    #: What it is sent again after, as it is. That is right for what does no more when it is sent
+    #: twice; after a conflict only if it has no generation in it, which would be the wrong one.
+    repeated_after: tuple[type[errors.ClientError], ...] = (errors.Unreachable, errors.Conflict)
     #: A version to keep to even when both sides know newer ones.
     at_most: Microversion = microversions.NEWEST
     #: What a conflict without a code means.
@@ -60,9 +61,7 @@ class Wire:
         :raises errors.TooOld: the service does not know what the request needs
         :raises errors.ClientError: it was refused, or is not answered
         """
-        if not request.is_repeatable:
-            return self._send_once(request)
-        return self.persist(lambda: self._send_once(request), errors.Unreachable)
+        return self.persist(lambda: self._send_once(request), *request.repeated_after)
 
     def persist(
         self, attempt: Callable[[], Result], *reasons: type[errors.ClientError]

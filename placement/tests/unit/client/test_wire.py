@@ -4,6 +4,7 @@
 import logging
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -77,6 +78,49 @@ def test_it_is_given_up_after_so_many_attempts() -> None:
         report(service).ensure_resource_class('CUSTOM_A')
     assert len(service.lines()) == QUICK.attempts
     assert caught.value.__cause__ is LOST
+
+
+def listed(**others: Any) -> requests.Response:
+    """What a search for one provider finds."""
+    return answer(body={'resource_providers': [{'uuid': 'p', 'parent_provider_uuid': None,
+                                                **others}]})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('call', 'before', 'repeated'),
+    [
+        (lambda r: r.release('c'), [], 'DELETE /allocations/c'),
+        (lambda r: r.confirm('m'), [], 'DELETE /allocations/m'),
+        (lambda r: r.delete_provider('p'), [], 'DELETE /resource_providers/p'),
+        (lambda r: r.ensure_resource_class('CUSTOM_A'), [], 'PUT /resource_classes/CUSTOM_A'),
+        (lambda r: r.ensure_traits(['CUSTOM_A']), [answer(body={'traits': []})],
+         'PUT /traits/CUSTOM_A'),
+        (lambda r: r.ensure_tree(client.Provider('p', 'name')),
+         [answer(body={'resource_providers': []})], 'POST /resource_providers'),
+        (lambda r: r.ensure_tree(client.Provider('p', 'name')), [listed(name='old')],
+         'PUT /resource_providers/p'),
+    ],
+)  # fmt: skip
+def test_what_has_no_generation_is_sent_again_as_it_is_when_others_are_in_the_way(
+    call: Callable[[client.ReportClient], object], before: list[Step], repeated: str
+) -> None:
+    service = Scripted(*before, STALE, STALE, answer(204))
+    call(report(service))
+    assert service.lines()[len(before):] == [repeated] * 3  # fmt: skip
+    in_the_way = Scripted(*before, *[STALE] * QUICK.attempts)
+    with pytest.raises(errors.Conflict):
+        call(report(in_the_way))
+    assert in_the_way.steps == []
+
+
+def test_what_has_a_generation_is_read_again_before_it_is_sent_again() -> None:
+    def traits(generation: int) -> requests.Response:
+        return answer(body={'traits': ['HW_A'], 'resource_provider_generation': generation})
+
+    service = Scripted(listed(name='name'), traits(1), STALE, traits(2), answer())
+    report(service).ensure_tree(client.Provider('p', 'name', traits=()))
+    puts = [sent.body for sent in service.sent if sent.method == 'PUT']
+    assert [body['resource_provider_generation'] for body in puts] == [1, 2]
 
 
 def test_the_question_about_versions_is_repeated_too() -> None:
