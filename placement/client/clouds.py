@@ -71,6 +71,9 @@ def make_adapter(cloud: Mapping[str, Any], timeout: float | None = None) -> adap
     :raises errors.NotConfigured: it does not describe enough
     """
     options = {option: cloud[option] for option in SESSION_OPTIONS if option in cloud}
+    if options.get('verify') is True:
+        # That is the default; and keystoneauth1, when it is told so, looks at no ``cacert``.
+        del options['verify']
     session = loading.session.Session().load_from_options(
         auth=_make_auth(cloud), timeout=timeout, **options
     )

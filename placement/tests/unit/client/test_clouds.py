@@ -72,6 +72,24 @@ def test_the_service_is_found_by_what_is_said_about_it() -> None:
     assert adapter.session.verify == '/etc/ssl/ca.pem'
 
 
+@pytest.mark.parametrize(
+    ('said', 'verify'),
+    [
+        ({}, True),
+        ({'verify': True}, True),
+        ({'cacert': 'ca.pem'}, 'ca.pem'),
+        ({'verify': True, 'cacert': 'ca.pem'}, 'ca.pem'),
+        ({'verify': None, 'cacert': 'ca.pem'}, 'ca.pem'),
+        ({'verify': False, 'cacert': 'ca.pem'}, False),
+    ],
+)
+def test_a_certificate_is_checked_by_what_is_said(
+    said: dict[str, object], verify: str | bool
+) -> None:
+    adapter = clouds.make_adapter({'auth_type': 'none', **said})
+    assert adapter.session.verify == verify
+
+
 def test_any_plugin_of_keystoneauth_will_do() -> None:
     trial, token = adapter_for('trial'), adapter_for('token')
     assert isinstance(trial.session.auth, noauth.NoAuth)
