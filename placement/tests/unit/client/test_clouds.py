@@ -65,6 +65,20 @@ def test_a_password_is_the_usual_way_and_may_be_in_a_file_of_its_own(here: pathl
     assert (auth._username, auth._password) == ('scheduler', 'secret')
 
 
+def test_secrets_are_looked_for_wherever_clouds_are(
+    here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def password() -> str:
+        return str(clouds.find_cloud('production')['auth']['password'])
+
+    (here / 'elsewhere').mkdir()
+    (here / 'elsewhere' / 'secure.yml').write_text(SECRETS)
+    assert password() == 'secret'
+    (here / 'mine').write_text(SECRETS.replace('secret', 'other'))
+    monkeypatch.setenv('OS_CLIENT_SECURE_FILE', str(here / 'mine'))
+    assert password() == 'other'
+
+
 def test_the_service_is_found_by_what_is_said_about_it() -> None:
     adapter = adapter_for('production')
     assert (adapter.service_type, adapter.region_name) == ('placement', 'north')
