@@ -198,7 +198,10 @@ def _parser() -> argparse.ArgumentParser:
         help='SQLAlchemy URL of the database server, without a database; by default '
         + ', '.join(databases.SERVERS.values()),
     )  # fmt: skip
-    add('--quick', action='store_true', help='end within five minutes: one size, short looks')
+    add(
+        '--quick', action='store_true',
+        help='end within five minutes: one size, short looks, whatever --seconds and --limit say',
+    )  # fmt: skip
     add(
         '--only', metavar='WORDS', action='append', default=[],
         help='only scenarios with these words in their titles; may be repeated',

@@ -17,6 +17,10 @@ from benchmarks.counting import Counted, CountingClient
 from benchmarks.scenarios.base import Refused, Scenario, Work, number_of_items
 from benchmarks.services import Service
 
+# Statements are counted in so many units, or as many as there is time for, but one at least.
+UNITS_COUNTED = 10
+SECONDS_OF_COUNTING = 1.0
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -50,6 +54,16 @@ class Measurement:
     too_slow: float | None = None
     vain_cpu_seconds: float = 0.0
     failure: str | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """There is no use in measuring on."""
+        return self.too_slow is not None or self.failure is not None
+
+    @property
+    def never_answered(self) -> bool:
+        """Not even one unit came to its end within the limit."""
+        return self.too_slow is not None and not self.latencies
 
     @property
     def median_ms(self) -> float | None:
@@ -100,14 +114,10 @@ class Runner:
         self._service = service
         self._effort = effort
         self._cpu_before = 0.0
+        self._has_begun_cold = False
         numbers = range(scenario.clients)
         self._clients = [Client(service.port, effort.limit_seconds) for _ in numbers]
         self._works = [scenario.work(number) for number in numbers]
-
-    @property
-    def has_failed(self) -> bool:
-        """There is no use in another turn."""
-        return self.measurement.too_slow is not None or self.measurement.failure is not None
 
     def warm_up(self) -> None:
         """Run one unit that does not count, unless it takes so long that it has to."""
@@ -115,12 +125,12 @@ class Runner:
 
     def take_turn(self) -> None:
         """Run units for the length of a turn, at least one."""
-        if not self.has_failed:
+        if not self.measurement.has_failed:
             self._guard(self._take_turn)
 
     def conclude(self) -> Measurement:
         """The measurement, with what is looked at after the clock has stopped."""
-        if not self.has_failed:
+        if not self.measurement.has_failed:
             self._guard(self._look_closer)
         for client in self._clients:
             client.close()
@@ -133,7 +143,7 @@ class Runner:
             limit = self._effort.limit_seconds
             self.measurement.too_slow = limit
             spent = self._service.cpu_seconds() - self._cpu_before
-            self.measurement.vain_cpu_seconds = min(spent, limit)
+            self.measurement.vain_cpu_seconds = min(spent / len(self._clients), limit)
             # It is still busy with what nobody waits for any more.
             self._service.restart()
         except (Unexpected, Refused, OSError) as error:
@@ -141,12 +151,14 @@ class Runner:
             self._service.restart()
 
     def _warm_up(self) -> None:
+        self._begin()
         for work, client in zip(self._works, self._clients, strict=True):
             work.prepare(client)
         begin = self._begin()
         self._works[0].run(self._clients[0])
         if time.perf_counter() - begin > self._effort.seconds / 2:
             self._add([time.perf_counter() - begin], begin)
+            self._has_begun_cold = True
         for client in self._clients:
             client.statuses.clear()
 
@@ -159,6 +171,9 @@ class Runner:
             latencies = run_together(begin + seconds, self._works, self._clients)
         else:
             latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
+        if self._has_begun_cold:
+            # It had to count as long as there was no other.
+            self.measurement, self._has_begun_cold = Measurement(), False
         self._add(latencies, begin)
 
     def _begin(self) -> float:
@@ -172,20 +187,44 @@ class Runner:
         self.measurement.latencies += latencies
 
     def _look_closer(self) -> None:
-        """Count the statements of one more unit, and tidy up."""
+        """Count the statements of some more units, and tidy up."""
         measurement = self.measurement
         seen = collections.Counter[int]()
         for client in self._clients:
             seen.update(client.statuses)
         measurement.refused = {status: n for status, n in seen.items() if status >= 400}
         counting = CountingClient(self._service, self._effort.limit_seconds)
-        measurement.items = number_of_items(self._works[0].run(counting))
+        counted = [self._count_unit(counting)]
+        end = time.perf_counter() + SECONDS_OF_COUNTING
+        while len(counted) < UNITS_COUNTED and time.perf_counter() < end:
+            counted.append(self._count_unit(counting))
         counting.close()
         self._service.stop_counting()
-        measurement.requests = counting.requests
+        measurement.requests = least_of(counted)
         measurement.memory_mb = self._service.memory_mb()
         for work, client in zip(self._works, self._clients, strict=True):
             work.finish(client)
+
+
+    def _count_unit(self, counting: CountingClient) -> list[Counted]:
+        counting.requests = []
+        self.measurement.items = number_of_items(self._works[0].run(counting))
+        return counting.requests
+
+
+def least_of(units: Sequence[Sequence[Counted]]) -> list[Counted]:
+    """The least that each request of a unit took.
+
+    What a worker looks up once for each host, or does now and then by chance, is no part of it.
+    """
+    return [
+        Counted(
+            requests[0].request,
+            min(request.statements for request in requests),
+            min(request.round_trips for request in requests),
+        )
+        for requests in zip(*units, strict=False)
+    ]
 
 
 def measure(scenario: Scenario, services: Sequence[Service], effort: Effort) -> list[Measurement]:
@@ -198,14 +237,16 @@ def measure(scenario: Scenario, services: Sequence[Service], effort: Effort) -> 
         for runner in runners:
             if not runner.measurement.latencies or time.perf_counter() < deadline:
                 runner.take_turn()
-        if time.perf_counter() >= deadline or all(runner.has_failed for runner in runners):
+        if time.perf_counter() >= deadline or all(
+            runner.measurement.has_failed for runner in runners
+        ):
             return [runner.conclude() for runner in runners]
 
 
 def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -> list[float]:
     """How long each unit took that the clients did at the same time, each at least one.
 
-    :raises TooSlow, Unexpected, OSError: the first that stopped a client
+    :raises Exception: the first that stopped a client
     """
     latencies: list[float] = []
     failures: list[Exception] = []
@@ -213,7 +254,7 @@ def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -
     def run(work: Work, client: Client) -> None:
         try:
             latencies.extend(_run_until(end, work, client))
-        except (TooSlow, Unexpected, OSError) as error:
+        except Exception as error:
             failures.append(error)
 
     threads = [

@@ -64,6 +64,8 @@ class Result:
     def holds(self) -> bool | None:
         """Whether the budget is kept; None when there is none, or no figure to tell."""
         budget = self.budget
+        if budget != Budget() and self.ours.has_failed:
+            return False
         if budget.milliseconds is not None:
             # Time on the clock would say more about how busy the machine is with other things.
             spent = self.ours.cpu_ms
@@ -99,9 +101,9 @@ class Result:
 
     def _ratio(self, ours: float | None, released: float | None, at_least: float) -> Ratio | None:
         """How many times more the released took; at least these seconds if it never answered."""
-        if not ours:
+        if not ours or self.ours.has_failed:
             return None
-        if self.released.too_slow is not None:
+        if self.released.never_answered:
             return Ratio(at_least * 1000 / ours, is_at_least=True)
         return Ratio(released / ours) if released else None
 
@@ -174,7 +176,7 @@ def _line(result: Result) -> Sequence[str]:
 
 
 def _cells(measurement: Measurement) -> Sequence[str]:
-    if measurement.too_slow is not None:
+    if measurement.never_answered and measurement.too_slow is not None:
         return (f'> {measurement.too_slow * 1000:.0f}', '', '', '', '', '')
     if measurement.failure is not None:
         return ('fails', '', '', '', '', '')
@@ -207,6 +209,8 @@ def remarks(result: Result) -> str:
         refused = ', '.join(f'{n} x {s}' for s, n in sorted(measurement.refused.items()))
         if refused:
             found.append(f'{name}: {refused}')
+        if measurement.too_slow is not None and not measurement.never_answered:
+            found.append(f'{name}: one request > {measurement.too_slow:g} s')
         if measurement.failure:
             found.append(f'{name}: {measurement.failure[:60]}')
     return '; '.join(found)

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import chart, clouds, growth, report
 from benchmarks.counting import Counted
-from benchmarks.measure import Measurement, percentile
+from benchmarks.measure import Measurement, least_of, percentile
 from benchmarks.progress import bar
 from benchmarks.scenarios.base import Budget, Get, Scenario
 
@@ -96,6 +96,30 @@ def test_who_never_answers_is_at_least_as_slow_as_the_limit() -> None:
     assert result(measured(4), hangs, Budget(ratio=1000)).holds is True
     # Nobody knows whether it would have taken as long as that.
     assert result(measured(4), hangs, Budget(ratio=20000)).holds is None
+
+
+def test_who_answers_and_hangs_later_is_judged_by_the_answers() -> None:
+    hung = dataclasses.replace(measured(12), too_slow=40.0, vain_cpu_seconds=39.0)
+    compared = result(measured(4), hung, Budget(ratio=10))
+    assert str(compared.time_ratio) == '3'
+    assert compared.holds is False
+    assert 'released: one request > 40 s' in report.remarks(compared)
+
+
+@pytest.mark.parametrize('failed', [{'too_slow': 40.0}, {'failure': 'it burns'}])
+def test_no_budget_holds_where_ours_fails(failed: dict[str, Any]) -> None:
+    ours = dataclasses.replace(measured(1), **failed)
+    for budget in (Budget(ratio=2), Budget(milliseconds=100)):
+        compared = result(ours, measured(100), budget)
+        assert compared.cpu_ratio is None
+        assert compared.holds is False
+    assert result(ours, measured(100)).holds is None
+
+
+def test_what_a_worker_looks_up_once_is_no_part_of_a_request() -> None:
+    first = [Counted('PUT /a', 5, 6), Counted('DELETE /a', 3, 4)]
+    later = [Counted('PUT /a', 4, 5), Counted('DELETE /a', 4, 5)]
+    assert least_of([first, later]) == [Counted('PUT /a', 4, 5), Counted('DELETE /a', 3, 4)]
 
 
 def test_remarks_name_refusals_and_different_answers() -> None:
