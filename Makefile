@@ -96,11 +96,17 @@ lint: $(TESTABLE)
 	@$(BIN)/mypy
 
 # ARGS are those of `python -m benchmarks --help`, and of `python -m benchmarks.workers --help`.
+# They may have several lines, each of which would otherwise be a command of its own.
+define NEWLINE
+
+
+endef
+
 bench: $(MEASURABLE)
-	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(BIN)/python -m benchmarks $(subst $(NEWLINE), ,$(ARGS))
 
 bench-workers: $(MEASURABLE)
-	@$(BIN)/python -m benchmarks.workers $(ARGS)
+	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
 
 clean:
 	@echo '==> removing the environment and the caches'
