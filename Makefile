@@ -109,8 +109,9 @@ bench-workers: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
 
 clean:
-	@echo '==> removing the environment and the caches'
-	@rm -rf $(VENV) $(RELEASED) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info
+	@echo '==> removing the environments, the caches and the pages'
+	@rm -rf $(VENV) $(RELEASED) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
+	    api-ref/build doc/build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made once, and again when one of these files is newer.
