@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from docutils import nodes
+from oslo_middleware.opts import list_opts_healthcheck
 
 from placement import history, policies, routes
 from placement.conf import opts
@@ -232,7 +233,8 @@ def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
 
 def test_the_configuration_page_names_every_option_and_policy_rule() -> None:
     text = (REPOSITORY / 'doc' / 'source' / 'configuration.rst').read_text()
-    names = [option.name for _, options in opts.list_opts() for option in options]
+    groups = [*opts.list_opts(), *list_opts_healthcheck()]
+    names = [option.name for _, options in groups for option in options]
     names += [rule.name for rule in policies.list_rules()]
     assert [name for name in names if f'``{name}``' not in text] == []
 
