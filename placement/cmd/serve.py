@@ -27,8 +27,8 @@ from placement import deploy, wsgi
 LOG = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8778
-# Requests wait for the database more than they compute.
-DEFAULT_THREADS = 8
+# One waits for the database while another works; many keep each other from working.
+DEFAULT_THREADS = 4
 
 
 class CannotServe(Exception):
