@@ -4,8 +4,8 @@
 
     python benchmarks/search_core.py [repetitions]
 
-The clouds are those of the budgets on the architecture page.  Processor time, so that a busy
-machine matters less.
+The clouds and the requests are those of `cases`.  Processor time, so that a busy machine
+matters less.
 """
 
 import gc
