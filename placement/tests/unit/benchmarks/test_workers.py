@@ -4,9 +4,19 @@
 import pytest
 
 from benchmarks import workers
+from benchmarks.client import Client
 
 
-def test_two_processes_share_the_work(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_processes_share_the_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients: list[Client] = []
+
+    def make_client(port: int) -> Client:
+        clients.append(Client(port))
+        return clients[-1]
+
+    monkeypatch.setattr(workers, 'Client', make_client)
     asked = '--sizes 100 --crews 1x1,2x2 --clients 2 --seconds 0.1'
     assert workers.main(asked.split()) == 0
 
@@ -14,6 +24,9 @@ def test_two_processes_share_the_work(capsys: pytest.CaptureFixture[str]) -> Non
     assert lines[0].startswith('database: sqlite, clients: 2')
     assert [line.split()[:3] for line in lines[3:]] == [['100', '1', '1'], ['100', '2', '2']]
     assert all(float(line.split()[3]) > 0 for line in lines[3:])
+    alone, shared = clients[:2], clients[2:]
+    assert [len({client._port for client in crew}) for crew in (alone, shared)] == [1, 2]
+    assert all(client.statuses for client in shared), 'somebody was not asked'
 
 
 def test_crews_are_read_as_products() -> None:
