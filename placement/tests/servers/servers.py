@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -266,7 +267,23 @@ def free_port() -> int:
         return port
 
 
-def ask_often(server: Server) -> set[int]:
+def processes_that_answer(server: Server) -> set[str]:
+    """The processes that answer requests, asked until there are two, but not for ever.
+
+    The first of them may answer everything before the others are there.
+    """
+    # What was there before the server was last started is of other processes.
+    before = server.log.stat().st_size
+    found: set[str] = set()
+    deadline = time.monotonic() + PATIENCE
+    while len(found) < 2 and time.monotonic() < deadline:
+        assert _ask_often(server) == {200}
+        logged = server.log.read_bytes()[before:].decode(errors='replace')
+        found.update(re.findall(r'(\d+) INFO placement.requestlog', logged))
+    return found
+
+
+def _ask_often(server: Server) -> set[int]:
     """The statuses of many requests, several at a time."""
 
     def ask(_number: int) -> int:

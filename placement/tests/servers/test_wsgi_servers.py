@@ -4,10 +4,8 @@
 import http.client
 import os
 import pathlib
-import re
 import socket
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,9 +15,6 @@ from placement.tests.servers import installation, servers, telling
 # A server starts anew for each story: a few are enough, for what is common to all.
 AT_ROOT = ('allocations-refused', 'inventories', 'resource-providers', 'traits')
 BELOW_PREFIX = ('mount-prefix', 'mount-prefix-authentication', 'negotiation')
-
-# How long all processes of a server may take to answer for the first time, in seconds.
-PATIENCE = 60
 
 SERVERS = {'uwsgi': servers.Uwsgi, 'gunicorn': servers.Gunicorn}
 
@@ -65,13 +60,7 @@ def test_the_work_is_shared_by_processes(
     server_class: type[servers.Server], environment: pathlib.Path, directory: pathlib.Path
 ) -> None:
     with server_class(directory, environment, '') as server:
-        # The first of them may have answered everything before the others were there.
-        workers: set[str] = set()
-        deadline = time.monotonic() + PATIENCE
-        while len(workers) < 2 and time.monotonic() < deadline:
-            assert servers.ask_often(server) == {200}
-            workers.update(re.findall(r'(\d+) INFO placement.requestlog', server.log.read_text()))
-    assert len(workers) > 1
+        assert len(servers.processes_that_answer(server)) > 1
 
 
 class Confined(servers.Gunicorn):
