@@ -3,7 +3,7 @@
 
 import http.client
 import pathlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib import parse
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -26,6 +26,14 @@ def stories_of(*services: str) -> list[pathlib.Path]:
         for path in test_api.STORIES
         if utils.load_yaml(yaml_file=path)['fixtures'][0] in services
     ]
+
+
+def named(names: Collection[str], stories: Iterable[pathlib.Path]) -> list[pathlib.Path]:
+    """The stories with these names, each of which has to be there."""
+    by_name = {path.stem: path for path in stories}
+    missing = [name for name in names if name not in by_name]
+    assert not missing, f'there is no story {missing}'
+    return [by_name[name] for name in names]
 
 
 def reaches_service(headers: Mapping[str, str]) -> bool:

@@ -16,10 +16,8 @@ AT_ROOT = telling.stories_of('Placement')
 # Those of mounted services, and of the others some that say nothing of links.
 BELOW_PREFIX = [
     *telling.stories_of('PlacementUnderPrefix'),
-    *(
-        path
-        for path in AT_ROOT
-        if path.stem in ('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper')
+    *telling.named(
+        ('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper'), AT_ROOT
     ),
 ]
 

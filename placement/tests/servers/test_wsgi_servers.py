@@ -48,12 +48,11 @@ def test_stories(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = server_class(directory, environment, prefix)
-    paths = telling.stories_of('Placement', 'PlacementUnderPrefix')
-    wanted = BELOW_PREFIX if prefix else AT_ROOT
+    names = BELOW_PREFIX if prefix else AT_ROOT
+    stories = telling.stories_of('Placement', 'PlacementUnderPrefix')
     with server:
-        for path in paths:
-            if path.stem in wanted:
-                telling.tell(path, server, subtests, monkeypatch, prefix)
+        for path in telling.named(names, stories):
+            telling.tell(path, server, subtests, monkeypatch, prefix)
 
 
 def test_the_work_is_shared_by_processes(
