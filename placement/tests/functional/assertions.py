@@ -17,8 +17,10 @@ import functools
 import http
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from gabbi import exception
 from gabbi.handlers import base, jsonhandler
 from jsonpath_ng import ext as jsonpath
 
@@ -146,7 +148,8 @@ class ErrorHandler(base.ResponseHandler):
         test.assertFalse(unknown, f'response_error does not know {unknown}')
         test.assertIsInstance(test.response_data, dict, test.output)
         (error,) = test.response_data['errors']
-        self.has_detail(test, error, expected.get('detail', []))
+        if 'detail' in expected:
+            self.has_detail(test, error, expected['detail'])
         if 'members' in expected:
             test.assertEqual(sorted(expected['members']), sorted(error))
         minor = minor_version(test)
@@ -157,7 +160,9 @@ class ErrorHandler(base.ResponseHandler):
 
     def has_detail(self, test: Any, error: dict[str, Any], fragments: Any) -> None:
         detail = ' '.join(error['detail'].split())
-        for fragment in [fragments] if isinstance(fragments, str) else fragments:
+        fragments = [fragments] if isinstance(fragments, str) else fragments
+        test.assertTrue(fragments and all(fragments), 'an empty detail says nothing')
+        for fragment in fragments:
             wanted = ' '.join(str(test.replace_template(fragment)).split())
             test.assertIn(wanted, detail)
 
@@ -253,6 +258,22 @@ def _mapping(mappings: dict[str, list[str]]) -> str:
 
 
 CONTENT_HANDLERS = [FastJSONHandler]
-RESPONSE_HANDLERS = [
+RESPONSE_HANDLERS: list[type[Any]] = [
     HouseRules, ErrorHandler, ListsHandler, CandidatesHandler, SummariesHandler, MappingsHandler,
 ]
+KEYS = [f'response_{handler.test_key_suffix}' for handler in RESPONSE_HANDLERS]
+
+
+def check_that_something_is_said(story: Mapping[str, Any]) -> None:
+    """Raise for one of our keys with an empty value.
+
+    A handler cannot tell it from a key that is not there, and lets every answer pass.
+    """
+    for request in (story.get('defaults', {}), *story['tests']):
+        for key in KEYS:
+            if key in request and not request[key]:
+                name = request.get('name', 'defaults')
+                raise exception.GabbiFormatError(
+                    f"{key} in '{name}' is empty and says nothing; of nothing say 'none', "
+                    'or leave it out'
+                )

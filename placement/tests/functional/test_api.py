@@ -22,6 +22,8 @@ STORIES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
 
 def load_story(path: pathlib.Path) -> suite.GabbiSuite:
     """The requests of one story, to be sent in their order."""
+    story = utils.load_yaml(yaml_file=path)
+    assertions.check_that_something_is_said(story)
     handlers: list[Any] = [
         handler()
         for handler in (
@@ -33,7 +35,7 @@ def load_story(path: pathlib.Path) -> suite.GabbiSuite:
     return suitemaker.test_suite_from_dict(
         unittest.defaultTestLoader,
         path.stem,
-        utils.load_yaml(yaml_file=path),
+        story,
         str(path.parent),
         'placement.example',
         80,
