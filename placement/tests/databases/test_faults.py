@@ -11,18 +11,20 @@ import pytest
 
 from placement.tests.databases import servers
 from placement.tests.functional import proof
-from placement.tests.functional.fixtures import databases, workers
+from placement.tests.functional.fixtures import databases, workers, workload
 
 SERVERS = [servers.Mariadb, servers.Postgresql]
 
+Disturb = Callable[[workers.Workers, workload.Account], None]
 
-def prove(url: str, disturb: Callable[[workers.Workers], None]) -> None:
+
+def prove(url: str, disturb: Disturb) -> None:
     """Let clients claim while the service is disturbed, and check all of it in the end."""
     databases.migrate(url)
     with workers.running(url) as cluster:
         proof.build(cluster)
         run = proof.Proof(url, cluster.port, faults=True)
-        run.run(meanwhile=lambda: disturb(cluster))
+        run.run(meanwhile=lambda: disturb(cluster, run.account))
         cluster.wait()
         run.check()
         print(f'{url}: {dict(run.account.answers)}, {run.samples} samples')
@@ -30,11 +32,24 @@ def prove(url: str, disturb: Callable[[workers.Workers], None]) -> None:
         assert 'unexpected error' not in cluster.log()
 
 
-def kill_workers(cluster: workers.Workers) -> None:
-    """Kill one worker after the other."""
-    for position in range(4):
+def kill_workers(cluster: workers.Workers, account: workload.Account) -> None:
+    """Kill one worker after the other, and go on until that has met requests."""
+    killed: list[float] = []
+
+    def met() -> int:
+        return sum(
+            any(sent < moment < lost for moment in killed)
+            for sent, lost in account.unanswered
+        )
+
+    deadline = time.monotonic() + workload.PATIENCE
+    while len(killed) < 4 or (met() <= 10 and time.monotonic() < deadline):
         time.sleep(2)
-        cluster.replace_one(position)
+        killed.append(time.monotonic())
+        cluster.replace_one(len(killed) % 4)
+        # The clients have to notice.
+        time.sleep(0.5)
+    assert met() > 10, 'nobody was at work'
 
 
 def test_workers_are_killed_on_sqlite() -> None:
@@ -53,7 +68,7 @@ def test_workers_are_killed(kind: type[servers.PrivateServer]) -> None:
 
 @pytest.mark.parametrize('kind', SERVERS)
 def test_the_server_is_stopped_and_crashes(kind: type[servers.PrivateServer]) -> None:
-    def disturb(_cluster: workers.Workers) -> None:
+    def disturb(_cluster: workers.Workers, _account: workload.Account) -> None:
         for end in (server.stop, server.crash, server.crash):
             time.sleep(2)
             end()
@@ -68,7 +83,7 @@ def test_the_server_is_stopped_and_crashes(kind: type[servers.PrivateServer]) ->
 def test_connections_are_cut_in_the_middle(kind: type[servers.PrivateServer]) -> None:
     cut = []
 
-    def disturb(_cluster: workers.Workers) -> None:
+    def disturb(_cluster: workers.Workers, _account: workload.Account) -> None:
         for _ in range(40):
             time.sleep(0.1)
             cut.append(server.cut_transactions())
