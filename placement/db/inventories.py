@@ -22,8 +22,16 @@ MEMBERS = (
     inventories.c.allocation_ratio,
 )
 
+
+def _constant(number: float) -> sa.ColumnElement[Any]:
+    """A number that is part of its statement, where a value would be sent with it each time."""
+    return sa.literal_column(repr(number))
+
+
+_ZERO, _ONE = _constant(0), _constant(1)
+
 # No larger one can be written through the API.
-LARGEST_RATIO = 3.5e38
+_LARGEST_RATIO = _constant(3.5e38)
 
 
 def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
@@ -68,7 +76,7 @@ def used_of(
     """The sum of what is taken of one class of one provider, as an integer."""
     # Sums are Decimal on some engines; the cast makes them plain integers on all.
     return (
-        sa.select(sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger))
+        sa.select(sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), _ZERO), sa.BigInteger))
         .where(
             allocations.c.resource_provider_id == provider_id,
             allocations.c.resource_class_id == class_id,
@@ -121,17 +129,17 @@ def fits(
     free = inventories.c.total - inventories.c.reserved
     ratio = inventories.c.allocation_ratio
     capacity = sa.case(
-        (ratio == 1, free),
+        (ratio == _ONE, free),
         # Beyond, products may be, which PostgreSQL says is an error.
-        (ratio.between(-LARGEST_RATIO, LARGEST_RATIO), free * ratio * (1 - doubt)),
-        else_=0,
+        (ratio.between(-_LARGEST_RATIO, _LARGEST_RATIO), free * ratio * _constant(1 - doubt)),
+        else_=_ZERO,
     )
     # A step of zero is none; dividing by it is an error for PostgreSQL.
-    odd = sa.func.coalesce(amount % sa.func.nullif(inventories.c.step_size, 0), 0)
+    odd = sa.func.coalesce(amount % sa.func.nullif(inventories.c.step_size, _ZERO), _ZERO)
     return sa.and_(
         amount >= inventories.c.min_unit,
         amount <= inventories.c.max_unit,
-        odd == 0,
+        odd == _ZERO,
         used + amount <= capacity,
     )
 
