@@ -208,6 +208,17 @@ class Apache(Server):
 class Uwsgi(Server):
     """uWSGI, from the sample of its configuration."""
 
+    def start(self) -> None:
+        """Start it, and return when all of its processes can answer."""
+        # What was there before is of other processes.
+        self._logged = self.log.stat().st_size if self.log.exists() else 0
+        super().start()
+
+    def _answers(self) -> bool:
+        # One that is told to stop while some of its processes are loading does not always end.
+        ready = self.log.read_bytes()[self._logged :].count(b' ready in ')
+        return ready >= PROCESSES and super()._answers()
+
     def command(self) -> list[str]:
         """uWSGI on a loopback port."""
         mount = self.prefix or '/'
