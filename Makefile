@@ -90,8 +90,9 @@ test-keystone: $(TESTABLE)
 	@$(BIN)/pytest placement/tests/servers/test_keystone.py
 
 lint: $(TESTABLE)
-	@echo '==> ruff'
+	@echo '==> ruff, check and format'
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
 	@echo '==> mypy'
 	@$(BIN)/mypy
 

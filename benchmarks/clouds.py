@@ -133,6 +133,4 @@ def _tree(number: int) -> Iterator[Provider]:
         for network in 'AB':
             card = f'tree-{number}-{side}-{network}'
             ports = {'SRIOV_NET_VF': inventory(8)}
-            yield Provider(
-                uuid_of(card), card, ports, (f'CUSTOM_PHYSNET_{network}',), parent=node
-            )
+            yield Provider(uuid_of(card), card, ports, (f'CUSTOM_PHYSNET_{network}',), parent=node)

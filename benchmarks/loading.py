@@ -88,18 +88,24 @@ def _tables_of(connection: sa.Connection, cloud: Cloud) -> Iterator[tuple[sa.Tab
     ids = {provider.uuid: number for number, provider in enumerate(cloud.providers, 1)}
     yield tables.resource_providers, _provider_rows(cloud, ids)
     yield tables.inventories, _inventory_rows(cloud, ids, classes)
-    yield tables.resource_provider_traits, (
-        {'resource_provider_id': ids[provider.uuid], 'trait_id': traits[name]}
-        for provider in cloud.providers
-        for name in provider.traits
+    yield (
+        tables.resource_provider_traits,
+        (
+            {'resource_provider_id': ids[provider.uuid], 'trait_id': traits[name]}
+            for provider in cloud.providers
+            for name in provider.traits
+        ),
     )
     names = sorted({uuid for provider in cloud.providers for uuid in provider.aggregates})
     aggregates = {uuid: number for number, uuid in enumerate(names, 1)}
     yield tables.placement_aggregates, [{'id': aggregates[uuid], 'uuid': uuid} for uuid in names]
-    yield tables.resource_provider_aggregates, (
-        {'resource_provider_id': ids[provider.uuid], 'aggregate_id': aggregates[uuid]}
-        for provider in cloud.providers
-        for uuid in provider.aggregates
+    yield (
+        tables.resource_provider_aggregates,
+        (
+            {'resource_provider_id': ids[provider.uuid], 'aggregate_id': aggregates[uuid]}
+            for provider in cloud.providers
+            for uuid in provider.aggregates
+        ),
     )
     yield from _tables_of_consumers(cloud, ids, classes)
 
@@ -112,20 +118,26 @@ def _tables_of_consumers(
     yield tables.projects, [{'id': 1, 'external_id': PROJECT}]
     yield tables.users, [{'id': 1, 'external_id': USER}]
     yield tables.consumer_types, [{'id': 1, 'name': 'INSTANCE'}]
-    yield tables.consumers, (
-        {'uuid': c.uuid, 'project_id': 1, 'user_id': 1, 'generation': 1, 'consumer_type_id': 1}
-        for c in cloud.consumers
+    yield (
+        tables.consumers,
+        (
+            {'uuid': c.uuid, 'project_id': 1, 'user_id': 1, 'generation': 1, 'consumer_type_id': 1}
+            for c in cloud.consumers
+        ),
     )
-    yield tables.allocations, (
-        {
-            'consumer_id': consumer.uuid,
-            'resource_provider_id': ids[uuid],
-            'resource_class_id': classes[name],
-            'used': used,
-        }
-        for consumer in cloud.consumers
-        for uuid, resources in consumer.allocations.items()
-        for name, used in resources.items()
+    yield (
+        tables.allocations,
+        (
+            {
+                'consumer_id': consumer.uuid,
+                'resource_provider_id': ids[uuid],
+                'resource_class_id': classes[name],
+                'used': used,
+            }
+            for consumer in cloud.consumers
+            for uuid, resources in consumer.allocations.items()
+            for name, used in resources.items()
+        ),
     )
 
 

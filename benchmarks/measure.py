@@ -205,7 +205,6 @@ class Runner:
         for work, client in zip(self._works, self._clients, strict=True):
             work.finish(client)
 
-
     def _count_unit(self, counting: CountingClient) -> list[Counted]:
         counting.requests = []
         self.measurement.items = number_of_items(self._works[0].run(counting))

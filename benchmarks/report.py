@@ -50,9 +50,7 @@ class Result:
     @property
     def cpu_ratio(self) -> Ratio | None:
         """How many times more processor time the released service took."""
-        return self._ratio(
-            self.ours.cpu_ms, self.released.cpu_ms, self.released.vain_cpu_seconds
-        )
+        return self._ratio(self.ours.cpu_ms, self.released.cpu_ms, self.released.vain_cpu_seconds)
 
     @property
     def rate_ratio(self) -> Ratio | None:

@@ -90,9 +90,7 @@ def shared_rows(count: int) -> Iterator[ProviderRow]:
         number = count + zone + 1
         storage = {'DISK_GB': InventoryRow(10**6, max_unit=10**6)}
         sharing = ('MISC_SHARES_VIA_AGGREGATE',)
-        yield ProviderRow(
-            number, uuid(number), None, number, storage, sharing, (f'zone-{zone}',)
-        )
+        yield ProviderRow(number, uuid(number), None, number, storage, sharing, (f'zone-{zone}',))
 
 
 def granular(**settings: Any) -> CandidateRequest:

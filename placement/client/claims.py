@@ -70,9 +70,7 @@ def revert(wire: Wire, instance: str, migration: str) -> None:
     """
     source = allocations.get(wire, migration)
     destination = allocations.get(wire, instance)
-    allocations.write(
-        wire, source.with_amounts({}), destination.with_amounts(source.amounts)
-    )
+    allocations.write(wire, source.with_amounts({}), destination.with_amounts(source.amounts))
 
 
 def release(wire: Wire, consumer: str) -> bool:

@@ -79,9 +79,7 @@ def _write_inventories(inventories: Mapping[str, Inventory]) -> dict[str, Any]:
     return {name: dataclasses.asdict(record) for name, record in inventories.items()}
 
 
-def _are_inventories_alike(
-    one: Mapping[str, Inventory], other: Mapping[str, Inventory]
-) -> bool:
+def _are_inventories_alike(one: Mapping[str, Inventory], other: Mapping[str, Inventory]) -> bool:
     return one.keys() == other.keys() and all(one[name].is_like(other[name]) for name in one)
 
 

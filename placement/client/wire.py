@@ -63,9 +63,7 @@ class Wire:
         """
         return self.persist(lambda: self._send_once(request), *request.repeated_after)
 
-    def persist(
-        self, attempt: Callable[[], Result], *reasons: type[errors.ClientError]
-    ) -> Result:
+    def persist(self, attempt: Callable[[], Result], *reasons: type[errors.ClientError]) -> Result:
         """What the attempt comes to, made again for these reasons, a little later each time.
 
         :raises errors.ClientError: that of the last attempt, or one of another kind
@@ -109,9 +107,7 @@ class Wire:
         microversions.check(known, request.needs)
         version = min(known, request.at_most)
         body = None if request.body is None else request.body(version)
-        answer = self._connection.ask(
-            request.method, request.path, version, body, self._timeout()
-        )
+        answer = self._connection.ask(request.method, request.path, version, body, self._timeout())
         if answer.status == NOT_ACCEPTABLE:
             self._connection.forget(known)
         return answer
@@ -121,4 +117,3 @@ class Wire:
 
     def _timeout(self) -> float:
         return min(self._patience.request_timeout, self._deadline.remaining())
-

@@ -45,9 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What is printed on standard output is for scripts to read.
     conf.set_default('use_stderr', True)
     conf.register_cli_opt(
-        cfg.SubCommandOpt(
-            'command', title='Command', help='What to work on', handler=_add_parsers
-        )
+        cfg.SubCommandOpt('command', title='Command', help='What to work on', handler=_add_parsers)
     )
     try:
         conf(

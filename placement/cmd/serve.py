@@ -65,17 +65,22 @@ def _parser(program: str, out_of_the_box: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, description=(__doc__ or '').split('\n\n')[-1])
     parser.add_argument('--host', default='127.0.0.1', help='address to serve on (%(default)s)')
     parser.add_argument(
-        '--port', type=int, default=DEFAULT_PORT,
+        '--port',
+        type=int,
+        default=DEFAULT_PORT,
         help='port to serve on (%(default)s); 0 takes one that is free',
     )
     parser.add_argument(
-        '--threads', type=int, default=DEFAULT_THREADS,
+        '--threads',
+        type=int,
+        default=DEFAULT_THREADS,
         help='how many requests are worked on at a time (%(default)s)',
     )
     parser.add_argument('--config-file', help='read this configuration file')
     if out_of_the_box:
         parser.add_argument(
-            '--state-dir', default='state',
+            '--state-dir',
+            default='state',
             help='where the data is kept when no database is configured (./%(default)s)',
         )
     return parser
@@ -86,9 +91,7 @@ def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _serve(
-    options: argparse.Namespace, say: Callable[..., None], out_of_the_box: bool
-) -> None:
+def _serve(options: argparse.Namespace, say: Callable[..., None], out_of_the_box: bool) -> None:
     """Start what is needed, one step after the other, and serve.
 
     :raises CannotServe: one of the steps is not possible
@@ -171,9 +174,7 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError) as error:
-        raise CannotServe(
-            f'cannot listen on {host} port {port}: {_words(error)}'
-        ) from error
+        raise CannotServe(f'cannot listen on {host} port {port}: {_words(error)}') from error
 
 
 def _prepare_database(

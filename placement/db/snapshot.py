@@ -157,9 +157,7 @@ def _names_by_provider(rows: Iterable[sa.Row[*tuple[Any, ...]]]) -> dict[int, li
     return grouped
 
 
-def _inventories(
-    connection: sa.Connection, ids: Collection[int] | None
-) -> dict[int, Inventories]:
+def _inventories(connection: sa.Connection, ids: Collection[int] | None) -> dict[int, Inventories]:
     """Inventories by provider, with what is used of them; equal ones are one object."""
     used = {
         (provider_id, class_id): amount

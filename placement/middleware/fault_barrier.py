@@ -17,15 +17,11 @@ class FaultBarrier:
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             return self._application(environ, start_response)
         except Exception as error:
             LOG.exception('Placement API unexpected error: %s', error)
-            response = problem.error_response(
-                environ, 500, str(error), code=errors.UNDEFINED_CODE
-            )
+            response = problem.error_response(environ, 500, str(error), code=errors.UNDEFINED_CODE)
             answer: Iterable[bytes] = response(environ, start_response)
             return answer

@@ -43,16 +43,12 @@ class Healthcheck(healthcheck.Healthcheck):
     service (``backends = disable_by_file``) does not hide that it lacks its database.
     """
 
-    def __init__(
-        self, application: WSGIApplication, conf: ConfigOpts, database: Database
-    ) -> None:
+    def __init__(self, application: WSGIApplication, conf: ConfigOpts, database: Database) -> None:
         super().__init__(application, conf)
         name = 'placement_database'
         origin = metadata.EntryPoint(name, f'{__name__}:DatabaseCheck', self.NAMESPACE)
         check = DatabaseCheck(conf, database)
-        self._backends.extensions.append(
-            extension.Extension(name, origin, DatabaseCheck, check)
-        )
+        self._backends.extensions.append(extension.Extension(name, origin, DatabaseCheck, check))
 
 
 def answer_healthcheck(

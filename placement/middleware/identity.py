@@ -35,9 +35,7 @@ class NoAuth:
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         # The empty path, unlike under keystone, does need a token.
         if environ.get('PATH_INFO') == '/':
             return self._application(environ, start_response)
@@ -89,9 +87,7 @@ class ContextBuilder:
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if is_open(environ):
             context = RequestContext(
                 request_id=environ.get('openstack.request_id'),

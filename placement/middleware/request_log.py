@@ -15,9 +15,7 @@ from placement.context import RequestContext
 
 LOG = logging.getLogger('placement.requestlog')
 
-_REQUEST_ID = re.compile(
-    r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}'
-)
+_REQUEST_ID = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}')
 # What may stand in a path as it is. All else is shown the way it was sent: a path must not be
 # able to begin a new line of the log.
 _PLAIN = "/:@!$&'()*+,;=~-._"
@@ -29,9 +27,7 @@ class RequestLog:
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         # Nothing is known of the caller yet. A context of its own keeps what is logged until then
         # from bearing the name of whoever this thread served before.
         context = RequestContext(global_request_id=_global_request_id(environ))
@@ -45,9 +41,7 @@ class RequestLog:
         request = _describe(environ)
         LOG.debug('Starting request: %s', request)
 
-        def start_logged(
-            status: str, headers: list[tuple[str, str]], *exc_info: Any
-        ) -> Any:
+        def start_logged(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
             headers.append(('x-openstack-request-id', context.request_id))
             LOG.info(
                 '%s status: %s len: %s microversion: %s',

@@ -117,9 +117,7 @@ ANSWERS: Mapping[Handler, tuple[Reply, ...]] = {
     resource_providers.update: (Reply(_PROVIDER),),
     resource_providers.delete: (NO_CONTENT,),
     inventories.list_inventories: (_INVENTORIES,),
-    inventories.create: (
-        Reply(_INVENTORY | _WITH_GENERATION, status=CREATED, location=LOCATION),
-    ),
+    inventories.create: (Reply(_INVENTORY | _WITH_GENERATION, status=CREATED, location=LOCATION),),
     inventories.set_inventories: (_INVENTORIES,),
     inventories.show: (Reply(_INVENTORY | _WITH_GENERATION),),
     inventories.update: (Reply(_INVENTORY | _WITH_GENERATION),),

@@ -13,8 +13,6 @@ RULES = [
     base.route_rule(LIST, 'List resource classes.', 'GET /resource_classes'),
     base.route_rule(CREATE, 'Create a resource class.', 'POST /resource_classes'),
     base.route_rule(SHOW, 'Show a resource class.', 'GET /resource_classes/{name}'),
-    base.route_rule(
-        UPDATE, 'Create or rename a resource class.', 'PUT /resource_classes/{name}'
-    ),
+    base.route_rule(UPDATE, 'Create or rename a resource class.', 'PUT /resource_classes/{name}'),
     base.route_rule(DELETE, 'Delete a resource class.', 'DELETE /resource_classes/{name}'),
 ]

@@ -20,7 +20,5 @@ RULES = [
     base.route_rule(DELETE, 'Delete a trait.', 'DELETE /traits/{name}'),
     base.route_rule(LIST_OF_PROVIDER, 'List the traits of a provider.', f'GET {_PATH}'),
     base.route_rule(UPDATE_OF_PROVIDER, 'Replace the traits of a provider.', f'PUT {_PATH}'),
-    base.route_rule(
-        DELETE_OF_PROVIDER, 'Remove every trait of a provider.', f'DELETE {_PATH}'
-    ),
+    base.route_rule(DELETE_OF_PROVIDER, 'Remove every trait of a provider.', f'DELETE {_PATH}'),
 ]

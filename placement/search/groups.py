@@ -123,9 +123,7 @@ class Terms:
             {demand.tree_id}
             for demand in self.demands
             if demand.tree_id is not None
-            and not (
-                demand.is_suffixed and self.snapshot.tree(demand.tree_id).shape.has_sharing
-            )
+            and not (demand.is_suffixed and self.snapshot.tree(demand.tree_id).shape.has_sharing)
         ]
         return set.intersection(*confining) if confining else None
 

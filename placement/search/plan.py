@@ -171,9 +171,7 @@ class Plan:
             layout = self.terms.layout(tuple([numbers[place] for place in combination]))
             yield Arrangement(layout, places, () if uses else self._checks(layout, places))
 
-    def _checks(
-        self, layout: Layout, places: tuple[int, ...]
-    ) -> tuple[tuple[int, int, int], ...]:
+    def _checks(self, layout: Layout, places: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
         checks = []
         for place, amounts in zip(places, layout.amounts, strict=True):
             if place < self.stage.size:

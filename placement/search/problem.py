@@ -122,9 +122,7 @@ def _top_step(problem: Problem, constraint: int, depths: dict[tuple[str, int], i
         place for member in sorted(members) for place in problem.wishes[member].options
     )
     placed = [depths['wish', member] for member in members if ('wish', member) in depths]
-    return Step(
-        -1, Wish(list(tops)), members=tuple(sorted(placed)), bit=_bit(problem, constraint)
-    )
+    return Step(-1, Wish(list(tops)), members=tuple(sorted(placed)), bit=_bit(problem, constraint))
 
 
 def _wish_step(problem: Problem, number: int, depths: dict[tuple[str, int], int]) -> Step:

@@ -28,7 +28,10 @@ class MariadbPrimary(servers.Mariadb):
 
     def command(self) -> Sequence[str]:
         return [
-            *super().command(), '--server-id=1', '--log-bin=binlog', '--binlog-format=ROW',
+            *super().command(),
+            '--server-id=1',
+            '--log-bin=binlog',
+            '--binlog-format=ROW',
         ]
 
     def service_url(self) -> str:
@@ -101,11 +104,18 @@ class PostgresqlReplica(servers.Postgresql):
         self.data.chmod(0o700)
 
     def initialise(self) -> None:
-        self._run_once([
-            servers.program('pg_basebackup'), '--host=127.0.0.1', f'--port={self._primary.port}',
-            '--username=postgres', f'--pgdata={self.data}', '--checkpoint=fast',
-            '--wal-method=stream', '--write-recovery-conf',
-        ])
+        self._run_once(
+            [
+                servers.program('pg_basebackup'),
+                '--host=127.0.0.1',
+                f'--port={self._primary.port}',
+                '--username=postgres',
+                f'--pgdata={self.data}',
+                '--checkpoint=fast',
+                '--wal-method=stream',
+                '--write-recovery-conf',
+            ]
+        )
 
     def follow(self) -> None:
         """Nothing, for the copy knows whose copy it is."""
@@ -199,18 +209,26 @@ class GaleraNode(servers.Mariadb):
         found = [path for path in PROVIDERS if pathlib.Path(path).exists()]
         assert found, 'Galera is not installed'
         members = ','.join(f'127.0.0.1:{node.group_port}' for node in self._members)
-        provider_options = ';'.join([
-            f'gmcast.listen_addr=tcp://127.0.0.1:{self.group_port}',
-            f'ist.recv_addr=127.0.0.1:{self._state_port}',
-            'gcache.size=16M',
-        ])
+        provider_options = ';'.join(
+            [
+                f'gmcast.listen_addr=tcp://127.0.0.1:{self.group_port}',
+                f'ist.recv_addr=127.0.0.1:{self._state_port}',
+                'gcache.size=16M',
+            ]
+        )
         return [
             *super().command(),
-            '--wsrep-on=ON', f'--wsrep-provider={found[0]}', '--binlog-format=ROW',
-            '--default-storage-engine=InnoDB', '--innodb-autoinc-lock-mode=2',
-            '--innodb-flush-log-at-trx-commit=2', '--wsrep-cluster-name=placement',
-            f'--wsrep-cluster-address=gcomm://{members}', '--wsrep-node-address=127.0.0.1',
-            f'--wsrep-node-name={self.port}', '--wsrep-sst-method=rsync',
+            '--wsrep-on=ON',
+            f'--wsrep-provider={found[0]}',
+            '--binlog-format=ROW',
+            '--default-storage-engine=InnoDB',
+            '--innodb-autoinc-lock-mode=2',
+            '--innodb-flush-log-at-trx-commit=2',
+            '--wsrep-cluster-name=placement',
+            f'--wsrep-cluster-address=gcomm://{members}',
+            '--wsrep-node-address=127.0.0.1',
+            f'--wsrep-node-name={self.port}',
+            '--wsrep-sst-method=rsync',
             f'--wsrep-sst-receive-address=127.0.0.1:{self._copy_port}',
             f'--wsrep-provider-options={provider_options}',
             *(['--wsrep-new-cluster'] if self.founds else []),
@@ -235,10 +253,7 @@ class GaleraNode(servers.Mariadb):
         return sum(int(self.value(STATUS % name)) for name in names)
 
 
-STATUS = (
-    'SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS'
-    " WHERE VARIABLE_NAME = '%s'"
-)
+STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '%s'"
 
 
 @contextlib.contextmanager

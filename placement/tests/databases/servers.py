@@ -153,14 +153,19 @@ class Postgresql(PrivateServer):
         return super().url(database or 'postgres')
 
     def initialise(self) -> None:
-        self._run_once(
-            [program('initdb'), '-D', str(self.data), '-A', 'trust', '-U', 'postgres']
-        )
+        self._run_once([program('initdb'), '-D', str(self.data), '-A', 'trust', '-U', 'postgres'])
 
     def command(self) -> Sequence[str]:
         return [
-            program('postgres'), '-D', str(self.data), '-p', str(self.port),
-            '-k', str(self.directory), '-c', 'listen_addresses=127.0.0.1',
+            program('postgres'),
+            '-D',
+            str(self.data),
+            '-p',
+            str(self.port),
+            '-k',
+            str(self.directory),
+            '-c',
+            'listen_addresses=127.0.0.1',
         ]
 
     def crash(self) -> None:
@@ -189,16 +194,28 @@ class Mariadb(PrivateServer):
         return super().url(database) + '?charset=utf8mb4'
 
     def initialise(self) -> None:
-        self._run_once([
-            program('mariadb-install-db'), '--no-defaults', f'--datadir={self.data}',
-            '--auth-root-authentication-method=normal', '--skip-test-db', *self.options,
-        ])
+        self._run_once(
+            [
+                program('mariadb-install-db'),
+                '--no-defaults',
+                f'--datadir={self.data}',
+                '--auth-root-authentication-method=normal',
+                '--skip-test-db',
+                *self.options,
+            ]
+        )
 
     def command(self) -> Sequence[str]:
         return [
-            program('mariadbd'), '--no-defaults', f'--datadir={self.data}', f'--port={self.port}',
-            f'--socket={self.directory}/socket', '--bind-address=127.0.0.1',
-            f'--pid-file={self.directory}/pid', '--skip-name-resolve', *self.options,
+            program('mariadbd'),
+            '--no-defaults',
+            f'--datadir={self.data}',
+            f'--port={self.port}',
+            f'--socket={self.directory}/socket',
+            '--bind-address=127.0.0.1',
+            f'--pid-file={self.directory}/pid',
+            '--skip-name-resolve',
+            *self.options,
         ]
 
     def kill(self, connection_id: int) -> str:

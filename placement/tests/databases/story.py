@@ -35,7 +35,11 @@ class Chapter:
             f'CUSTOM_CLASS_{self.name.upper()}': {'total': 7, 'reserved': 7},
             'CUSTOM_IRON': {'total': 2147483647, 'max_unit': 2147483647},
             'VCPU': {
-                'total': 10, 'reserved': 2, 'min_unit': 2, 'max_unit': 8, 'step_size': 2,
+                'total': 10,
+                'reserved': 2,
+                'min_unit': 2,
+                'max_unit': 8,
+                'step_size': 2,
                 'allocation_ratio': 1.5,
             },
         }
@@ -48,9 +52,14 @@ class Chapter:
             clouds.Provider(self.of('gone'), {'VCPU': 1}),
         )
         clouds.build(cloud, self.client)
-        self.send('PUT', self.path('moved'), {
-            'name': self.of('moved and renamed'), 'parent_provider_uuid': self.uuid('cn1'),
-        })
+        self.send(
+            'PUT',
+            self.path('moved'),
+            {
+                'name': self.of('moved and renamed'),
+                'parent_provider_uuid': self.uuid('cn1'),
+            },
+        )
         self.send('DELETE', self.path('gone'))
 
     def write_consumers(self) -> None:
@@ -67,7 +76,8 @@ class Chapter:
         self.send('PUT', path, {'allocations': old}, version='1.0')
         claim = {
             'allocations': {self.uuid('numa2_2'): {'resources': {'VCPU': 1}}},
-            'project_id': OWNERS[1][0], 'user_id': OWNERS[1][1],
+            'project_id': OWNERS[1][0],
+            'user_id': OWNERS[1][1],
         }
         path = f'/allocations/{self.uuid("without-type")}'
         self.send('PUT', path, {**claim, 'consumer_generation': None}, version='1.28')
@@ -81,27 +91,44 @@ class Chapter:
         generation = self.send('PUT', f'{path}/inventories', inventories)[
             'resource_provider_generation'
         ]
-        self.send('PUT', f'{path}/traits', {
-            'traits': ['HW_CPU_X86_AVX2'], 'resource_provider_generation': generation,
-        })
-        self.send('PUT', f'{path}/aggregates', {
-            'aggregates': [clouds.uuid_of('another')],
-            'resource_provider_generation': generation + 1,
-        })
+        self.send(
+            'PUT',
+            f'{path}/traits',
+            {
+                'traits': ['HW_CPU_X86_AVX2'],
+                'resource_provider_generation': generation,
+            },
+        )
+        self.send(
+            'PUT',
+            f'{path}/aggregates',
+            {
+                'aggregates': [clouds.uuid_of('another')],
+                'resource_provider_generation': generation + 1,
+            },
+        )
         whole = self.send('GET', f'/allocations/{self.uuid("whole")}')
         allocations = {
             provider: {'resources': allocation['resources']}
             for provider, allocation in whole['allocations'].items()
         }
         keeps = {name: whole[name] for name in ('project_id', 'user_id', 'consumer_type')}
-        self.send('POST', '/allocations', {
-            self.uuid('whole'): {
-                **keeps, 'allocations': {}, 'consumer_generation': whole['consumer_generation'],
+        self.send(
+            'POST',
+            '/allocations',
+            {
+                self.uuid('whole'): {
+                    **keeps,
+                    'allocations': {},
+                    'consumer_generation': whole['consumer_generation'],
+                },
+                self.uuid('heir'): {
+                    **keeps,
+                    'allocations': allocations,
+                    'consumer_generation': None,
+                },
             },
-            self.uuid('heir'): {
-                **keeps, 'allocations': allocations, 'consumer_generation': None,
-            },
-        })
+        )
         self.send('DELETE', f'/allocations/{self.uuid("old")}')
         self.claim('c0', {'numa1_2': {'VCPU': 4}}, *OWNERS[2], generation=1)
 
@@ -115,16 +142,20 @@ class Chapter:
         consumer_type: str = 'INSTANCE',
     ) -> None:
         """Let a consumer have something of some providers."""
-        self.send('PUT', f'/allocations/{self.uuid(consumer)}', {
-            'allocations': {
-                self.uuid(provider): {'resources': resources}
-                for provider, resources in wanted.items()
+        self.send(
+            'PUT',
+            f'/allocations/{self.uuid(consumer)}',
+            {
+                'allocations': {
+                    self.uuid(provider): {'resources': resources}
+                    for provider, resources in wanted.items()
+                },
+                'project_id': project,
+                'user_id': user,
+                'consumer_generation': generation,
+                'consumer_type': consumer_type,
             },
-            'project_id': project,
-            'user_id': user,
-            'consumer_generation': generation,
-            'consumer_type': consumer_type,
-        })
+        )
 
     def send(self, method: str, path: str, body: Any = None, version: str = '1.39') -> Any:
         """The body of the answer, which is never a refusal."""

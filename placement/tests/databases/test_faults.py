@@ -38,8 +38,7 @@ def kill_workers(cluster: workers.Workers, account: workload.Account) -> None:
 
     def met() -> int:
         return sum(
-            any(sent < moment < lost for moment in killed)
-            for sent, lost in account.unanswered
+            any(sent < moment < lost for moment in killed) for sent, lost in account.unanswered
         )
 
     deadline = time.monotonic() + workload.PATIENCE

@@ -56,9 +56,7 @@ def nodes(cluster: Nodes) -> Iterator[Nodes]:
 def serving(nodes: Nodes) -> Iterator[list[workers.Workers]]:
     """One worker on each node, behind a port of its own."""
     with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(workers.running(node.service_url(), 1)) for node in nodes
-        ]
+        yield [stack.enter_context(workers.running(node.service_url(), 1)) for node in nodes]
 
 
 def check_every_node(nodes: Nodes, run: proof.Proof) -> None:
@@ -294,7 +292,9 @@ def test_a_search_on_one_node_sees_what_was_claimed_on_another_when_it_waits_for
         writer, waiting, hasty = (
             Client(stack.enter_context(applications.serving(url)))
             for url in (
-                nodes[0].service_url(), nodes[1].service_url(), nodes[1].service_url(waits=False)
+                nodes[0].service_url(),
+                nodes[1].service_url(),
+                nodes[1].service_url(waits=False),
             )
         )
         clouds.build((clouds.Provider(HOSTS[0], {'VCPU': 100}),), writer)

@@ -38,11 +38,7 @@ def _parsed(path: str) -> Any:
 @functools.cache
 def _names() -> dict[str, str]:
     """The name of everything in the clouds of the fixtures, by uuid."""
-    return {
-        found: name
-        for cloud in clouds.CLOUDS
-        for name, found in clouds.uuids(cloud).items()
-    }
+    return {found: name for cloud in clouds.CLOUDS for name, found in clouds.uuids(cloud).items()}
 
 
 def minor_version(test: Any) -> int | None:
@@ -251,15 +247,22 @@ def _candidate(allocations: Any, detailed: bool) -> str:
 
 
 def _mapping(mappings: dict[str, list[str]]) -> str:
-    return ', '.join(sorted(
-        f"{suffix}: {' '.join(sorted(_names()[found] for found in providers))}"
-        for suffix, providers in mappings.items()
-    ))
+    return ', '.join(
+        sorted(
+            f'{suffix}: {" ".join(sorted(_names()[found] for found in providers))}'
+            for suffix, providers in mappings.items()
+        )
+    )
 
 
 CONTENT_HANDLERS = [FastJSONHandler]
 RESPONSE_HANDLERS: list[type[Any]] = [
-    HouseRules, ErrorHandler, ListsHandler, CandidatesHandler, SummariesHandler, MappingsHandler,
+    HouseRules,
+    ErrorHandler,
+    ListsHandler,
+    CandidatesHandler,
+    SummariesHandler,
+    MappingsHandler,
 ]
 KEYS = [f'response_{handler.test_key_suffix}' for handler in RESPONSE_HANDLERS]
 

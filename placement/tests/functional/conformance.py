@@ -27,9 +27,7 @@ def _validator(version: str, action: str, status: str) -> Any:
     if 'content' not in found:
         return None
     schema = found['content'][JSON]['schema']
-    return jsonschema_rs.validator_for(
-        schema | {'components': _described(version)['components']}
-    )
+    return jsonschema_rs.validator_for(schema | {'components': _described(version)['components']})
 
 
 @functools.cache

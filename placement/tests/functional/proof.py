@@ -142,9 +142,7 @@ class Proof:
         """Every worker that comes to answer must search among the same usage."""
         for _, port in itertools.product(range(16), self._ports):
             client = workload.HttpClient(port)
-            answer = client.send(
-                'GET', '/allocation_candidates?resources=VCPU:1', version='1.39'
-            )
+            answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
             client.close()
             assert answer.status == 200, answer.text
             for provider, summary in answer.json['provider_summaries'].items():

@@ -17,8 +17,14 @@ from .fixtures.client import Answer, Client
 
 #: The headers that were recorded; others are not compared.
 RECORDED_HEADERS = (
-    'allow', 'cache-control', 'content-type', 'last-modified', 'location',
-    'openstack-api-version', 'vary', 'www-authenticate',
+    'allow',
+    'cache-control',
+    'content-type',
+    'last-modified',
+    'location',
+    'openstack-api-version',
+    'vary',
+    'www-authenticate',
 )
 
 PLACEHOLDERS = {
@@ -39,7 +45,7 @@ class Exchange:
     def title(self) -> str:
         """The request in one line."""
         version = self.record.get('v', 'no version')
-        return f"{self.record['m']} {self.record['p']} ({version})"
+        return f'{self.record["m"]} {self.record["p"]} ({version})'
 
     def request_headers(self) -> dict[str, str | None]:
         """The headers that the client sent; None is a usual header that it did not send."""
@@ -47,7 +53,7 @@ class Exchange:
         if 'b' in self.record or 'bt' in self.record:
             headers['content-type'] = 'application/json'
         if 'v' in self.record:
-            headers['openstack-api-version'] = f"placement {self.record['v']}"
+            headers['openstack-api-version'] = f'placement {self.record["v"]}'
         return headers | self.record.get('h', {})
 
     def request_body(self) -> str | None:
@@ -65,7 +71,7 @@ class Exchange:
         """The recorded headers of the answer."""
         headers: dict[str, str | None] = {
             'vary': 'openstack-api-version',
-            'openstack-api-version': f"placement {self.record.get('v', '1.0')}",
+            'openstack-api-version': f'placement {self.record.get("v", "1.0")}',
         }
         if self.has_body():
             headers['content-type'] = 'application/json'
@@ -135,7 +141,7 @@ class Replay:
 
     def _compare(self, exchange: Exchange, answer: Answer) -> Iterator[str]:
         if answer.status != exchange.record['s']:
-            yield f"status {answer.status} instead of {exchange.record['s']}"
+            yield f'status {answer.status} instead of {exchange.record["s"]}'
         yield from self._compare_headers(exchange, answer)
         yield from self._compare_bodies(exchange, answer)
 
@@ -161,7 +167,7 @@ class Replay:
                 return
             yield from self._compare_values('body', expected, with_short_links(found, self.prefix))
         elif not self._matches(exchange.record.get('rbt', ''), answer.text):
-            yield f"body is {answer.text!r} instead of {exchange.record.get('rbt', '')!r}"
+            yield f'body is {answer.text!r} instead of {exchange.record.get("rbt", "")!r}'
 
     @property
     def prefix(self) -> str:
@@ -172,7 +178,7 @@ class Replay:
         if isinstance(theirs, dict) and isinstance(ours, dict):
             for key in sorted(theirs.keys() | ours.keys()):
                 if key not in theirs or key not in ours:
-                    yield f"{where}.{key} is {'missing' if key in theirs else 'new'}"
+                    yield f'{where}.{key} is {"missing" if key in theirs else "new"}'
                 else:
                     yield from self._compare_values(f'{where}.{key}', theirs[key], ours[key])
         elif isinstance(theirs, list) and isinstance(ours, list):
@@ -218,9 +224,9 @@ def with_short_links(value: Any, prefix: str) -> Any:
         return value
     value = {key: with_short_links(entry, prefix) for key, entry in value.items()}
     if 'uuid' in value and 'links' in value:
-        own = f"{prefix}/resource_providers/{value['uuid']}"
+        own = f'{prefix}/resource_providers/{value["uuid"]}'
         if all(
-            link['href'] == (own if link['rel'] == 'self' else f"{own}/{link['rel']}")
+            link['href'] == (own if link['rel'] == 'self' else f'{own}/{link["rel"]}')
             for link in value['links']
         ):
             value['links'] = [link['rel'] for link in value['links']]

@@ -74,9 +74,7 @@ def candidates_on(
     )
 
 
-def a_claim(
-    report: client.ReportClient, host: client.Provider, vcpu: int = 2
-) -> client.Consumer:
+def a_claim(report: client.ReportClient, host: client.Provider, vcpu: int = 2) -> client.Consumer:
     consumer = client.Consumer(new_uuid(), 'project', 'user')
     report.claim_any(consumer, candidates_on(report, host, vcpu))
     return consumer

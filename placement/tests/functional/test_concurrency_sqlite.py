@@ -124,8 +124,9 @@ class Worker:
 
 def usages(client: Client) -> dict[str, int]:
     return {
-        host: client.send('GET', f'/resource_providers/{clouds.uuid_of(host)}/usages')
-        .json['usages']['VCPU']
+        host: client.send('GET', f'/resource_providers/{clouds.uuid_of(host)}/usages').json[
+            'usages'
+        ]['VCPU']
         for host in HOSTS
     }
 
@@ -199,7 +200,8 @@ def test_of_clients_that_write_one_consumer_one_wins_each_generation(
     last = Client(service.application).send('GET', f'/allocations/{consumer}', version='1.39')
     assert set(won.values()) == {1}
     assert sorted(won, key=lambda generation: generation or 0) == [
-        None, *range(1, last.json['consumer_generation'])
+        None,
+        *range(1, last.json['consumer_generation']),
     ]
 
 

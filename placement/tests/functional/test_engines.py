@@ -153,7 +153,8 @@ def test_a_schema_of_three_bytes_refuses_characters_of_four(charset: str) -> Non
                 assert answer.status < 500, f'{path}: {answer.text}'
             body = {'name': SMILE}
             for method, path in (
-                ('POST', '/resource_providers'), ('PUT', f'/resource_providers/{HOST}'),
+                ('POST', '/resource_providers'),
+                ('PUT', f'/resource_providers/{HOST}'),
             ):
                 assert client.send(method, path, body, version='1.39').status == 400
             assert put(client, 1, claim(1, project=SMILE)).status == 400
@@ -168,7 +169,8 @@ def test_every_connection_of_a_writer_sees_what_is_committed(
 ) -> None:
     """Also the first one, with which the library tries whether there is a database."""
     question = {
-        'mysql': 'SELECT @@tx_isolation', 'postgresql': 'SHOW transaction_isolation',
+        'mysql': 'SELECT @@tx_isolation',
+        'postgresql': 'SHOW transaction_isolation',
     }[databases.backend()]
     database = api.Database(api.create_engine(service.database.url))
     for _ in range(2):

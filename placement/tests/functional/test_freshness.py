@@ -47,9 +47,7 @@ def service(
     """A client of a worker on a database, and the connections of the worker."""
     configuration = applications.configured(database.url, options)
     connections = api.Database.from_conf(configuration)
-    application = applications.strictly_typed(
-        deploy.application_on(connections, configuration)
-    )
+    application = applications.strictly_typed(deploy.application_on(connections, configuration))
     try:
         yield Client(application), connections
     finally:

@@ -169,8 +169,10 @@ def test_names_end_where_the_contract_says(watched: Watched, length: int) -> Non
         'user_id': 'u' * length,
     }
     accepted = {
-        200: ('provider', 'trait', 'class', 'claim'), 201: ('trait', 'class', 'claim'),
-        255: ('trait', 'class', 'claim'), 256: (),
+        200: ('provider', 'trait', 'class', 'claim'),
+        201: ('trait', 'class', 'claim'),
+        255: ('trait', 'class', 'claim'),
+        256: (),
     }[length]
     requests = {
         'provider': ('POST', ['resource_providers'], {'name': 'é' * length}),

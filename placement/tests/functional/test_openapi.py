@@ -71,12 +71,21 @@ def fill(service: client.Client) -> None:
         inventories = {'VCPU': {'total': 8}, 'MEMORY_MB': {'total': 512}}
         steps = [
             ('POST', '/resource_providers', body),
-            ('PUT', f'{path}/inventories', {
-                'resource_provider_generation': 0, 'inventories': inventories}),
-            ('PUT', f'{path}/traits', {
-                'resource_provider_generation': 1, 'traits': ['HW_CPU_X86_AVX2']}),
-            ('PUT', f'{path}/aggregates', {
-                'resource_provider_generation': 2, 'aggregates': [AGGREGATE]}),
+            (
+                'PUT',
+                f'{path}/inventories',
+                {'resource_provider_generation': 0, 'inventories': inventories},
+            ),
+            (
+                'PUT',
+                f'{path}/traits',
+                {'resource_provider_generation': 1, 'traits': ['HW_CPU_X86_AVX2']},
+            ),
+            (
+                'PUT',
+                f'{path}/aggregates',
+                {'resource_provider_generation': 2, 'aggregates': [AGGREGATE]},
+            ),
         ]
         for step in steps:
             assert service.send(*step, version='1.39').status < 300

@@ -28,9 +28,15 @@ def test_a_client_that_says_nothing_of_accept_gets_json(service: applications.Se
 @pytest.mark.parametrize(
     ('accept', 'status'),
     [
-        ('', 200), ('*/*', 200), ('application/json', 200), ('application/*', 200),
-        ('text/html, */*;q=0.1', 200), ('text/plain, application/json;q=0.1', 200),
-        ('text/html', 406), ('application/xml', 406), ('application/json;q=0', 406),
+        ('', 200),
+        ('*/*', 200),
+        ('application/json', 200),
+        ('application/*', 200),
+        ('text/html, */*;q=0.1', 200),
+        ('text/plain, application/json;q=0.1', 200),
+        ('text/html', 406),
+        ('application/xml', 406),
+        ('application/json;q=0', 406),
     ],
 )
 def test_what_admits_json_is_served(

@@ -90,18 +90,24 @@ def test_a_difference_is_noticed(changes: dict[str, Any], difference: str | None
 
 def test_an_error_is_compared_by_its_words() -> None:
     detail = 'The resource could not be found.\n\n No resource provider with uuid {} found  '
-    exchange = replay.Exchange({
-        'm': 'GET',
-        'p': '/resource_providers/pony',
-        's': 404,
-        'rh': {'vary': None},
-        'rb': {'errors': [{
-            'status': 404,
-            'title': 'Not Found',
-            'detail': detail.format('horse'),
-            'request_id': '{request_id}',
-        }]},
-    })
+    exchange = replay.Exchange(
+        {
+            'm': 'GET',
+            'p': '/resource_providers/pony',
+            's': 404,
+            'rh': {'vary': None},
+            'rb': {
+                'errors': [
+                    {
+                        'status': 404,
+                        'title': 'Not Found',
+                        'detail': detail.format('horse'),
+                        'request_id': '{request_id}',
+                    }
+                ]
+            },
+        }
+    )
     session = replay.Session('made up', '/placement', (exchange,))
     (difference,) = play(session)
     assert 'detail' in difference

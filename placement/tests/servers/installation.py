@@ -51,7 +51,8 @@ def install_system_packages(*names: str) -> None:
     if missing:
         environ = os.environ | {'DEBIAN_FRONTEND': 'noninteractive'}
         for arguments in (
-            ['update', '-q'], ['install', '-q', '-y', '--no-install-recommends', *missing]
+            ['update', '-q'],
+            ['install', '-q', '-y', '--no-install-recommends', *missing],
         ):
             subprocess.run(['apt-get', *arguments], check=True, env=environ)
 

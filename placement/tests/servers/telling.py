@@ -48,12 +48,8 @@ class Remote:
         self._server = server
         self._prefix = prefix
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
-        connection = http.client.HTTPConnection(
-            '127.0.0.1', self._server.port, timeout=PATIENCE
-        )
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        connection = http.client.HTTPConnection('127.0.0.1', self._server.port, timeout=PATIENCE)
         try:
             self._send(connection, environ)
             response = connection.getresponse()

@@ -16,9 +16,7 @@ AT_ROOT = telling.stories_of('Placement')
 # Those of mounted services, and of the others some that say nothing of links.
 BELOW_PREFIX = [
     *telling.stories_of('PlacementUnderPrefix'),
-    *telling.named(
-        ('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper'), AT_ROOT
-    ),
+    *telling.named(('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper'), AT_ROOT),
 ]
 
 

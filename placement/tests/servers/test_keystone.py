@@ -92,9 +92,7 @@ class Placement(Process):
         start = 'import sys; from placement.cmd import serve; sys.exit(serve.api())'
         return [sys.executable, '-c', start, '--port', str(self.port)]
 
-    def ask(
-        self, method: str, path: str, token: str | None, **headers: str
-    ) -> requests.Response:
+    def ask(self, method: str, path: str, token: str | None, **headers: str) -> requests.Response:
         """The answer to a request at the newest version, with an empty body if it takes one."""
         sent = {'OpenStack-API-Version': 'placement latest'}
         sent.update({name.replace('_', '-'): value for name, value in headers.items()})
@@ -285,7 +283,7 @@ def forgeries(token: str) -> list[str]:
     middle = len(token) // 2
     other = 'A' if token[middle] != 'A' else 'B'
     return [
-        token[:middle] + other + token[middle + 1:],
+        token[:middle] + other + token[middle + 1 :],
         token[:-8],
         'gAAAAABnotafernettokenatall',
         'admin',

@@ -93,9 +93,7 @@ class Confined(servers.Gunicorn):
         return status
 
 
-@pytest.mark.skipif(
-    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can take these away'
-)
+@pytest.mark.skipif(os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can take these away')
 def test_the_service_needs_no_network_and_no_disk_to_write_to_but_its_database(
     environment: pathlib.Path, directory: pathlib.Path
 ) -> None:

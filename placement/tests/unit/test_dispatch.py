@@ -317,9 +317,7 @@ def test_a_malformed_consumer_is_told_before_the_body(service: Service) -> None:
 
 @pytest.mark.parametrize('minor', [7, 39])
 @pytest.mark.parametrize('path', ['/resource_classes/CUSTOM_X', '/traits/CUSTOM_X'])
-def test_a_body_that_nobody_reads_may_be_anything(
-    service: Service, path: str, minor: int
-) -> None:
+def test_a_body_that_nobody_reads_may_be_anything(service: Service, path: str, minor: int) -> None:
     kinds: list[Any] = [{}, {'Content_Type': 'text/plain'}]
     for headers in kinds:
         assert service.ask('PUT', path, minor, **headers).status_int in (201, 204)

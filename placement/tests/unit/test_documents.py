@@ -39,7 +39,14 @@ DOCUMENTS = [
 ]
 NOTES = sorted((REPOSITORY / 'releasenotes' / 'notes').glob('*.yaml'))
 NOTE_SECTIONS = {
-    'prelude', 'features', 'issues', 'upgrade', 'deprecations', 'critical', 'security', 'fixes',
+    'prelude',
+    'features',
+    'issues',
+    'upgrade',
+    'deprecations',
+    'critical',
+    'security',
+    'fixes',
     'other',
 }
 
@@ -155,8 +162,10 @@ def parameters_of(request: str, since: str, until: str | None) -> dict[str, Any]
 def parameters_of_operation(operation: dict[str, Any]) -> dict[str, tuple[str, bool]]:
     """Where each parameter is and whether it is required, the version header excepted."""
     found = {
-        GROUPS if parameter['name'] == 'groups' else parameter['name']:
-            (parameter['in'], parameter.get('required', False))
+        GROUPS if parameter['name'] == 'groups' else parameter['name']: (
+            parameter['in'],
+            parameter.get('required', False),
+        )
         for parameter in operation['parameters']
         if parameter['in'] != 'header'
     }

@@ -157,9 +157,7 @@ def shown(action: str, minor: int, body: Any) -> Any:
 @pytest.mark.parametrize('action', ['show', 'update', 'list', 'create'])
 def test_a_provider_is_shown_as_every_version_knows_it(action: str, minor: int) -> None:
     expected_links = [
-        rel
-        for rel, since in zip(LINKS, (0, 0, 0, 1, 6, 11), strict=True)
-        if minor >= since
+        rel for rel, since in zip(LINKS, (0, 0, 0, 1, 6, 11), strict=True) if minor >= since
     ]
     expected = {'uuid', 'name', 'generation', 'links'}
     if minor >= 14:

@@ -70,7 +70,8 @@ def test_docutils_complains_of_a_page_that_is_wrong() -> None:
 def test_a_session_gives_commands_with_what_they_print() -> None:
     (written, nothing), (listing, shown), (_, status) = samples.session_of_readme(README)
     assert samples.headers_of_printf(written) == {
-        'X-Auth-Token': 'admin', 'Content-Type': 'application/json'
+        'X-Auth-Token': 'admin',
+        'Content-Type': 'application/json',
     }
     assert nothing == ''
     assert listing.startswith('curl -s -H @headers')

@@ -104,7 +104,6 @@ def test_both_ways_to_load_end_in_the_same_cloud(serve: Serve) -> None:
     assert described(as_rows, MIXED) == described(through_api, MIXED)
 
 
-
 @pytest.mark.parametrize(('size', 'make', 'found'), [(3, clouds.flat, 3), (2, clouds.trees, 4)])
 def test_a_search_finds_all_there_is(
     serve: Serve, size: int, make: Callable[[int], clouds.Cloud], found: int

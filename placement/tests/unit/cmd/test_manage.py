@@ -148,9 +148,7 @@ def test_the_version_of_a_program_that_is_not_installed_is_unknown(
     assert run('--version') == (0, 'unknown\n', '')
 
 
-def test_a_missing_connection_is_a_hard_failure(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_connection_is_a_hard_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
     with pytest.raises(cfg.RequiredOptError, match='connection'):
         run('db', 'version')
@@ -169,7 +167,9 @@ def test_the_connection_is_read_from_the_file_that_is_named(
 @pytest.mark.usefixtures('database')
 def test_nothing_to_do(run: Run) -> None:
     assert run('db', 'online_data_migrations') == (
-        0, UNLIMITED + TABLE.format(roots=0, consumers=0), '',
+        0,
+        UNLIMITED + TABLE.format(roots=0, consumers=0),
+        '',
     )
 
 
@@ -205,7 +205,9 @@ def test_batches_are_repeated_and_summed(run: Run, old_data: api.Database) -> No
 def test_a_maximum_counts_for_all_migrations_together(run: Run) -> None:
     words = ('db', 'online_data_migrations', '--max-count', '2')
     assert run(*words) == (
-        1, '2 rows matched query set_root_provider_ids, 2 migrated\n' + NEGLECTED, '',
+        1,
+        '2 rows matched query set_root_provider_ids, 2 migrated\n' + NEGLECTED,
+        '',
     )
     assert run(*words) == (
         1,
@@ -227,7 +229,9 @@ def test_a_maximum_counts_for_all_migrations_together(run: Run) -> None:
 @pytest.mark.parametrize('count', ['0', '-1', 'x', '1.5', ''])
 def test_a_maximum_has_to_be_a_positive_number(run: Run, count: str) -> None:
     assert run('db', 'online_data_migrations', f'--max-count={count}') == (
-        127, 'Must supply a positive value for max_count\n', '',
+        127,
+        'Must supply a positive value for max_count\n',
+        '',
     )
 
 

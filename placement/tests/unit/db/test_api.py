@@ -129,9 +129,7 @@ def test_a_writer_without_a_database_gives_up(context: Context, pauses: list[flo
     assert writer.attempts == api.ATTEMPTS
 
 
-def test_a_reader_without_a_database_gives_up_soon(
-    context: Context, pauses: list[float]
-) -> None:
+def test_a_reader_without_a_database_gives_up_soon(context: Context, pauses: list[float]) -> None:
     reader = Writer(context, db_errors.DBConnectionError())
 
     with pytest.raises(errors.DatabaseUnavailable):

@@ -20,9 +20,7 @@ def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
 
 
-def record(
-    database: api.Database, *provider_ids: int, allocations_only: bool = False
-) -> None:
+def record(database: api.Database, *provider_ids: int, allocations_only: bool = False) -> None:
     with database.writer() as connection:
         changes.record(connection, provider_ids, allocations_only)
 

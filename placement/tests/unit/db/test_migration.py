@@ -97,9 +97,7 @@ def test_every_revision_leads_to_the_newest_schema(engine: sa.Engine, revision: 
     assert found['consumers'] == schema.with_times(schema.CONTRACT)['consumers']
 
 
-def test_a_second_sync_only_reads_the_version(
-    engine: sa.Engine, statements: list[str]
-) -> None:
+def test_a_second_sync_only_reads_the_version(engine: sa.Engine, statements: list[str]) -> None:
     migration.sync(engine)
     del statements[:]
     migration.sync(engine)
@@ -321,7 +319,12 @@ def test_mysql_is_migrated_under_a_lock_that_is_given_back() -> None:
     with pytest.raises(RuntimeError):
         migrate_and_fail()
     assert connection.said == [
-        'SELECT get_lock', 'COMMIT', 'migrate', 'ROLLBACK', 'SELECT release_lock', 'COMMIT',
+        'SELECT get_lock',
+        'COMMIT',
+        'migrate',
+        'ROLLBACK',
+        'SELECT release_lock',
+        'COMMIT',
     ]
 
 

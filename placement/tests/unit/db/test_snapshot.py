@@ -754,9 +754,7 @@ def test_claims_that_commit_out_of_order_are_seen(cloud: Cloud, keeper: Snapshot
     assert selects(cloud, keeper) == 1
 
 
-def test_a_gap_is_forgotten_in_the_end(
-    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
-) -> None:
+def test_a_gap_is_forgotten_in_the_end(cloud: Cloud, keeper: SnapshotKeeper, clock: Clock) -> None:
     last = newest(cloud)
     feed(cloud, (last + 2, 'root'))
     keeper.current()

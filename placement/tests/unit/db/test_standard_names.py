@@ -47,9 +47,7 @@ def insert(database: api.Database, table: sa.Table, **values: object) -> None:
         connection.execute(sa.insert(table).values(**values))
 
 
-def test_standard_classes_have_the_ids_of_the_contract(
-    database: api.Database, rows: Rows
-) -> None:
+def test_standard_classes_have_the_ids_of_the_contract(database: api.Database, rows: Rows) -> None:
     standard_names.sync(database)
     found: dict[int, str] = dict(rows(classes.id, classes.name))
     assert [found[position] for position in range(len(CLASSES))] == CLASSES
@@ -64,9 +62,7 @@ def test_every_standard_trait_is_inserted_once(
     assert sorted(found) == sorted(os_traits.get_traits())
 
 
-def test_what_is_inserted_has_the_time_of_its_creation(
-    database: api.Database, rows: Rows
-) -> None:
+def test_what_is_inserted_has_the_time_of_its_creation(database: api.Database, rows: Rows) -> None:
     standard_names.sync(database)
     times = rows(traits.created_at, traits.updated_at) + rows(
         classes.created_at, classes.updated_at
@@ -83,9 +79,7 @@ def test_only_what_is_missing_is_inserted(database: api.Database, rows: Rows) ->
     assert len(rows(classes.id)) == len(CLASSES)
 
 
-def test_names_that_are_not_standard_stay_as_they_are(
-    database: api.Database, rows: Rows
-) -> None:
+def test_names_that_are_not_standard_stay_as_they_are(database: api.Database, rows: Rows) -> None:
     insert(database, tables.traits, id=1, name='CUSTOM_FAST')
     insert(database, tables.traits, id=2, name='HW_NO_LONGER_STANDARD')
     insert(database, tables.resource_classes, id=10000, name='CUSTOM_GOLD')
@@ -94,9 +88,7 @@ def test_names_that_are_not_standard_stay_as_they_are(
     assert (10000, 'CUSTOM_GOLD') in rows(classes.id, classes.name)
 
 
-def test_a_later_sync_reads_each_table_once(
-    database: api.Database, statements: list[str]
-) -> None:
+def test_a_later_sync_reads_each_table_once(database: api.Database, statements: list[str]) -> None:
     standard_names.sync(database)
     del statements[:]
     standard_names.sync(database)
@@ -111,7 +103,8 @@ def test_the_first_sync_inserts_into_each_table_with_one_statement(
 ) -> None:
     standard_names.sync(database)
     assert [statement.split('(')[0] for statement in statements if 'INSERT' in statement] == [
-        'INSERT INTO traits ', 'INSERT INTO resource_classes ',
+        'INSERT INTO traits ',
+        'INSERT INTO resource_classes ',
     ]
 
 

@@ -156,17 +156,13 @@ def test_a_body_has_to_be_json(conf: ConfigOpts, media_type: str) -> None:
         ('application/jsonx', 'application/jsonx'),
     ],
 )
-def test_another_media_type_is_told(
-    conf: ConfigOpts, media_type: str | None, shown: str
-) -> None:
+def test_another_media_type_is_told(conf: ConfigOpts, media_type: str | None, shown: str) -> None:
     headers = {} if media_type is None else {'Content-Type': media_type}
 
     with pytest.raises(errors.UnsupportedMediaType) as raised:
         request(conf, headers=headers).check_brings_json()
 
-    assert str(raised.value) == (
-        f'The media type {shown} is not supported, use application/json'
-    )
+    assert str(raised.value) == (f'The media type {shown} is not supported, use application/json')
 
 
 def test_a_body_is_checked_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
@@ -253,9 +249,7 @@ def test_a_reader_may_see_its_own_project_and_no_other(conf: ConfigOpts) -> None
 
 
 def test_claims_of_clients_that_say_no_owner_are_incomplete(conf: ConfigOpts) -> None:
-    old = {
-        'allocations': [{'resource_provider': {'uuid': UUID}, 'resources': {'VCPU': 1}}]
-    }
+    old = {'allocations': [{'resource_provider': {'uuid': UUID}, 'resources': {'VCPU': 1}}]}
     asked = request(conf, 0, body=json.dumps(old).encode())
 
     (claim,) = asked.claims({'consumer': asked.validated_body('allocations.set')})

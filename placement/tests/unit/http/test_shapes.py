@@ -110,9 +110,7 @@ def test_usages_of_every_type_are_summed_up() -> None:
         'unknown': {'consumer_count': 1, 'VCPU': 4, 'DISK_GB': 5},
     }
 
-    assert shapes.usages_of_all_types({'usages': by_type}) == {
-        'usages': {'VCPU': 7, 'DISK_GB': 5}
-    }
+    assert shapes.usages_of_all_types({'usages': by_type}) == {'usages': {'VCPU': 7, 'DISK_GB': 5}}
     assert shapes.usages_of_all_types({'usages': {}}) == {'usages': {}}
 
 

@@ -13,9 +13,7 @@ LATE = datetime.datetime(2025, 1, 1)
 
 
 def test_a_provider_has_links_in_order_below_the_mount_point() -> None:
-    row = Row(
-        uuid='u', name='n', generation=3, parent_provider_uuid=None, root_provider_uuid='u'
-    )
+    row = Row(uuid='u', name='n', generation=3, parent_provider_uuid=None, root_provider_uuid='u')
 
     shown = views.provider(row, '/placement')
 
@@ -119,9 +117,7 @@ def test_a_provider_shows_what_consumers_have_of_it() -> None:
 
     assert views.provider_allocations(7, rows) == {
         'resource_provider_generation': 7,
-        'allocations': {
-            'c': {'resources': {'VCPU': 2, 'DISK_GB': 5}, 'consumer_generation': 3}
-        },
+        'allocations': {'c': {'resources': {'VCPU': 2, 'DISK_GB': 5}, 'consumer_generation': 3}},
     }
 
 

@@ -18,9 +18,7 @@ class Inner:
     headers: tuple[tuple[str, str], ...] = ()
     failure: Exception | None = None
 
-    def __call__(
-        self, environ: WSGIEnvironment, start_response: StartResponse
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         self.environ = environ
         if self.failure is not None:
             raise self.failure

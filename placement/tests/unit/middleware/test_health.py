@@ -57,9 +57,7 @@ def test_a_service_needs_its_replica_too(
     conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
 ) -> None:
     replica = create_engine(f'sqlite:///{tmp_path}/replica.sqlite')
-    application = health.answer_healthcheck(
-        Inner(), conf, Database(database.engine, replica)
-    )
+    application = health.answer_healthcheck(Inner(), conf, Database(database.engine, replica))
 
     assert ask(application, '/healthcheck').status_int == 503
     migration.sync(replica)

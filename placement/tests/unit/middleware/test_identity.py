@@ -54,9 +54,7 @@ class TestNoAuth:
         assert context_of(inner).user_id is None
 
     @pytest.mark.parametrize('path', ['', '/traits', '/nonsense', '//'])
-    def test_any_other_path_does(
-        self, noauth: WSGIApplication, inner: Inner, path: str
-    ) -> None:
+    def test_any_other_path_does(self, noauth: WSGIApplication, inner: Inner, path: str) -> None:
         assert ask(noauth, path).status_int == 401
         assert inner.environ == {}
 
@@ -164,9 +162,7 @@ class TestContextBuilder:
     def test_the_context_has_what_the_headers_say(
         self, builder: WSGIApplication, inner: Inner
     ) -> None:
-        response = ask(
-            builder, X_User_Id='ana', X_Project_Id='books', X_Roles='reader,member'
-        )
+        response = ask(builder, X_User_Id='ana', X_Project_Id='books', X_Roles='reader,member')
 
         context = context_of(inner)
         assert (context.user_id, context.project_id) == ('ana', 'books')
@@ -190,14 +186,10 @@ class TestKeystone:
         placement_conf.register_opts(conf)
         conf.set_override('connection', 'sqlite://', 'placement_database')
         conf([], project='placement', default_config_files=[], default_config_dirs=[])
-        return request_log.RequestLog(
-            identity.keystone(identity.ContextBuilder(inner), conf)
-        )
+        return request_log.RequestLog(identity.keystone(identity.ContextBuilder(inner), conf))
 
     @pytest.mark.parametrize('path', ['', '/'])
-    def test_the_public_paths_need_no_token(
-        self, application: WSGIApplication, path: str
-    ) -> None:
+    def test_the_public_paths_need_no_token(self, application: WSGIApplication, path: str) -> None:
         assert ask(application, path).status_int == 204
         assert ask(application, path, X_Auth_Token='wrong').status_int == 204
 

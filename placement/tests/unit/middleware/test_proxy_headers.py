@@ -41,9 +41,7 @@ def test_the_headers_mean_nothing_unless_they_are_enabled() -> None:
 )
 def test_both_kinds_of_header_are_honoured(headers: dict[str, str]) -> None:
     inner = Inner()
-    ask(
-        proxy_headers.proxy_headers(inner, conf(True)), X_Forwarded_Prefix='/placement', **headers
-    )
+    ask(proxy_headers.proxy_headers(inner, conf(True)), X_Forwarded_Prefix='/placement', **headers)
 
     assert inner.environ['wsgi.url_scheme'] == 'https'
     assert inner.environ['HTTP_HOST'] == 'api.example'

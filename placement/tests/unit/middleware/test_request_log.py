@@ -70,9 +70,7 @@ def test_accept_that_says_nothing_is_taken_for_json(
     assert inner.environ['HTTP_ACCEPT'] == 'application/json'
 
 
-def test_an_absent_accept_is_taken_for_json(
-    logged: request_log.RequestLog, inner: Inner
-) -> None:
+def test_an_absent_accept_is_taken_for_json(logged: request_log.RequestLog, inner: Inner) -> None:
     ask(logged)
 
     assert inner.environ['HTTP_ACCEPT'] == 'application/json'

@@ -218,9 +218,7 @@ def test_null_is_a_generation_that_is_checked(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 1}})
     claim = Claim.from_body(uuid_of('server'), body(consumer_generation=None), 'p', 'u')
 
-    assert refusal(hosts, claim) == (
-        'consumer generation conflict - expected 1 but got None'
-    )
+    assert refusal(hosts, claim) == ('consumer generation conflict - expected 1 but got None')
 
 
 # Generations: the worked scenario of contract allocations.md
@@ -746,9 +744,7 @@ def test_a_write_costs_the_same_for_many_consumers(many: Cloud) -> None:
     def costs(count: int, generation: int | None) -> int:
         names = [f'{count}-{number}' for number in range(count)]
         wanted = amounts(2, 2)
-        claims = [
-            many.claim(name, wanted, generation, consumer_type='INSTANCE') for name in names
-        ]
+        claims = [many.claim(name, wanted, generation, consumer_type='INSTANCE') for name in names]
         return cost(many, *claims)
 
     assert costs(2, None) == costs(20, None)

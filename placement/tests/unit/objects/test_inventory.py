@@ -219,9 +219,7 @@ def test_what_is_shrunk_below_its_use_is_worth_a_warning(
     assert (record.levelname, HOST in record.getMessage()) == ('WARNING', True)
 
 
-def test_what_is_shrunk_to_its_use_is_not(
-    cloud: Cloud, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_is_shrunk_to_its_use_is_not(cloud: Cloud, caplog: pytest.LogCaptureFixture) -> None:
     cloud.add('host', VCPU=4)
     cloud.take('server', {'host': {'VCPU': 3}})
 

@@ -44,9 +44,7 @@ def roots(cloud: Cloud) -> dict[str, str]:
 
 def listed(cloud: Cloud, **filters: object) -> set[str]:
     """The names of the providers that meet filters of the table of providers."""
-    found = ResourceProviderList.list_by_filters(
-        cloud.context, Filters().asking_for(**filters)
-    )
+    found = ResourceProviderList.list_by_filters(cloud.context, Filters().asking_for(**filters))
     return {row.name for row in found}
 
 
@@ -184,8 +182,7 @@ def test_another_parent_needs_the_rule(tree: Cloud) -> None:
         move(tree, 'leaf', 'right', may_reparent=False)
 
     assert str(raised.value) == (
-        'Object action update failed because: '
-        're-parenting a provider is not currently allowed.'
+        'Object action update failed because: re-parenting a provider is not currently allowed.'
     )
     assert tree.provider('leaf').parent_provider_uuid == uuid_of('left')
 
@@ -195,8 +192,7 @@ def test_no_parent_needs_the_rule(tree: Cloud) -> None:
         move(tree, 'leaf', None, may_reparent=False)
 
     assert str(raised.value) == (
-        'Object action update failed because: '
-        'un-parenting a provider is not currently allowed.'
+        'Object action update failed because: un-parenting a provider is not currently allowed.'
     )
 
 
@@ -238,8 +234,7 @@ def test_a_root_cannot_hang_below_itself(tree: Cloud, parent: str, may_reparent:
         move(tree, 'root', parent, may_reparent)
 
     assert str(raised.value) == (
-        'Object action update failed because: '
-        'creating loop in the provider tree is not allowed.'
+        'Object action update failed because: creating loop in the provider tree is not allowed.'
     )
     assert tree.everything() == before
 
@@ -326,8 +321,6 @@ def test_a_tree_can_be_deleted_from_its_leaves(tree: Cloud) -> None:
 
 
 # Generations: the list of contract resource_providers.md
-
-
 
 
 def test_what_counts_as_a_change_of_a_provider(cloud: Cloud) -> None:

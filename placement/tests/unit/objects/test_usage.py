@@ -77,9 +77,7 @@ def test_one_type_can_be_picked(cloud: Cloud) -> None:
 
 
 def test_all_types_can_be_taken_together(cloud: Cloud) -> None:
-    assert sums(of(cloud).under_one_type('all')) == {
-        'all': {'count': 4, 'VCPU': 31, 'DISK_GB': 5}
-    }
+    assert sums(of(cloud).under_one_type('all')) == {'all': {'count': 4, 'VCPU': 31, 'DISK_GB': 5}}
     assert sums(of(cloud, 'r').under_one_type('all')) == {}
 
 

@@ -29,9 +29,7 @@ def names_in_query(version: str, path: str) -> set[str]:
     return {parameter['name'] for parameter in found if parameter['in'] == 'query'}
 
 
-def schema_of_answer(
-    version: str, method: str, path: str, status: int = 200
-) -> dict[str, Any]:
+def schema_of_answer(version: str, method: str, path: str, status: int = 200) -> dict[str, Any]:
     answer = operation(version, method, path)['responses'][str(status)]
     schema: dict[str, Any] = answer['content']['application/json']['schema']
     return schema
@@ -80,7 +78,8 @@ def test_the_answers_of_every_handler_are_known() -> None:
 
 def test_operations_have_ids_and_summaries_of_their_own() -> None:
     operations = [
-        operation for methods in described('latest')['paths'].values()
+        operation
+        for methods in described('latest')['paths'].values()
         for operation in methods.values()
     ]
 

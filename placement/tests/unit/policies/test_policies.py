@@ -122,9 +122,7 @@ def test_all_base_rules_but_that_for_administrators_had_a_predecessor() -> None:
         rule.name: rule.deprecated_rule.check_str for rule in rules if rule.deprecated_rule
     }
 
-    assert predecessors == {
-        name: 'role:admin' for name, _, _ in BASE_RULES if name != 'admin_api'
-    }
+    assert predecessors == {name: 'role:admin' for name, _, _ in BASE_RULES if name != 'admin_api'}
 
 
 def test_the_route_rules_are_those_of_the_contract() -> None:

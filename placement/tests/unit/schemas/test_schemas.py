@@ -195,9 +195,7 @@ def test_all_inventories_may_be_none() -> None:
     body = {'resource_provider_generation': 1, 'inventories': {}}
 
     assert complaint('inventories.set', 0, body) is None
-    assert_refused(
-        complaint('inventories.set', 0, {'resource_provider_generation': 1}), REQUIRED
-    )
+    assert_refused(complaint('inventories.set', 0, {'resource_provider_generation': 1}), REQUIRED)
 
 
 def test_a_class_that_cannot_be_is_left_to_be_told_as_unknown() -> None:
@@ -482,9 +480,7 @@ def test_a_consumer_generation_is_required_and_may_be_null() -> None:
         (None, False),
     ],
 )
-def test_mappings_are_checked_where_their_name_says_anything(
-    mappings: Any, is_fine: bool
-) -> None:
+def test_mappings_are_checked_where_their_name_says_anything(mappings: Any, is_fine: bool) -> None:
     body = BY_PROVIDER | {'consumer_generation': None, 'mappings': mappings}
 
     assert (complaint('allocations.set', 34, body) is None) is is_fine

@@ -168,9 +168,7 @@ TWO_FPGAS = (
     '&same_subtree=_N,_A1,_A2&group_policy=isolate'
 )
 WITH_FOO = 'resources_P=VCPU:1&required_Q=CUSTOM_FOO&same_subtree=_P,_Q&group_policy='
-EVERY_PAIR = (
-    'fpga0+numa0 fpga0+numa1 fpga1_0+numa0 fpga1_0+numa1 fpga1_1+numa0 fpga1_1+numa1'
-)
+EVERY_PAIR = 'fpga0+numa0 fpga0+numa1 fpga1_0+numa0 fpga1_0+numa1 fpga1_1+numa0 fpga1_1+numa1'
 
 
 @pytest.mark.parametrize(

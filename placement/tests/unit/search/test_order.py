@@ -153,9 +153,7 @@ def test_dead_ends_are_not_explored_under_other_names(tried: list[int]) -> None:
 def test_crossing_choices_are_matched(tried: list[int]) -> None:
     # Each half of the groups is content with two thirds of the children, and they need them all.
     children = [
-        provider(
-            f'pf{one}', parent='cn', VF=1, traits='LEFT ' * (one < 40) + 'RIGHT' * (one > 19)
-        )
+        provider(f'pf{one}', parent='cn', VF=1, traits='LEFT ' * (one < 40) + 'RIGHT' * (one > 19))
         for one in range(60)
     ]
     snapshot = cloud(provider('cn'), *children)
@@ -195,7 +193,7 @@ def test_pairs_in_subtrees_are_not_explored_under_other_names(
                         for port in range(count)
                     ],
                 )
-            ]
+            ],
         )
         groups = '&'.join(
             f'resources_N{pair}=VCPU:1&resources_P{pair}=VF:1&same_subtree=_N{pair},_P{pair}'

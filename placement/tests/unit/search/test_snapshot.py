@@ -130,9 +130,7 @@ def test_other_usage_shares_all_trees_but_its_own() -> None:
     before = Snapshot.of(many(1000))
     after = before.with_used({1: {'VCPU': 3}, 999: {'VCPU': 4}})
     different = [
-        old.root_id
-        for old, new in zip(trees(before), trees(after), strict=True)
-        if old is not new
+        old.root_id for old, new in zip(trees(before), trees(after), strict=True) if old is not new
     ]
     assert different == [1, 999]
     changed = {1 >> BLOCK_BITS, 999 >> BLOCK_BITS}
@@ -211,9 +209,7 @@ def test_a_provider_moves_to_another_tree_with_its_children() -> None:
         provider('cn2', DISK_GB=8),
     )
     numa, fpga = before.provider(2).as_row(), before.provider(3).as_row()
-    after = before.with_changes(
-        [numa._replace(parent_id=4, root_id=4), fpga._replace(root_id=4)]
-    )
+    after = before.with_changes([numa._replace(parent_id=4, root_id=4), fpga._replace(root_id=4)])
     assert after.provider(2).parent_uuid == 'cn2'
     assert after.provider(3).root_uuid == 'cn2'
     assert [one.uuid for one in after.tree(4).members] == ['cn2', 'numa', 'fpga']
