@@ -44,7 +44,7 @@ serve: $(READY)
 
 # The layer check is one of the unit tests.
 test: $(TESTABLE)
-	@echo '==> unit tests, stories and layer check'
+	@echo '==> unit tests, gabbi tests and layer check'
 	@$(BIN)/pytest -n 2 --dist loadfile placement/tests
 	@$(MAKE) --no-print-directory lint
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP client that costs little: one kept connection, and a limit to its patience."""
+"""An HTTP client that costs little: one kept connection, and a limit to its retry_policy."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ STOP_PATH = '/-/counters/stop'
 NOT_COUNTED = ('BEGIN', 'PRAGMA', 'SAVEPOINT', 'RELEASE', 'SET ')
 
 # A search that would never end must not take the memory of the whole machine with it.
-MOST_MEMORY = 8 << 30
+MAX_MEMORY = 8 << 30
 
 counters: collections.Counter[str] = collections.Counter()
 
@@ -94,7 +94,7 @@ def with_counters(application: Callable[..., Iterable[bytes]]) -> Callable[..., 
 
 def make_application() -> Callable[..., Iterable[bytes]]:
     """The application of this environment, and the path that tells what was counted."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     # The directory of this file holds nothing that either service should find.
     sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]
     from placement.wsgi import init_application

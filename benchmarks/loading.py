@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from benchmarks.client import Client
 from benchmarks.clouds import PROJECT, USER, Cloud, Provider
-from placement.db import tables
+from placement.db.schema import tables
 
 CONSUMERS_PER_REQUEST = 50
 ROWS_PER_STATEMENT = 5_000

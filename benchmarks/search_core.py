@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from placement.search.candidates import find_candidates
-from placement.search.provider import InventoryRow, ProviderRow
-from placement.search.request import CandidateRequest, RequestGroup
-from placement.search.snapshot import Snapshot
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.request import CandidateRequest, RequestGroup
+from placement.search.model.snapshot import Snapshot
 
 TRAITS = ('HW_CPU_X86_AVX', 'HW_CPU_X86_SSE42', 'COMPUTE_NODE', 'COMPUTE_TRUSTED_CERTS')
 SERVER = RequestGroup(resources={'VCPU': 1, 'MEMORY_MB': 512, 'DISK_GB': 10})

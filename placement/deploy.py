@@ -7,10 +7,10 @@ from collections.abc import Callable
 from wsgiref.types import WSGIApplication
 
 from placement.conf import ConfigOpts
-from placement.db import revisions, standard_names
-from placement.db.api import Database
-from placement.db.snapshot import SnapshotKeeper
+from placement.db.engine.api import Database
+from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
+from placement.feed.keeper import SnapshotKeeper
 from placement.middleware import (
     cross_origin,
     fault_barrier,
@@ -58,7 +58,7 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     """As `loadapp`, for who made the database and closes its connections in the end."""
     if config.placement_database.sync_on_startup and not revisions.is_newest(database.engine):
         # Imported here because Alembic is large, and few starts find something to migrate.
-        from placement.db import migration
+        from placement.db.schema import migration
 
         migration.sync(database.engine)
     standard_names.sync(database)

@@ -21,11 +21,11 @@ import webob.datetime_utils
 from placement import errors, history
 from placement import routes as url_map
 from placement.conf import ConfigOpts
-from placement.db.api import Database
-from placement.db.snapshot import SnapshotKeeper
+from placement.db.engine.api import Database
+from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
+from placement.http.error_response import error_response
 from placement.http.microversion import Api, Rule
-from placement.http.problem import error_response
 from placement.http.reply import JSONText, Reply
 from placement.http.request import JSON, Request
 from placement.policy import Enforcer
@@ -88,7 +88,7 @@ class Application:
         context = environ[CONTEXT_KEY]
         context.database = self._database
         context.snapshots = self._snapshots
-        context.may_lag = route.method == 'GET'
+        context.allow_replica_read = route.method == 'GET'
         request = Request(
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )
@@ -180,7 +180,7 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
         response.headers['Location'] = request.http.application_url + path
     if reply.is_cacheable and request.api.allows(Rule.CACHE_HEADERS):
         response.headers['cache-control'] = 'no-cache'
-        if not reply.is_timeless:
+        if not reply.omit_last_modified:
             response.headers['last-modified'] = _http_date(reply.last_modified)
     return response
 

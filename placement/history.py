@@ -20,7 +20,7 @@ from placement.handlers import (
     traits,
     usages,
 )
-from placement.http import shapes
+from placement.http import conversions
 from placement.http.microversion import Change, Rule, fold
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
@@ -40,23 +40,23 @@ _ONE_PROVIDER = (
 )
 
 
-def _for_providers(downgrade: shapes.Downgrade) -> dict[str, shapes.Downgrade]:
+def _for_providers(downgrade: conversions.Downgrade) -> dict[str, conversions.Downgrade]:
     """One downgrade of a provider, wherever providers are shown."""
-    of_many = shapes.within('resource_providers', downgrade)
+    of_many = conversions.within('resource_providers', downgrade)
     return dict.fromkeys(_ONE_PROVIDER, downgrade) | {'resource_providers.list': of_many}
 
 
-def _for_summaries(*members: str) -> shapes.Downgrade:
+def _for_summaries(*members: str) -> conversions.Downgrade:
     """A downgrade that drops members of the provider summaries of candidates."""
-    return shapes.within('provider_summaries', shapes.without(*members))
+    return conversions.within('provider_summaries', conversions.without(*members))
 
 
-def _for_claims(upgrade: shapes.Upgrade) -> dict[str, shapes.Upgrade]:
+def _for_claims(upgrade: conversions.Upgrade) -> dict[str, conversions.Upgrade]:
     """One upgrade of what a consumer is to have, wherever consumers are given something."""
     return {
         'allocations.set': upgrade,
-        'allocations.set_many': shapes.for_each_consumer(upgrade),
-        'reshaper.reshape': shapes.for_each_reshaped_consumer(upgrade),
+        'allocations.set_many': conversions.for_each_consumer(upgrade),
+        'reshaper.reshape': conversions.for_each_reshaped_consumer(upgrade),
     }
 
 
@@ -98,7 +98,7 @@ HISTORY = (
         'Providers can be members of aggregates.',
         serves={'aggregates.show': aggregates.show, 'aggregates.set': aggregates.set_aggregates},
         accepts={'aggregates.set': aggregate_schemas.SET},
-        downgrades=_for_providers(shapes.without_link('aggregates')),
+        downgrades=_for_providers(conversions.without_link('aggregates')),
     ),
     Change(
         '1.2',
@@ -144,7 +144,7 @@ HISTORY = (
         },
         accepts={'provider_traits.set': trait_schemas.SET},
         queries={'traits.list': trait_schemas.LIST},
-        downgrades=_for_providers(shapes.without_link('traits')),
+        downgrades=_for_providers(conversions.without_link('traits')),
     ),
     Change(
         '1.7',
@@ -156,7 +156,7 @@ HISTORY = (
         '1.8',
         'Allocations name the project and the user that they are for.',
         accepts={'allocations.set': allocation_schemas.SET_AS_LIST_WITH_OWNER},
-        upgrades={'allocations.set': shapes.unknown_before('project_id', 'user_id')},
+        upgrades={'allocations.set': conversions.unknown_before('project_id', 'user_id')},
     ),
     Change(
         '1.9',
@@ -173,16 +173,18 @@ HISTORY = (
     Change(
         '1.11',
         'Providers link to their allocations.',
-        downgrades=_for_providers(shapes.without_link('allocations')),
+        downgrades=_for_providers(conversions.without_link('allocations')),
     ),
     Change(
         '1.12',
         'Allocations are keyed by provider, and show project and user.',
         accepts={'allocations.set': allocation_schemas.SET_BY_PROVIDER},
-        upgrades={'allocations.set': shapes.key_by_provider},
+        upgrades={'allocations.set': conversions.key_by_provider},
         downgrades={
-            'allocations.show': shapes.without('project_id', 'user_id'),
-            'allocation_candidates.list': shapes.changing_body(shapes.candidates_as_list),
+            'allocations.show': conversions.without('project_id', 'user_id'),
+            'allocation_candidates.list': conversions.changing_body(
+                conversions.candidates_as_list
+            ),
         },
     ),
     Change(
@@ -199,7 +201,9 @@ HISTORY = (
             'resource_providers.update': provider_schemas.UPDATE_NESTED,
         },
         queries={'resource_providers.list': provider_schemas.LIST_IN_TREE},
-        downgrades=_for_providers(shapes.without('parent_provider_uuid', 'root_provider_uuid')),
+        downgrades=_for_providers(
+            conversions.without('parent_provider_uuid', 'root_provider_uuid')
+        ),
     ),
     Change(
         '1.15',
@@ -226,16 +230,16 @@ HISTORY = (
         '1.19',
         'Aggregates are written with the generation of the provider, which they increment.',
         accepts={'aggregates.set': aggregate_schemas.SET_WITH_GENERATION},
-        upgrades={'aggregates.set': shapes.name_aggregates},
+        upgrades={'aggregates.set': conversions.name_aggregates},
         downgrades={
-            'aggregates.show': shapes.without('resource_provider_generation'),
-            'aggregates.set': shapes.without('resource_provider_generation'),
+            'aggregates.show': conversions.without('resource_provider_generation'),
+            'aggregates.set': conversions.without('resource_provider_generation'),
         },
     ),
     Change(
         '1.20',
         'POST /resource_providers answers with the provider.',
-        downgrades={'resource_providers.create': shapes.created_without_body},
+        downgrades={'resource_providers.create': conversions.created_without_body},
     ),
     Change(
         '1.21',
@@ -275,11 +279,11 @@ HISTORY = (
             'allocations.set': allocation_schemas.SET_WITH_GENERATION,
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_GENERATION,
         },
-        upgrades=_for_claims(shapes.unknown_before('consumer_generation')),
+        upgrades=_for_claims(conversions.unknown_before('consumer_generation')),
         downgrades={
-            'allocations.show': shapes.without('consumer_generation'),
-            'provider_allocations.list': shapes.within(
-                'allocations', shapes.without('consumer_generation')
+            'allocations.show': conversions.without('consumer_generation'),
+            'provider_allocations.list': conversions.within(
+                'allocations', conversions.without('consumer_generation')
             ),
         },
     ),
@@ -323,8 +327,8 @@ HISTORY = (
             'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_MAPPINGS,
         },
         downgrades={
-            'allocation_candidates.list': shapes.within(
-                'allocation_requests', shapes.without('mappings')
+            'allocation_candidates.list': conversions.within(
+                'allocation_requests', conversions.without('mappings')
             )
         },
     ),
@@ -353,10 +357,10 @@ HISTORY = (
             'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_TYPE,
         },
         queries={'usages.show': usage_schemas.SHOW_BY_TYPE},
-        upgrades=_for_claims(shapes.unknown_before('consumer_type')),
+        upgrades=_for_claims(conversions.unknown_before('consumer_type')),
         downgrades={
-            'allocations.show': shapes.without('consumer_type'),
-            'usages.show': shapes.changing_body(shapes.usages_of_all_types),
+            'allocations.show': conversions.without('consumer_type'),
+            'usages.show': conversions.changing_body(conversions.usages_of_all_types),
         },
     ),
     Change(

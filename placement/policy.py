@@ -26,7 +26,7 @@ Question = tuple[Any, ...]
 
 
 # When this many questions were answered with yes, all of them are asked again.
-MOST_REMEMBERED = 1_000
+MAX_REMEMBERED = 1_000
 
 
 class Enforcer:
@@ -77,7 +77,7 @@ class Enforcer:
     def _remember(self, question: Question, rules: policy.Enforcer) -> None:
         if asks_others(rules):
             return
-        if len(self._allowed) >= MOST_REMEMBERED:
+        if len(self._allowed) >= MAX_REMEMBERED:
             self._allowed.clear()
         self._allowed[question] = rules
 

@@ -18,7 +18,7 @@ GRANULAR = (
     'resources=DISK_GB:10&resources_N=VCPU:2,MEMORY_MB:2048&resources_P=SRIOV_NET_VF:1'
     '&required_P=CUSTOM_PHYSNET_A&same_subtree=_N,_P&group_policy=none'
 )
-MOST_TREES = 1_000
+MAX_TREES = 1_000
 WIDTHS = (8, 16, 64)
 QUICK_WIDTHS = (8, 64)
 
@@ -44,7 +44,7 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
         for limit in LIMITS:
             yield _flat(size, limit)
     for size in filter(sizes.__contains__, SIZES):
-        if size <= MOST_TREES:
+        if size <= MAX_TREES:
             yield from (_trees(size, limit) for limit in LIMITS if limit)
     for width in WIDTHS:
         name = f'search {width} children x {width} groups'

@@ -23,8 +23,8 @@ from placement.client.errors import (
     Unreachable,
 )
 from placement.client.microversions import Microversion
-from placement.client.patience import Patience
 from placement.client.provider import Inventory, Provider
+from placement.client.retry_policy import RetryPolicy
 
 __all__ = [
     'Allocations',
@@ -42,12 +42,12 @@ __all__ = [
     'NoCapacity',
     'NotConfigured',
     'OutOfTime',
-    'Patience',
     'Provider',
     'ProviderSummary',
     'Refused',
     'ReportClient',
     'RequestGroup',
+    'RetryPolicy',
     'Stock',
     'TooOld',
     'Unreachable',

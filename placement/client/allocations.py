@@ -10,7 +10,7 @@ from typing import Any
 from placement.client import errors
 from placement.client.microversions import NEWEST, Feature, Microversion
 from placement.client.names import quoted
-from placement.client.wire import Request, Wire
+from placement.client.session import Request, Session
 
 NEEDS = frozenset({Feature.CONSUMER_GENERATIONS})
 
@@ -80,9 +80,9 @@ def parse_amounts(shown: Mapping[str, Mapping[str, Any]]) -> Amounts:
     return {provider: entry['resources'] for provider, entry in shown.items()}
 
 
-def find(wire: Wire, consumer: str) -> Allocations | None:
+def find(session: Session, consumer: str) -> Allocations | None:
     """What the consumer uses; None when it uses nothing."""
-    shown = wire.send(Request('GET', path_of(consumer), NEEDS)).body()
+    shown = session.send(Request('GET', path_of(consumer), NEEDS)).body()
     if not shown['allocations']:
         return None
     kind = shown.get('consumer_type', WITHOUT_TYPE)
@@ -98,18 +98,18 @@ def find(wire: Wire, consumer: str) -> Allocations | None:
     )
 
 
-def get(wire: Wire, consumer: str) -> Allocations:
+def get(session: Session, consumer: str) -> Allocations:
     """What the consumer uses.
 
     :raises errors.Gone: it uses nothing
     """
-    found = find(wire, consumer)
+    found = find(session, consumer)
     if found is None:
         raise errors.Gone(f'consumer {consumer} has no allocations')
     return found
 
 
-def change(wire: Wire, consumer: str, edit: Callable[[Allocations], Allocations]) -> None:
+def change(session: Session, consumer: str, edit: Callable[[Allocations], Allocations]) -> None:
     """Replace what the consumer uses by what ``edit`` makes of it.
 
     When somebody else writes the same consumer meanwhile, ``edit`` is given what there is then;
@@ -122,17 +122,17 @@ def change(wire: Wire, consumer: str, edit: Callable[[Allocations], Allocations]
     """
 
     def attempt() -> None:
-        present = get(wire, consumer)
+        present = get(session, consumer)
         wanted = edit(present)
         if wanted != present:
             # Others may have come to the same result by a change of their own, and then both
             # are wanted: what is there does not tell who has written it.
-            write(wire, wanted, same_will_do=False)
+            write(session, wanted, same_will_do=False)
 
-    wire.persist(attempt, errors.Conflict)
+    session.persist(attempt, errors.Conflict)
 
 
-def write(wire: Wire, *wanted: Allocations, same_will_do: bool = True) -> None:
+def write(session: Session, *wanted: Allocations, same_will_do: bool = True) -> None:
     """Replace what these consumers use, all or nothing, in one request.
 
     It is repeated when the answer is lost, because the generations let only one of the requests
@@ -150,19 +150,19 @@ def write(wire: Wire, *wanted: Allocations, same_will_do: bool = True) -> None:
     while True:
         problem: errors.ClientError
         try:
-            wire.send(_request(wanted))
+            session.send(_request(wanted))
             return
         except errors.Unreachable as error:
             problem = error
             if error.may_be_done:
                 lost = error
         except errors.Conflict as error:
-            if _is_settled(wire, wanted, error, lost, same_will_do):
+            if _is_settled(session, wanted, error, lost, same_will_do):
                 return
             if NEVER_WRITTEN in error.message:
                 wanted = tuple(_as_never_written(one) for one in wanted)
             problem = error
-        wire.pause(attempt, problem)
+        session.pause(attempt, problem)
         attempt += 1
 
 
@@ -201,7 +201,7 @@ def _at_most(wanted: tuple[Allocations, ...]) -> Microversion:
 
 
 def _is_settled(
-    wire: Wire,
+    session: Session,
     wanted: tuple[Allocations, ...],
     conflict: errors.Conflict,
     lost: errors.Unreachable | None,
@@ -212,10 +212,10 @@ def _is_settled(
     :raises errors.Conflict: it has not, and will not be, because somebody was faster
     :raises errors.Unreachable: it may have been, and somebody has written a consumer since
     """
-    present = [find(wire, one.consumer.uuid) for one in wanted]
+    present = [find(session, one.consumer.uuid) for one in wanted]
     pairs = list(zip(wanted, present, strict=True))
     if lost and same_will_do:
-        version = min(wire.version(), _at_most(wanted))
+        version = min(session.version(), _at_most(wanted))
         if all(_is_same(one, now, version) for one, now in pairs):
             return True
     for one, now in pairs:

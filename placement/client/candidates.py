@@ -9,7 +9,7 @@ from typing import Any
 
 from placement.client.allocations import Amounts, parse_amounts
 from placement.client.candidate_request import CandidateRequest
-from placement.client.wire import Request, Wire
+from placement.client.session import Request, Session
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Candidates:
         return len(self.found)
 
 
-def find_candidates(wire: Wire, request: CandidateRequest) -> Candidates:
+def find_candidates(session: Session, request: CandidateRequest) -> Candidates:
     """The ways to satisfy the request at present; none is no error, and nothing is reserved.
 
     :raises errors.Refused: it names an unknown trait or class, or makes no sense
     :raises errors.TooOld: it needs what the service does not know
     """
     path = f'/allocation_candidates?{request.query()}'
-    body = wire.send(Request('GET', path, request.needs())).body()
+    body = session.send(Request('GET', path, request.needs())).body()
     return Candidates(
         tuple(_parse_candidate(shown) for shown in body['allocation_requests']),
         {uuid: _parse_summary(shown) for uuid, shown in body['provider_summaries'].items()},

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from placement.client import allocations, errors
 from placement.client.allocations import Allocations, Consumer
 from placement.client.candidates import Candidate
-from placement.client.wire import Request, Wire
+from placement.client.session import Request, Session
 
 MIGRATION = 'MIGRATION'
 
 
-def claim(wire: Wire, consumer: Consumer, candidate: Candidate) -> None:
+def claim(session: Session, consumer: Consumer, candidate: Candidate) -> None:
     """Take what the candidate offers, for a consumer that has nothing yet.
 
     :raises errors.Conflict: the consumer has something already
@@ -26,10 +26,10 @@ def claim(wire: Wire, consumer: Consumer, candidate: Candidate) -> None:
     :raises errors.NoCapacity: others have taken it meanwhile
     """
     wanted = Allocations(consumer, candidate.amounts, mappings=candidate.mappings)
-    allocations.write(wire, wanted)
+    allocations.write(session, wanted)
 
 
-def claim_any(wire: Wire, consumer: Consumer, candidates: Iterable[Candidate]) -> Candidate:
+def claim_any(session: Session, consumer: Consumer, candidates: Iterable[Candidate]) -> Candidate:
     """Take the first candidate that can still be had; that candidate.
 
     :raises errors.Conflict: the consumer has something already
@@ -38,7 +38,7 @@ def claim_any(wire: Wire, consumer: Consumer, candidates: Iterable[Candidate]) -
     reason: errors.ClientError | None = None
     for candidate in candidates:
         try:
-            claim(wire, consumer, candidate)
+            claim(session, consumer, candidate)
         except (errors.NoCapacity, errors.Gone) as error:
             reason = error
         else:
@@ -46,34 +46,34 @@ def claim_any(wire: Wire, consumer: Consumer, candidates: Iterable[Candidate]) -
     raise errors.NoCapacity('none of the candidates can be had') from reason
 
 
-def move(wire: Wire, instance: str, migration: str, candidate: Candidate) -> None:
+def move(session: Session, instance: str, migration: str, candidate: Candidate) -> None:
     """Give the migration what the instance has, and the instance what the candidate offers.
 
     :raises errors.Conflict: the migration has something already, or somebody writes the instance
     :raises errors.Gone: the instance has nothing, or a provider is not there any more
     :raises errors.NoCapacity: others have taken it meanwhile
     """
-    source = allocations.get(wire, instance)
+    source = allocations.get(session, instance)
     owner = dataclasses.replace(source.consumer, uuid=migration, type=MIGRATION)
     allocations.write(
-        wire,
+        session,
         Allocations(owner, source.amounts),
         dataclasses.replace(source, amounts=candidate.amounts, mappings=candidate.mappings),
     )
 
 
-def revert(wire: Wire, instance: str, migration: str) -> None:
+def revert(session: Session, instance: str, migration: str) -> None:
     """Give the instance back what its migration has, and release the destination.
 
     :raises errors.Conflict: somebody writes one of the two
     :raises errors.Gone: one of the two has nothing
     """
-    source = allocations.get(wire, migration)
-    destination = allocations.get(wire, instance)
-    allocations.write(wire, source.with_amounts({}), destination.with_amounts(source.amounts))
+    source = allocations.get(session, migration)
+    destination = allocations.get(session, instance)
+    allocations.write(session, source.with_amounts({}), destination.with_amounts(source.amounts))
 
 
-def release(wire: Wire, consumer: str) -> bool:
+def release(session: Session, consumer: str) -> bool:
     """Have the consumer use nothing; whether there was something left to release.
 
     There is not when the answer to a first request was lost, and so it does not tell who did it.
@@ -82,7 +82,7 @@ def release(wire: Wire, consumer: str) -> bool:
     :raises errors.Conflict: others were in the way again and again
     """
     try:
-        wire.send(Request('DELETE', allocations.path_of(consumer)))
+        session.send(Request('DELETE', allocations.path_of(consumer)))
     except errors.Gone:
         return False
     return True

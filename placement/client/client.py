@@ -14,9 +14,9 @@ from placement.client.candidate_request import CandidateRequest
 from placement.client.candidates import Candidate, Candidates
 from placement.client.connection import Connection
 from placement.client.microversions import Microversion
-from placement.client.patience import Deadline, Patience
 from placement.client.provider import Provider
-from placement.client.wire import Wire
+from placement.client.retry_policy import Deadline, RetryPolicy
+from placement.client.session import Session
 
 
 class ReportClient:
@@ -27,9 +27,9 @@ class ReportClient:
     names (contract: clients.md).
     """
 
-    def __init__(self, adapter: adapter.Adapter, patience: Patience | None = None) -> None:
+    def __init__(self, adapter: adapter.Adapter, retry_policy: RetryPolicy | None = None) -> None:
         self._connection = Connection(adapter)
-        self._patience = patience or Patience()
+        self._retry_policy = retry_policy or RetryPolicy()
         self._deadline: Deadline | None = None
 
     def within(self, seconds: float) -> ReportClient:
@@ -148,6 +148,6 @@ class ReportClient:
         """
         return claims.release(self._wire(), consumer)
 
-    def _wire(self) -> Wire:
-        deadline = self._deadline or Deadline(self._patience.call_timeout)
-        return Wire(self._connection, self._patience, deadline)
+    def _wire(self) -> Session:
+        deadline = self._deadline or Deadline(self._retry_policy.call_timeout)
+        return Session(self._connection, self._retry_policy, deadline)

@@ -18,7 +18,7 @@ from keystoneauth1 import exceptions as auth_errors
 
 from placement.client import errors
 from placement.client.client import ReportClient
-from placement.client.patience import Patience
+from placement.client.retry_policy import RetryPolicy
 
 SERVICE_TYPE = 'placement'
 
@@ -36,7 +36,7 @@ SESSION_OPTIONS = ('verify', 'cacert', 'cert', 'key')
 ADAPTER_OPTIONS = ('region_name', 'interface', 'service_name')
 
 
-def connect(name: str | None = None, patience: Patience | None = None) -> ReportClient:
+def connect(name: str | None = None, retry_policy: RetryPolicy | None = None) -> ReportClient:
     """A client for the cloud of this name, or for that of ``OS_CLOUD``.
 
     :raises errors.NotConfigured: it is not described, or not well enough
@@ -44,8 +44,10 @@ def connect(name: str | None = None, patience: Patience | None = None) -> Report
     wanted = name or os.environ.get('OS_CLOUD')
     if not wanted:
         raise errors.NotConfigured('no cloud is named, neither by the caller nor by OS_CLOUD')
-    patience = patience or Patience()
-    return ReportClient(make_adapter(find_cloud(wanted), patience.request_timeout), patience)
+    retry_policy = retry_policy or RetryPolicy()
+    return ReportClient(
+        make_adapter(find_cloud(wanted), retry_policy.request_timeout), retry_policy
+    )
 
 
 def find_cloud(name: str) -> Mapping[str, Any]:

@@ -10,8 +10,8 @@ from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as auth_errors
 
 from placement.client import errors, microversions
-from placement.client.answers import Answer
 from placement.client.microversions import Microversion
+from placement.client.responses import Answer
 
 
 class Connection:

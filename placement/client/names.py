@@ -8,7 +8,7 @@ from urllib import parse
 
 from placement.client import errors
 from placement.client.microversions import Feature
-from placement.client.wire import Request, Wire
+from placement.client.session import Request, Session
 
 CUSTOM = 'CUSTOM_'
 
@@ -16,7 +16,7 @@ CUSTOM = 'CUSTOM_'
 LONGEST_LIST = 3000
 
 
-def ensure_resource_class(wire: Wire, name: str) -> None:
+def ensure_resource_class(session: Session, name: str) -> None:
     """Have the class there, in one request.
 
     :raises errors.Conflict: others were in the way again and again
@@ -24,7 +24,7 @@ def ensure_resource_class(wire: Wire, name: str) -> None:
     :raises errors.Refused: the name is no name for a custom class
     """
     # Standard classes can only be looked for: they come with the service.
-    wire.send(
+    session.send(
         Request(
             'PUT' if name.startswith(CUSTOM) else 'GET',
             f'/resource_classes/{quoted(name)}',
@@ -33,7 +33,7 @@ def ensure_resource_class(wire: Wire, name: str) -> None:
     )
 
 
-def ensure_traits(wire: Wire, names: Iterable[str]) -> None:
+def ensure_traits(session: Session, names: Iterable[str]) -> None:
     """Have the traits there: one request to compare, and one for each that is missing.
 
     :raises errors.Conflict: others were in the way again and again
@@ -41,13 +41,13 @@ def ensure_traits(wire: Wire, names: Iterable[str]) -> None:
     :raises errors.Refused: one of them is no name for a custom trait
     """
     for some in _in_short_lists(sorted(set(names))):
-        missing = set(some) - _existing(wire, some)
+        missing = set(some) - _existing(session, some)
         unknown = sorted(name for name in missing if not name.startswith(CUSTOM))
         if unknown:
             raise errors.Gone(f'the service does not know the traits {", ".join(unknown)}')
         for name in sorted(missing):
             path = f'/traits/{quoted(name)}'
-            wire.send(Request('PUT', path, needs=frozenset({Feature.TRAITS})))
+            session.send(Request('PUT', path, needs=frozenset({Feature.TRAITS})))
 
 
 def quoted(segment: str) -> str:
@@ -55,9 +55,9 @@ def quoted(segment: str) -> str:
     return parse.quote(segment, safe='')
 
 
-def _existing(wire: Wire, names: list[str]) -> set[str]:
+def _existing(session: Session, names: list[str]) -> set[str]:
     query = parse.urlencode({'name': f'in:{",".join(names)}'}, safe=':,')
-    answer = wire.send(Request('GET', f'/traits?{query}', needs=frozenset({Feature.TRAITS})))
+    answer = session.send(Request('GET', f'/traits?{query}', needs=frozenset({Feature.TRAITS})))
     return set(answer.body()['traits'])
 
 

@@ -23,8 +23,8 @@ from oslo_log import log
 from placement import conf as configuration
 from placement import errors
 from placement.context import RequestContext
-from placement.db import data_migrations, migration, revisions
-from placement.db.api import Database
+from placement.db.engine.api import Database
+from placement.db.schema import data_migrations, migration, revisions
 from placement.http.microversion import LATEST
 
 LOG = logging.getLogger(__name__)

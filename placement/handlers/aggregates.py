@@ -9,7 +9,7 @@ from placement.http.request import Request
 from placement.objects import aggregate
 from placement.objects.resource_provider import ResourceProvider
 from placement.policies import aggregate as policy
-from placement.schemas.unchecked import UNCHECKED
+from placement.schemas.not_sent import NOT_SENT
 
 
 def show(request: Request) -> Reply:
@@ -28,6 +28,6 @@ def set_aggregates(request: Request) -> Reply:
     body = request.validated_body('aggregates.set')
     uuids, generation = body['aggregates'], body['resource_provider_generation']
     aggregate.replace(
-        request.context, provider, uuids, None if generation is UNCHECKED else generation
+        request.context, provider, uuids, None if generation is NOT_SENT else generation
     )
     return Reply(views.aggregates(provider.generation, uuids))

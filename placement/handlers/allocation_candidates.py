@@ -12,7 +12,7 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import allocation_candidate
 from placement.policies import allocation_candidate as policy
-from placement.search.request import CandidateRequest, Strategy
+from placement.search.model.request import CandidateRequest, Strategy
 
 
 def list_candidates(request: Request) -> Reply:

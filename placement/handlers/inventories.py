@@ -27,7 +27,7 @@ def list_inventories(request: Request) -> Reply:
     return Reply(
         views.inventories(provider.generation, inventories),
         last_modified=views.latest(views.modified_at(i) for i in inventories),
-        is_timeless=not inventories,
+        omit_last_modified=not inventories,
     )
 
 
@@ -52,7 +52,8 @@ def set_inventories(request: Request) -> Reply:
     ):
         wanted.replace(provider, generation)
     return Reply(
-        views.inventories(provider.generation, wanted.objects), is_timeless=not wanted.objects
+        views.inventories(provider.generation, wanted.objects),
+        omit_last_modified=not wanted.objects,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.db.providers import Filters
+from placement.db.statements.providers import Filters
 from placement.http import querystring, views
 from placement.http.microversion import Rule
 from placement.http.querystring import Query

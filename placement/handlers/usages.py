@@ -34,7 +34,7 @@ def show_total(request: Request) -> Reply:
     A reader of the very project that is asked for may see it, so the query is looked at before
     it is checked.
     """
-    request.authorise_for_project(policy.SHOW_TOTAL, request.first_look('project_id'))
+    request.authorise_for_project(policy.SHOW_TOTAL, request.unvalidated('project_id'))
     query = request.validated_query('usages.show')
     project_id = query.last('project_id')
     assert project_id is not None

@@ -16,7 +16,7 @@ from placement import errors
 from placement.http import querystring
 from placement.http.microversion import Api, Rule
 from placement.http.querystring import NOTHING_WANTED, Query, Wanted
-from placement.search.request import CandidateRequest, RequestGroup
+from placement.search.model.request import CandidateRequest, RequestGroup
 
 _GROUP_PARAMETER = re.compile(r'(resources|required|member_of|in_tree)([a-zA-Z0-9_-]*)')
 _LIMIT = re.compile(r'[1-9][0-9]*')

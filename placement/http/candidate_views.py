@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from placement.http.reply import JSONText
 from placement.search.candidates import Result
-from placement.search.layout import Candidate, Layout
-from placement.search.provider import Provider
+from placement.search.model.provider import Provider
+from placement.search.solver.layout import Candidate, Layout
 
 # A text with a place for each name, and whose names these are, by their numbers in a candidate.
 Template = tuple[str, tuple[int, ...]]

@@ -25,7 +25,7 @@ class Reply:
     Since there are cache headers (contract: http.md 7) an answer with a body has them;
     `has_cache_headers` says otherwise.
     `last_modified` is UTC without time zone; None means now. What shows nothing that has a time
-    `is_timeless`: it may not be kept either, but does not say when it was modified.
+    `omit_last_modified`: it may not be kept either, but does not say when it was modified.
     """
 
     body: Any = None
@@ -33,7 +33,7 @@ class Reply:
     location: str | None = None
     last_modified: datetime.datetime | None = None
     has_cache_headers: bool | None = None
-    is_timeless: bool = False
+    omit_last_modified: bool = False
 
     @property
     def is_cacheable(self) -> bool:

@@ -98,7 +98,7 @@ class Request:
         )
         return [Claim.from_body(uuid, body, *incomplete) for uuid, body in consumers.items()]
 
-    def first_look(self, name: str) -> str | None:
+    def unvalidated(self, name: str) -> str | None:
         """The last value of a query parameter before anything was checked."""
         try:
             value: str | None = dict(self.http.GET.items()).get(name)

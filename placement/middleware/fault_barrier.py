@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from placement import errors
-from placement.http import problem
+from placement.http import error_response
 
 LOG = logging.getLogger(__name__)
 
@@ -22,6 +22,8 @@ class FaultBarrier:
             return self._application(environ, start_response)
         except Exception as error:
             LOG.exception('Placement API unexpected error: %s', error)
-            response = problem.error_response(environ, 500, str(error), code=errors.UNDEFINED_CODE)
+            response = error_response.error_response(
+                environ, 500, str(error), code=errors.UNDEFINED_CODE
+            )
             answer: Iterable[bytes] = response(environ, start_response)
             return answer

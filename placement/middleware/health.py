@@ -11,8 +11,8 @@ from oslo_middleware.healthcheck import pluginbase
 from stevedore import extension
 
 from placement.conf import ConfigOpts
-from placement.db import liveness
-from placement.db.api import Database
+from placement.db.engine import liveness
+from placement.db.engine.api import Database
 
 LOG = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from placement import errors
-from placement.db import aggregates as statements
-from placement.db import api as db
-from placement.db import changes
+from placement.db.engine import api as db
+from placement.db.statements import aggregates as statements
+from placement.feed import changes
 from placement.objects.resource_provider import ResourceProvider
 
 

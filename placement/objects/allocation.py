@@ -17,14 +17,15 @@ from typing import Any
 from oslo_versionedobjects import fields
 
 from placement import errors
-from placement.db import allocations as statements
-from placement.db import api as db
-from placement.db import changes, consumers, inventories, names, providers
+from placement.db.engine import api as db
+from placement.db.statements import allocations as statements
+from placement.db.statements import consumers, inventories, names, providers
+from placement.feed import changes
 from placement.objects import base, consumer
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas.common import MAX_INT
-from placement.schemas.unchecked import UNCHECKED, Unchecked
-from placement.search.capacity import Capacity
+from placement.schemas.not_sent import NOT_SENT, NotSent
+from placement.search.model.capacity import Capacity
 
 LOG = logging.getLogger(__name__)
 
@@ -43,8 +44,8 @@ class Claim:
     resources: Mapping[str, Resources]
     project_id: str
     user_id: str
-    generation: int | Unchecked | None
-    consumer_type: str | Unchecked
+    generation: int | NotSent | None
+    consumer_type: str | NotSent
 
     @classmethod
     def from_body(
@@ -61,8 +62,8 @@ class Claim:
             resources={
                 uuid: allocation['resources'] for uuid, allocation in body['allocations'].items()
             },
-            project_id=incomplete_project if project_id is UNCHECKED else project_id,
-            user_id=incomplete_user if user_id is UNCHECKED else user_id,
+            project_id=incomplete_project if project_id is NOT_SENT else project_id,
+            user_id=incomplete_user if user_id is NOT_SENT else user_id,
             generation=body['consumer_generation'],
             consumer_type=body['consumer_type'],
         )
@@ -201,7 +202,7 @@ class ClaimWrite:
 
     def _lock_providers(self, also: Collection[str]) -> None:
         """Hold every provider; a single one by the statement that counts up its generation."""
-        known = self._context.database.known
+        known = self._context.database.id_cache
         #: Providers by uuid, for those who work on them besides.
         self.providers: Mapping[str, db.Row] = {}
         self._are_generations_incremented = (
@@ -218,7 +219,7 @@ class ClaimWrite:
     def check(self) -> None:
         """Raise for a consumer's generation that is stale, then for an unknown provider."""
         for claim in self._claims:
-            if claim.generation is not UNCHECKED:
+            if claim.generation is not NOT_SENT:
                 self._consumers.check_generation(claim.consumer_uuid, claim.generation)
         for uuid in self._named:
             if uuid not in self._ids:
@@ -292,7 +293,7 @@ class ClaimWrite:
         projects = consumer.Project.ensure(context, {c.project_id for c in kept})
         users = consumer.User.ensure(context, {c.user_id for c in kept})
         types = consumer.ConsumerType.ensure(
-            context, {c.consumer_type for c in kept if c.consumer_type is not UNCHECKED}
+            context, {c.consumer_type for c in kept if c.consumer_type is not NOT_SENT}
         )
         owners: dict[str, dict[str, Any]] = {}
         for claim in kept:
@@ -300,7 +301,7 @@ class ClaimWrite:
                 'project_id': projects[claim.project_id],
                 'user_id': users[claim.user_id],
             }
-            if claim.consumer_type is not UNCHECKED:
+            if claim.consumer_type is not NOT_SENT:
                 owners[claim.consumer_uuid]['consumer_type_id'] = types[claim.consumer_type]
         return owners
 

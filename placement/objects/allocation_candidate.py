@@ -11,11 +11,11 @@ import logging
 from typing import Any
 
 from placement import errors
-from placement.db import api as db
-from placement.db import names
+from placement.db.engine import api as db
+from placement.db.statements import names
 from placement.search.candidates import Result, find_candidates
-from placement.search.request import CandidateRequest
-from placement.search.snapshot import Snapshot
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
 
 LOG = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def find(context: Any, request: CandidateRequest) -> Result:
     Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names nobody has.
     """
     # A replica that lags may not have heard of names that are new.
-    context.may_lag = False
+    context.allow_replica_read = False
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)
     result = find_candidates(snapshot, request)

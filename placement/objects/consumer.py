@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from oslo_versionedobjects import fields
 
 from placement import errors
-from placement.db import api as db
-from placement.db import consumers as statements
-from placement.db import names, spelling
+from placement.db.engine import api as db
+from placement.db.statements import collation, names
+from placement.db.statements import consumers as statements
 from placement.objects import base
 
 
@@ -27,7 +27,7 @@ class Label(base.PlacementObject):
     @classmethod
     def ensure(cls, context: Any, labels: Collection[str]) -> dict[str, int]:
         """Internal ids of labels; those that nobody mentioned before are made."""
-        return names.ensure(context.connection, cls._kind, labels, context.database.known)
+        return names.ensure(context.connection, cls._kind, labels, context.database.id_cache)
 
 
 @base.register
@@ -109,7 +109,7 @@ class Locked:
 
     def uuid_of(self, uuid: str) -> str:
         """A uuid as it is stored; where the database ignores case another may have been given."""
-        return spelling.stored_uuids(self._connection, [uuid], self._rows)[uuid]
+        return collation.stored_uuids(self._connection, [uuid], self._rows)[uuid]
 
     def __contains__(self, uuid: str) -> bool:
         return uuid in self._rows

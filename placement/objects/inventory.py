@@ -11,13 +11,13 @@ from typing import Any, Self
 from oslo_versionedobjects import fields
 
 from placement import errors
-from placement.db import api as db
-from placement.db import inventories as statements
-from placement.db import names
+from placement.db.engine import api as db
+from placement.db.statements import inventories as statements
+from placement.db.statements import names
 from placement.objects import base, resource_provider
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas import common
-from placement.search.capacity import Capacity
+from placement.search.model.capacity import Capacity
 
 LOG = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 from oslo_versionedobjects import fields
 
 from placement import errors
-from placement.db import api as db
-from placement.db import changes
-from placement.db import resource_classes as statements
+from placement.db.engine import api as db
+from placement.db.statements import resource_classes as statements
+from placement.feed import changes
 from placement.objects import base
 
 

@@ -10,8 +10,9 @@ from typing import Any, Self, TypeVar
 from oslo_versionedobjects import fields
 
 from placement import errors
-from placement.db import api as db
-from placement.db import changes, names, providers
+from placement.db.engine import api as db
+from placement.db.statements import names, providers
+from placement.feed import changes
 from placement.objects import base
 from placement.schemas import common
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 from oslo_versionedobjects import fields
 
 from placement import errors
-from placement.db import api as db
-from placement.db import names
-from placement.db import traits as statements
+from placement.db.engine import api as db
+from placement.db.statements import names
+from placement.db.statements import traits as statements
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from oslo_versionedobjects import fields
 
-from placement.db import api as db
-from placement.db import usages as statements
+from placement.db.engine import api as db
+from placement.db.statements import usages as statements
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
 

@@ -22,9 +22,9 @@ from placement.handlers import (
     usages,
 )
 from placement.http import views
+from placement.http.conversions import CONSUMER_COUNT
 from placement.http.microversion import Handler
 from placement.http.reply import CREATED, NO_CONTENT, Reply
-from placement.http.shapes import CONSUMER_COUNT
 from placement.openapi.template import Name, Value
 from placement.schemas import common, inventory
 
@@ -66,7 +66,7 @@ _PROVIDER = {
 _INVENTORY = {name: Value(inventory.MEMBERS[name]) for name in views.INVENTORY_MEMBERS}
 # An empty inventory has no time at which it was modified.
 _INVENTORIES = Reply(
-    _WITH_GENERATION | {'inventories': {RESOURCE_CLASS: _INVENTORY}}, is_timeless=True
+    _WITH_GENERATION | {'inventories': {RESOURCE_CLASS: _INVENTORY}}, omit_last_modified=True
 )
 _CLASS = {'name': RESOURCE_CLASS, 'links': _links('self')}
 _AGGREGATES = {'aggregates': [AGGREGATE]} | _WITH_GENERATION

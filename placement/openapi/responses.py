@@ -56,7 +56,7 @@ def _success(api: Api, reply: Reply) -> dict[str, Any]:
         headers.append('location')
     if reply.is_cacheable and api.allows(Rule.CACHE_HEADERS):
         headers.append('cache')
-        headers.append('modified_if_any' if reply.is_timeless else 'modified')
+        headers.append('modified_if_any' if reply.omit_last_modified else 'modified')
     answer: dict[str, Any] = {
         'description': SUCCESSES[reply.status],
         'headers': _referred(headers),

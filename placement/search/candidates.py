@@ -12,14 +12,14 @@ import itertools
 import random
 from collections.abc import Sequence
 
-from placement.search.anchors import Anchors
 from placement.search.explain import explain
-from placement.search.groups import Terms
-from placement.search.layout import Candidate
-from placement.search.provider import Provider
-from placement.search.request import CandidateRequest
-from placement.search.snapshot import Snapshot
-from placement.search.tally import COMBINATION, Reason, Tally
+from placement.search.model.provider import Provider
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
+from placement.search.solver.anchors import Anchors
+from placement.search.solver.layout import Candidate
+from placement.search.solver.resolved_request import Terms
+from placement.search.solver.tally import COMBINATION, Reason, Tally
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

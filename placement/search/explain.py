@@ -11,19 +11,19 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from placement.search.anchors import Anchors
-from placement.search.filters import Demand, Offer
-from placement.search.groups import Terms
-from placement.search.plan import Plan
-from placement.search.request import CandidateRequest, RequestGroup
-from placement.search.tally import Reason
-from placement.search.tree import Shape, Stand
+from placement.search.model.request import CandidateRequest, RequestGroup
+from placement.search.model.tree import Shape, Stand
+from placement.search.solver.anchors import Anchors
+from placement.search.solver.filters import Demand, Offer
+from placement.search.solver.plan import Plan
+from placement.search.solver.resolved_request import Terms
+from placement.search.solver.tally import Reason
 
 NEVER = 'the request can never fit'
 NOT_NOW = 'the request fits, but the providers are full at present'
 
 # How many shapes of trees are asked again for each condition.
-MOST_SHAPES = 32
+MAX_SHAPES = 32
 
 Without = Callable[[CandidateRequest], CandidateRequest]
 
@@ -113,7 +113,7 @@ def _has_room(number: int, plan: Plan, stand: Stand) -> bool:
 def _condition(anchors: Anchors) -> str:
     """The condition without which something could be found."""
     terms = anchors.terms
-    asked = [stand for _, stand in itertools.islice(_by_plan(anchors), MOST_SHAPES)]
+    asked = [stand for _, stand in itertools.islice(_by_plan(anchors), MAX_SHAPES)]
     for name, without in CONDITIONS:
         request = without(terms.request)
         if request == terms.request:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 import sqlalchemy as sa
 
-from placement.db import api, changes
+from placement.db.engine import api
+from placement.feed import changes
 from placement.tests.databases import clusters
 from placement.tests.functional import proof
 from placement.tests.functional.fixtures import (
@@ -249,7 +250,7 @@ def test_a_search_costs_one_statement_however_many_ids_are_left_out(
     with Lingering(connections[0], HOSTS[0], 77) as lingering:
         other = Cloud(connections[0]).provider(HOSTS[1]).id
         # As workers should, which write to one node and leave out two ids of three.
-        for _ in range(changes.MOST_GAPS_NAMED):
+        for _ in range(changes.MAX_GAPS_NAMED):
             with connections[1].writer() as connection:
                 changes.record(connection, [other], allocations_only=True)
         for keeper, database in zip(keepers, connections, strict=True):

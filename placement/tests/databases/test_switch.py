@@ -16,7 +16,8 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement.db import api, migration
+from placement.db.engine import api
+from placement.db.schema import migration
 from placement.tests.databases import state, story
 from placement.tests.functional.fixtures import databases, workers, workload
 

@@ -14,7 +14,7 @@ from placement.client import clouds
 
 from . import client_services
 
-QUICK = client.Patience(first_delay=0.001, longest_delay=0.01)
+QUICK = client.RetryPolicy(first_delay=0.001, longest_delay=0.01)
 
 
 def new_uuid() -> str:

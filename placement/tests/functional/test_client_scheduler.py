@@ -32,11 +32,11 @@ CELLS_PER_HOST = 2
 VCPUS_PER_CELL = 8
 MEMORY_PER_HOST = 16
 #: Hosts are full when each thread has this many instances, which is when it begins to delete.
-MOST_INSTANCES = 6
+MAX_INSTANCES = 6
 #: Instances that every thread meddles with, so that they meet.
 SHARED = 3
 
-PATIENCE = client.Patience(attempts=12, first_delay=0.02, call_timeout=300)
+PATIENCE = client.RetryPolicy(attempts=12, first_delay=0.02, call_timeout=300)
 
 Amounts = dict[str, dict[str, int]]
 
@@ -130,7 +130,7 @@ class Scheduler:
         """Place so many instances, and move and delete some of them in between."""
         others = itertools.cycle((self.move, self.resize, self.meddle))
         while self.counts['placed'] < instances:
-            if len(self.held) >= self._random.randint(1, MOST_INSTANCES):
+            if len(self.held) >= self._random.randint(1, MAX_INSTANCES):
                 self.delete()
             self.place()
             next(others)()

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import deploy
-from placement.db import api
+from placement.db.engine import api
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client

@@ -10,7 +10,9 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement.db import api, changes, migration, revisions, tables
+from placement.db.engine import api
+from placement.db.schema import migration, revisions, tables
+from placement.feed import changes
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client

@@ -11,8 +11,10 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import strategies
 
-from placement.db import allocations, api, inventories, tables
-from placement.search.capacity import Capacity
+from placement.db.engine import api
+from placement.db.schema import tables
+from placement.db.statements import allocations, inventories
+from placement.search.model.capacity import Capacity
 
 from .fixtures import databases
 

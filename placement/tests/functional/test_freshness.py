@@ -9,8 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from placement import deploy
-from placement.db import api, changes
-from placement.db.snapshot import SnapshotKeeper
+from placement.db.engine import api
+from placement.feed import changes
+from placement.feed.keeper import SnapshotKeeper
 
 from .fixtures import applications, databases, freshness
 from .fixtures.client import Answer, Client

@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-from placement.db import api, changes, sqlite, tables
+from placement.db.engine import api, sqlite
+from placement.db.schema import tables
+from placement.feed import changes
 from placement.objects import aggregate, trait
-from placement.search.provider import ProviderRow
-from placement.search.snapshot import Snapshot
+from placement.search.model.provider import ProviderRow
+from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 from .fixtures import freshness
@@ -69,7 +71,8 @@ def test_every_worker_sees_what_all_of_them_have_committed(url: str) -> None:
 KILLED = """
 import sys, time
 import sqlalchemy as sa
-from placement.db import api, changes
+from placement.db.engine import api
+from placement.feed import changes
 database = api.Database(api.create_engine(sys.argv[1]))
 with database.writer() as connection:
     connection.execute(sa.text('UPDATE inventories SET total = 77'))

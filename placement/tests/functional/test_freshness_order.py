@@ -13,8 +13,10 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import strategies as st
 
-from placement.db import api, changes, tables
-from placement.db.snapshot import LONGEST_TRANSACTION, Position
+from placement.db.engine import api
+from placement.db.schema import tables
+from placement.feed import changes
+from placement.feed.keeper import LONGEST_TRANSACTION, Position
 
 WINDOW = datetime.timedelta(seconds=LONGEST_TRANSACTION)
 
@@ -122,7 +124,7 @@ class Cluster:
             return
         ids = [entry.id for entry in entries]
         assert ids == sorted(self.committed - self.seen)
-        way = 'by counting' if len(gaps) > changes.MOST_GAPS_NAMED else 'by name'
+        way = 'by counting' if len(gaps) > changes.MAX_GAPS_NAMED else 'by name'
         self.found[way] += sum(entry_id < last for entry_id in ids)
         self.seen |= self.committed
         self.position = self.position.after(ids, self.now).without_gaps_before(
@@ -135,7 +137,7 @@ class Cluster:
 def test_each_search_sees_whatever_was_committed_before(
     database: api.Database, nodes: int, most_gaps_named: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, 'MOST_GAPS_NAMED', most_gaps_named)
+    monkeypatch.setattr(changes, 'MAX_GAPS_NAMED', most_gaps_named)
     found: collections.Counter[str] = collections.Counter()
 
     @hypothesis.settings(max_examples=40)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.db import allocations, api, providers
+from placement.db.engine import api
+from placement.db.statements import allocations, providers
 from placement.objects.allocation import AllocationList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 

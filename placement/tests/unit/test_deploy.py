@@ -126,7 +126,7 @@ def test_a_failure_is_answered_in_json_without_a_version(
     def fail(*_arguments: object) -> None:
         raise RuntimeError('the power is off')
 
-    monkeypatch.setattr('placement.db.traits.list_by_filters', fail)
+    monkeypatch.setattr('placement.db.statements.traits.list_by_filters', fail)
 
     response = ask(
         application, '/traits', X_Auth_Token='admin', OpenStack_API_Version='placement 1.39'

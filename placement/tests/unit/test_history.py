@@ -168,7 +168,7 @@ def sources(*without: str) -> Iterator[tuple[str, ast.Module]]:
     """The modules of the service by their path, but for tests, migrations and some others."""
     for path in sorted(PACKAGE.rglob('*.py')):
         name = path.relative_to(PACKAGE).as_posix()
-        if not name.startswith(('tests/', 'db/migrations/', *without)):
+        if not name.startswith(('tests/', 'db/schema/migrations/', *without)):
             yield name, ast.parse(path.read_text())
 
 

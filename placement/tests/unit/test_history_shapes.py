@@ -13,7 +13,7 @@ from placement import history
 from placement.http.microversion import Api
 from placement.http.reply import Reply
 from placement.objects.allocation import Claim
-from placement.schemas.unchecked import UNCHECKED
+from placement.schemas.not_sent import NOT_SENT
 
 NEWEST_MINOR = 39
 ALL_MINORS = range(NEWEST_MINOR + 1)
@@ -81,8 +81,8 @@ def expected_claim(minor: int) -> Claim:
         resources={PROVIDER: {'VCPU': 2}},
         project_id='p' if minor >= 8 else 'incomplete project',
         user_id='u' if minor >= 8 else 'incomplete user',
-        generation=3 if minor >= 28 else UNCHECKED,
-        consumer_type='INSTANCE' if minor >= 38 else UNCHECKED,
+        generation=3 if minor >= 28 else NOT_SENT,
+        consumer_type='INSTANCE' if minor >= 38 else NOT_SENT,
     )
 
 
@@ -124,7 +124,7 @@ def test_aggregates_of_every_version_are_understood(minor: int) -> None:
 
     assert api.upgraded('aggregates.set', body) == {
         'aggregates': [PROVIDER],
-        'resource_provider_generation': 7 if new else UNCHECKED,
+        'resource_provider_generation': 7 if new else NOT_SENT,
     }
 
 

@@ -18,19 +18,17 @@ PACKAGE = pathlib.Path(__file__).parents[2]
 ROWS = {
     'errors': 0, 'conf': 0, 'memory': 0,
     'db': 1, 'search': 1, 'schemas': 1,
-    'objects': 2, 'context': 2,
-    'http': 3, 'policy': 3, 'policies': 3,
-    'handlers': 4,
-    'history': 5,
-    'routes': 6, 'middleware': 6, 'dispatch': 6, 'deploy': 6, 'openapi': 6,
-    'wsgi': 7, 'cmd': 7, 'direct': 7, 'client': 7,
+    'feed': 2,
+    'objects': 3, 'context': 3,
+    'http': 4, 'policy': 4, 'policies': 4,
+    'handlers': 5,
+    'history': 6,
+    'routes': 7, 'middleware': 7, 'dispatch': 7, 'deploy': 7, 'openapi': 7,
+    'wsgi': 8, 'cmd': 8, 'direct': 8, 'client': 8,
 }  # fmt: skip
 
 # Neighbours in a row that may be imported nevertheless: importer, imported.
 NEIGHBOURS = {
-    # The rows that a snapshot is made of have a module of their own.
-    ('db.snapshot', 'search.provider'),
-    ('db.snapshot', 'search.snapshot'),
     ('objects', 'context'),
     ('http.candidate_query', 'http.microversion'),
     ('http.candidate_query', 'http.querystring'),
@@ -40,8 +38,8 @@ NEIGHBOURS = {
     ('http.request', 'http.microversion'),
     ('http.request', 'http.querystring'),
     ('http.request', 'policy'),
-    ('http.shapes', 'http.microversion'),
-    ('http.shapes', 'http.reply'),
+    ('http.conversions', 'http.microversion'),
+    ('http.conversions', 'http.reply'),
     ('http.views', 'http.reply'),
     ('policy', 'policies'),
     ('deploy', 'dispatch'),
@@ -54,8 +52,8 @@ NEIGHBOURS = {
 
 # Packages whose modules may import each other, as long as there is no cycle.
 OPEN_INSIDE = {
-    'conf', 'db', 'search', 'schemas', 'objects', 'policies', 'middleware', 'wsgi', 'client',
-    'openapi',
+    'conf', 'db', 'feed', 'search', 'schemas', 'objects', 'policies', 'middleware', 'wsgi',
+    'client', 'openapi',
 }  # fmt: skip
 
 # Packages that could be taken out of the building, with the libraries they may use.
@@ -73,9 +71,9 @@ HOMES = {
     'oslo_versionedobjects': {'objects'},
     'requests': {'direct'},
     'routes': {'dispatch'},
-    'sqlalchemy': {'db'},
+    'sqlalchemy': {'db', 'feed'},
     'waitress': {'cmd.serve'},
-    'webob': {'http.request', 'http.problem', 'dispatch', 'middleware'},
+    'webob': {'http.request', 'http.error_response', 'dispatch', 'middleware'},
     'yaml': {'client.clouds'},
 }
 
@@ -185,20 +183,21 @@ def test_modules_of_a_package_import_each_other_without_cycles(package: str) -> 
         ('handlers.usages', 'from placement.handlers import traits'),
         ('objects.trait', 'from placement.handlers import traits'),
         ('objects.trait', 'import placement.http.reply'),
-        ('db.api', 'from placement import policy'),
-        ('db.api', 'from .. import deploy'),
-        ('db.traits', 'from placement.search import snapshot'),
-        ('http.reply', 'from placement.http import shapes'),
+        ('db.engine.api', 'from placement import policy'),
+        ('db.engine.api', 'from ... import deploy'),
+        ('db.statements.traits', 'from placement.search.model import snapshot'),
+        ('db.statements.traits', 'from placement.feed import changes'),
+        ('http.reply', 'from placement.http import conversions'),
         ('errors', 'from placement import conf'),
         ('routes', 'from placement import dispatch'),
         ('handlers.usages', 'import sqlalchemy as sa'),
-        ('search.filters', 'import webob'),
-        ('search.filters', 'def f():\n    import sqlalchemy.orm'),
-        ('search.filters', 'from placement.db import snapshot'),
+        ('search.solver.filters', 'import webob'),
+        ('search.solver.filters', 'def f():\n    import sqlalchemy.orm'),
+        ('search.solver.filters', 'from placement.feed import keeper'),
         ('deploy', 'from oslo_config import cfg'),
-        ('client.wire', 'from placement import errors'),
-        ('client.wire', 'from placement import direct'),
-        ('client.wire', 'import requests'),
+        ('client.session', 'from placement import errors'),
+        ('client.session', 'from placement import direct'),
+        ('client.session', 'import requests'),
         ('cmd.serve', 'from placement import client'),
     ],
 )
@@ -209,13 +208,16 @@ def test_an_import_across_the_table_is_found(importer: str, source: str) -> None
 @pytest.mark.parametrize(
     ('importer', 'source'),
     [
-        ('db.snapshot', 'from placement.search import snapshot'),
-        ('db.snapshot', 'from placement.search.snapshot import Snapshot'),
+        ('feed.keeper', 'from placement.search.model import snapshot'),
+        ('feed.keeper', 'from placement.search.model.snapshot import Snapshot'),
         ('handlers.usages', 'from placement import errors\nimport placement.http.reply'),
         ('objects.trait', 'from placement.objects import base'),
         ('http.request', 'from placement import policy'),
-        ('client.wire', 'from keystoneauth1 import adapter\nfrom placement.client import errors'),
-        ('search.filters', 'import functools\nfrom placement.search import snapshot'),
+        (
+            'client.session',
+            'from keystoneauth1 import adapter\nfrom placement.client import errors',
+        ),
+        ('search.solver.filters', 'import functools\nfrom placement.search.model import snapshot'),
         ('context', 'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sqlalchemy'),
     ],
 )

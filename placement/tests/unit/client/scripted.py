@@ -11,7 +11,7 @@ from keystoneauth1 import adapter, session
 
 from placement import client
 
-QUICK = client.Patience(first_delay=0, longest_delay=0)
+QUICK = client.RetryPolicy(first_delay=0, longest_delay=0)
 
 
 def answer(status: int = 200, body: Any = None, **headers: str) -> requests.Response:
@@ -75,6 +75,6 @@ class Scripted(adapter.Adapter):
         return [str(sent) for sent in self.sent[1:]]
 
 
-def report(service: Scripted, patience: client.Patience = QUICK) -> client.ReportClient:
+def report(service: Scripted, retry_policy: client.RetryPolicy = QUICK) -> client.ReportClient:
     """A client of the service."""
-    return client.ReportClient(service, patience)
+    return client.ReportClient(service, retry_policy)

@@ -120,7 +120,7 @@ def test_the_cloud_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPat
 def test_a_token_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     monkeypatch.setattr(clouds, 'ReportClient', lambda adapter, _patience: made.append(adapter))
-    clouds.connect('production', client.Patience(request_timeout=3))
+    clouds.connect('production', client.RetryPolicy(request_timeout=3))
     assert made[0].session.timeout == 3
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from placement.db import api, migration, tables
+from placement.db.engine import api
+from placement.db.schema import migration, tables
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,8 @@ from oslo_log import log
 
 import placement
 from placement.cmd import manage
-from placement.db import api, data_migrations, migration, revisions, tables
+from placement.db.engine import api
+from placement.db.schema import data_migrations, migration, revisions, tables
 
 HEAD = 'a082b8bb98d0'
 

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from placement.cmd import manage, status
-from placement.db import api, data_migrations, tables
+from placement.db.engine import api
+from placement.db.schema import data_migrations, tables
 
 ALL_IS_WELL = """\
 +-------------------------------------------+

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-from placement.db import api, migration
+from placement.db.engine import api
+from placement.db.schema import migration
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http.request import Query, Request, parse_json
 from placement.policy import Enforcer
-from placement.schemas.unchecked import UNCHECKED
+from placement.schemas.not_sent import NOT_SENT
 
 UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 
@@ -171,7 +171,7 @@ def test_a_body_is_checked_by_its_version_and_upgraded(conf: ConfigOpts) -> None
 
     assert old.validated_body('aggregates.set') == {
         'aggregates': [UUID],
-        'resource_provider_generation': UNCHECKED,
+        'resource_provider_generation': NOT_SENT,
     }
     body = json.dumps(new).encode()
     assert request(conf, 19, body=body).validated_body('aggregates.set') == new
@@ -219,9 +219,9 @@ def test_a_query_that_is_no_text_is_invalid(conf: ConfigOpts, text: str) -> None
         query(conf, text)
 
 
-def test_a_first_look_never_fails(conf: ConfigOpts) -> None:
+def test_an_unvalidated_value_never_fails(conf: ConfigOpts) -> None:
     def look(text: str) -> str | None:
-        return request(conf, path=f'/usages?{text}').first_look('project_id')
+        return request(conf, path=f'/usages?{text}').unvalidated('project_id')
 
     assert look('project_id=a&project_id=b') == 'b'
     assert look('') is None
@@ -256,7 +256,7 @@ def test_claims_of_clients_that_say_no_owner_are_incomplete(conf: ConfigOpts) ->
 
     assert claim.project_id == conf.placement.incomplete_consumer_project_id
     assert claim.user_id == conf.placement.incomplete_consumer_user_id
-    assert (claim.generation, claim.consumer_type) == (UNCHECKED, UNCHECKED)
+    assert (claim.generation, claim.consumer_type) == (NOT_SENT, NOT_SENT)
     assert claim.resources == {UUID: {'VCPU': 1}}
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.context import RequestContext
-from placement.db import api, changes, migration, standard_names, tables
-from placement.db.known import KnownIds
+from placement.db.engine import api
+from placement.db.schema import migration, standard_names, tables
+from placement.db.statements.id_cache import IdCache
+from placement.feed import changes
 from placement.objects.allocation import AllocationList, Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
-from placement.schemas.unchecked import UNCHECKED, Unchecked
+from placement.schemas.not_sent import NOT_SENT, NotSent
 
 # By consumer and provider, both called by their names in the test, the amounts by class.
 Wanted = Mapping[str, Mapping[str, int]]
@@ -85,10 +87,10 @@ class Cloud:
         self,
         consumer: str,
         wanted: Wanted,
-        generation: int | Unchecked | None = UNCHECKED,
+        generation: int | NotSent | None = NOT_SENT,
         project: str = 'project',
         user: str = 'user',
-        consumer_type: str | Unchecked = UNCHECKED,
+        consumer_type: str | NotSent = NOT_SENT,
     ) -> Claim:
         """A claim that is not yet written; `wanted` has the amounts by provider and class."""
         return Claim(
@@ -145,7 +147,7 @@ class Cloud:
     def statements(self, by_a_new_process: bool = True) -> Iterator[list[str]]:
         """The statements that the database is given meanwhile; a new process knows no ids."""
         if by_a_new_process:
-            self.database.known = KnownIds()
+            self.database.id_cache = IdCache()
         seen: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.db import changes
+from placement.feed import changes
 from placement.tests.unit.objects.cloud import Cloud, create_database
 
 

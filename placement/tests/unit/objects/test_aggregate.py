@@ -4,7 +4,7 @@
 import pytest
 
 from placement import errors
-from placement.db import tables
+from placement.db.schema import tables
 from placement.objects import aggregate
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 

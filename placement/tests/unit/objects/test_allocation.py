@@ -8,12 +8,13 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db import changes, tables
-from placement.db.allocations import MOST_AMOUNTS_FITTED
+from placement.db.schema import tables
+from placement.db.statements.allocations import MAX_AMOUNTS_FITTED
+from placement.feed import changes
 from placement.objects.allocation import AllocationList, Claim
 from placement.objects.consumer import Consumer
 from placement.objects.resource_class import ResourceClass
-from placement.schemas.unchecked import UNCHECKED
+from placement.schemas.not_sent import NOT_SENT
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 HOST, OTHER = uuid_of('host'), uuid_of('other')
@@ -192,10 +193,10 @@ def body(**members: Any) -> dict[str, Any]:
     """A body in its newest shape, as an old client's becomes."""
     return {
         'allocations': {HOST: {'resources': {'VCPU': 1}}},
-        'project_id': UNCHECKED,
-        'user_id': UNCHECKED,
-        'consumer_generation': UNCHECKED,
-        'consumer_type': UNCHECKED,
+        'project_id': NOT_SENT,
+        'user_id': NOT_SENT,
+        'consumer_generation': NOT_SENT,
+        'consumer_type': NOT_SENT,
     } | members
 
 
@@ -248,7 +249,7 @@ def test_the_worked_scenario_of_generations(cloud: Cloud) -> None:
     assert state() == (2, 1)
     cloud.write(claim(3, 1))
     assert state() == (3, 2)
-    cloud.write(claim(3, UNCHECKED))
+    cloud.write(claim(3, NOT_SENT))
     assert state() == (4, 3)
     cloud.write(claim(0, 3))
     assert state() == (5, None)
@@ -297,7 +298,7 @@ def test_a_consumer_that_has_nothing_more_is_forgotten(hosts: Cloud) -> None:
     assert after == (before[0] + 1, before[1] + 1)
 
 
-@pytest.mark.parametrize('generation', [None, UNCHECKED])
+@pytest.mark.parametrize('generation', [None, NOT_SENT])
 def test_nothing_for_nobody_changes_nothing(hosts: Cloud, generation: Any) -> None:
     before = hosts.everything()
 
@@ -659,7 +660,7 @@ def test_a_claim_costs_the_same_for_many_providers_and_classes(many: Cloud) -> N
 
 
 def test_a_claim_of_very_many_amounts_costs_one_statement_more(many: Cloud) -> None:
-    assert MOST_AMOUNTS_FITTED == 12
+    assert MAX_AMOUNTS_FITTED == 12
     at_once, beyond, far_beyond = (
         cost(many, many.claim(str(size), amounts(*size), None, consumer_type='INSTANCE'))
         for size in ((2, 6), (7, 2), (12, 6))

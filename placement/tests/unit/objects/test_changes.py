@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db import changes
+from placement.feed import changes
 from placement.objects import aggregate, inventory, reshaper, trait
 from placement.objects.allocation import AllocationList
 from placement.objects.resource_class import ResourceClass

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from placement import errors
-from placement.db import tables
+from placement.db.schema import tables
 from placement.objects import reshaper
 from placement.objects.allocation import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.usage import UsageList
-from placement.schemas.unchecked import UNCHECKED
+from placement.schemas.not_sent import NOT_SENT
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 # By the name of the provider, the generation that the client read, and the inventories.
@@ -271,7 +271,7 @@ def test_a_reshape_costs_the_same_for_many_consumers(cloud: Cloud) -> None:
 
     def cost(count: int) -> int:
         claims = [
-            cloud.claim(f'{count}-{number}', {'r': {'VCPU': 1}}, UNCHECKED)
+            cloud.claim(f'{count}-{number}', {'r': {'VCPU': 1}}, NOT_SENT)
             for number in range(count)
         ]
         with cloud.statements() as statements:

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db import tables
+from placement.db.schema import tables
 from placement.objects.resource_class import ResourceClass, ResourceClassList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 

@@ -4,8 +4,8 @@
 import pytest
 
 from placement import errors
-from placement.db import tables
-from placement.db.providers import Filters
+from placement.db.schema import tables
+from placement.db.statements.providers import Filters
 from placement.objects import aggregate, trait
 from placement.objects.allocation import AllocationList
 from placement.objects.inventory import InventoryList

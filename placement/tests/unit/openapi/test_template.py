@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from placement.http import shapes
+from placement.http import conversions
 from placement.http.reply import Reply
 from placement.openapi.template import Name, Value, described
 
@@ -54,12 +54,12 @@ def test_an_element_is_of_one_of_the_kinds_that_are_listed() -> None:
 def test_a_downgrade_of_a_template_is_one_of_the_schema() -> None:
     template = {'a': NUMBER, 'b': NUMBER}
 
-    assert list(described(shapes.without('b')(Reply(template)).body)['properties']) == ['a']
+    assert list(described(conversions.without('b')(Reply(template)).body)['properties']) == ['a']
 
 
 def test_a_name_that_becomes_a_value_keeps_its_pattern() -> None:
     requests: Any = [{'allocations': {Name('^[a-f]$'): {'resources': {}}}}]
-    body = shapes.candidates_as_list({'allocation_requests': requests})
+    body = conversions.candidates_as_list({'allocation_requests': requests})
 
     (request,) = body['allocation_requests']
     provider = request['allocations'][0]['resource_provider']

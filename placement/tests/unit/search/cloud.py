@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from urllib import parse as urlparse
 
 from placement.search.candidates import Result, find_candidates
-from placement.search.provider import InventoryRow, ProviderRow
-from placement.search.request import CandidateRequest, RequestGroup
-from placement.search.snapshot import Snapshot
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.request import CandidateRequest, RequestGroup
+from placement.search.model.snapshot import Snapshot
 
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 

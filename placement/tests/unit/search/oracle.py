@@ -10,8 +10,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
-from placement.search.provider import InventoryRow, ProviderRow
-from placement.search.request import CandidateRequest, RequestGroup
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.request import CandidateRequest, RequestGroup
 
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
 

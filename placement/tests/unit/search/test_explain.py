@@ -3,7 +3,7 @@
 
 import pytest
 
-from placement.search.tally import COMBINATION, ROOT, Reason
+from placement.search.solver.tally import COMBINATION, ROOT, Reason
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider, search
 
 CLOUD = cloud(

@@ -8,17 +8,17 @@ import random
 
 import pytest
 
-from placement.search.anchors import Anchors
 from placement.search.candidates import Result, find_candidates
-from placement.search.groups import Terms
-from placement.search.layout import Candidate, Layout
-from placement.search.partial import Partial
-from placement.search.plan import Plan
-from placement.search.provider import Provider
-from placement.search.request import CandidateRequest, Strategy
-from placement.search.snapshot import Snapshot
-from placement.search.tally import Reason
-from placement.search.tree import Tree
+from placement.search.model.provider import Provider
+from placement.search.model.request import CandidateRequest, Strategy
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Tree
+from placement.search.solver.anchors import Anchors
+from placement.search.solver.layout import Candidate, Layout
+from placement.search.solver.partial import Partial
+from placement.search.solver.plan import Plan
+from placement.search.solver.resolved_request import Terms
+from placement.search.solver.tally import Reason
 from placement.tests.unit.search.cloud import (
     SHARING,
     cloud,
@@ -72,7 +72,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
             super().__init__(layout, providers)
             made.append(self)
 
-    monkeypatch.setattr('placement.search.plan.Candidate', Counted)
+    monkeypatch.setattr('placement.search.solver.plan.Candidate', Counted)
     return made
 
 

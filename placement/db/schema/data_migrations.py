@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data that very old versions left incomplete: finding it, and completing it in batches.
+
+Contract: data_model.md, online data migrations. The service may run meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db.engine import api
+from placement.db.schema import tables
+
+Row = tuple[Any, ...]
+
+
+@api.writer
+def set_root_provider_ids(context: api.Context, max_count: int) -> tuple[int, int]:
+    """Give providers without root themselves as root; how many were found, and done.
+
+    `max_count` is the most that are done at once.
+    """
+    providers = tables.resource_providers
+    without_root = providers.c.root_provider_id.is_(None)
+    ids = context.connection.scalars(
+        sa.select(providers.c.id).where(without_root).order_by(providers.c.id).limit(max_count)
+    ).all()
+    if not ids:
+        return 0, 0
+    # Not by the ids themselves: a statement takes only so many parameters.
+    updated = context.connection.execute(
+        sa.update(providers)
+        .where(without_root, providers.c.id <= ids[-1])
+        .values(root_provider_id=providers.c.id)
+    )
+    return updated.rowcount, updated.rowcount
+
+
+@api.writer
+def create_incomplete_consumers(
+    context: api.Context, max_count: int, *, project: str, user: str
+) -> tuple[int, int]:
+    """Create the consumers that allocations lack; how many were found, and done.
+
+    They belong to `project` and `user`, which are created when there are any consumers to
+    create. `max_count` is the most that are done at once.
+    """
+    connection = context.connection
+    uuids = connection.scalars(
+        _without_consumer(tables.allocations.c.consumer_id)
+        .distinct()
+        .order_by(tables.allocations.c.consumer_id)
+        .limit(max_count)
+    ).all()
+    if not uuids:
+        return 0, 0
+    owner = {
+        'project_id': _ensure_external_id(connection, tables.projects, project),
+        'user_id': _ensure_external_id(connection, tables.users, user),
+    }
+    rows = [{'uuid': uuid, 'generation': 0, **owner} for uuid in uuids]
+    connection.execute(sa.insert(tables.consumers), rows)
+    return len(rows), len(rows)
+
+
+@api.reader
+def has_missing_root_provider_ids(context: api.Context) -> bool:
+    """Whether any provider has no root."""
+    missing = sa.exists().where(tables.resource_providers.c.root_provider_id.is_(None))
+    return bool(context.connection.scalar(sa.select(missing)))
+
+
+@api.reader
+def count_incomplete_consumers(context: api.Context) -> int:
+    """How many consumers have allocations and no record of their own."""
+    uuids = sa.distinct(tables.allocations.c.consumer_id)
+    return int(context.connection.execute(_without_consumer(sa.func.count(uuids))).scalar_one())
+
+
+def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Row]:
+    """Something about the allocations whose consumer has no record."""
+    allocations, consumers = tables.allocations, tables.consumers
+    joined = allocations.outerjoin(consumers, allocations.c.consumer_id == consumers.c.uuid)
+    return sa.select(column).select_from(joined).where(consumers.c.id.is_(None))
+
+
+def _ensure_external_id(connection: sa.Connection, table: sa.Table, external_id: str) -> int:
+    """The id of a project or user, which is created when there is none yet."""
+    find = sa.select(table.c.id).where(table.c.external_id == external_id)
+    if connection.scalar(find) is None:
+        connection.execute(sa.insert(table).values(external_id=external_id))
+    return int(connection.execute(find).scalar_one())

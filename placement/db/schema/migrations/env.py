@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Alembic runs around the revisions, on the connection of `placement.db.schema.migration`."""
+
+from alembic import context, util
+
+
+def run() -> None:
+    """Run the revisions that were asked for on the connection that was handed over.
+
+    Raises `alembic.util.CommandError` in offline mode: two of the revisions have to look at the
+    data, so that a script written without the database would be wrong.
+    """
+    if context.is_offline_mode():
+        raise util.CommandError('The migrations cannot be written to a script: they read data.')
+    if 'connection' not in context.config.attributes:
+        raise util.CommandError('Use "placement-manage db" to migrate the database.')
+    context.configure(
+        connection=context.config.attributes['connection'],
+        version_table=context.config.attributes['version_table'],
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+run()

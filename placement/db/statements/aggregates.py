@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about aggregates and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from placement.db.schema.tables import placement_aggregates as aggregates
+from placement.db.schema.tables import resource_provider_aggregates as memberships
+from placement.db.statements import collation
+
+_BY_PROVIDER = (
+    sa.select(aggregates.c.uuid, aggregates.c.id)
+    .join(memberships, memberships.c.aggregate_id == aggregates.c.id)
+    .where(memberships.c.resource_provider_id == sa.bindparam('provider_id'))
+    .order_by(aggregates.c.id)
+)
+
+
+def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, int]:
+    """Ids by uuid of the aggregates that a provider is a member of."""
+    return dict(connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all())
+
+
+def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
+    """Ids by uuid, as it is stored, of aggregates; those that nobody named are inserted."""
+    if not uuids:
+        return {}
+    statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
+    found = dict(connection.execute(statement).all())
+    wanted = collation.stored_uuids(connection, uuids, found)
+    missing = [uuid for uuid in dict.fromkeys(wanted.values()) if uuid not in found]
+    if missing:
+        connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
+        found |= dict(connection.execute(statement).all())
+    return found
+
+
+def join(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
+    """Make a provider a member of aggregates."""
+    if ids:
+        connection.execute(
+            sa.insert(memberships),
+            [{'resource_provider_id': provider_id, 'aggregate_id': i} for i in ids],
+        )
+
+
+def leave(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
+    """End the membership of a provider in aggregates."""
+    if ids:
+        connection.execute(
+            sa.delete(memberships).where(
+                memberships.c.resource_provider_id == provider_id,
+                memberships.c.aggregate_id.in_(ids),
+            )
+        )

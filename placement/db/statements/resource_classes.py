@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about resource classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from placement.db.engine.api import Row
+from placement.db.schema.tables import inventories, resource_classes
+from placement.db.statements import collation
+
+# Ids below mark standard classes; custom ones count from here (contract: data_model.md).
+FIRST_CUSTOM_ID = 10000
+
+_CLASSES = sa.select(
+    resource_classes.c.id,
+    resource_classes.c.name,
+    resource_classes.c.created_at,
+    resource_classes.c.updated_at,
+)
+
+
+def list_all(connection: sa.Connection) -> Sequence[Row]:
+    """Every resource class, standard ones first."""
+    return connection.execute(_CLASSES.order_by(resource_classes.c.id)).all()
+
+
+def find(connection: sa.Connection, name: str, lock: bool = False) -> Row | None:
+    """The class with a name; with `lock` it is held until the transaction ends."""
+    statement = _CLASSES.where(resource_classes.c.name == name)
+    if lock:
+        statement = statement.with_for_update()
+    return collation.exactly(connection.execute(statement).one_or_none(), 'name', name)
+
+
+def insert(connection: sa.Connection, name: str) -> int:
+    """The id of a new custom class: one above the highest there is."""
+    highest = connection.scalar(sa.select(sa.func.max(resource_classes.c.id)))
+    class_id = max(FIRST_CUSTOM_ID, (highest or 0) + 1)
+    connection.execute(sa.insert(resource_classes).values(id=class_id, name=name))
+    return class_id
+
+
+def rename(connection: sa.Connection, class_id: int, name: str) -> None:
+    """Give a class another name."""
+    connection.execute(
+        sa.update(resource_classes).where(resource_classes.c.id == class_id).values(name=name)
+    )
+
+
+def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
+    """The ids of the providers that have inventory of a class."""
+    having = inventories.c.resource_class_id == class_id
+    return connection.scalars(sa.select(inventories.c.resource_provider_id).where(having)).all()
+
+
+def is_in_use(connection: sa.Connection, class_id: int) -> bool:
+    """Whether any provider has inventory of a class."""
+    having = sa.select(inventories.c.id).where(inventories.c.resource_class_id == class_id)
+    return connection.execute(having.limit(1)).first() is not None
+
+
+def delete(connection: sa.Connection, class_id: int) -> None:
+    """Delete a class."""
+    connection.execute(sa.delete(resource_classes).where(resource_classes.c.id == class_id))

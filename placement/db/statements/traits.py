@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about traits and the providers that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import sqlalchemy as sa
+
+from placement.db.engine.api import Row
+from placement.db.schema.tables import resource_provider_traits as associations
+from placement.db.schema.tables import traits
+from placement.db.statements import collation
+
+_TRAITS = sa.select(traits.c.id, traits.c.name, traits.c.created_at, traits.c.updated_at).order_by(
+    traits.c.name
+)
+
+_BY_PROVIDER = _TRAITS.join(associations, associations.c.trait_id == traits.c.id).where(
+    associations.c.resource_provider_id == sa.bindparam('provider_id')
+)
+
+
+def list_by_filters(
+    connection: sa.Connection,
+    names: Collection[str] | None = None,
+    prefix: str | None = None,
+    associated: bool | None = None,
+) -> Sequence[Row]:
+    """The traits that meet every filter given."""
+    conditions: list[sa.ColumnElement[bool]] = []
+    if names is not None:
+        conditions.append(traits.c.name.in_(names))
+    if prefix is not None:
+        conditions.append(traits.c.name.startswith(prefix))
+    if associated is not None:
+        in_use = traits.c.id.in_(sa.select(associations.c.trait_id))
+        conditions.append(in_use if associated else ~in_use)
+    rows = connection.execute(_TRAITS.where(*conditions)).all()
+    return rows if names is None else [row for row in rows if row.name in names]
+
+
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
+    """The traits of a provider."""
+    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
+
+
+def find(connection: sa.Connection, name: str) -> Row | None:
+    """The trait with a name."""
+    row = connection.execute(_TRAITS.where(traits.c.name == name)).one_or_none()
+    return collation.exactly(row, 'name', name)
+
+
+def insert(connection: sa.Connection, name: str) -> None:
+    """Insert a trait."""
+    connection.execute(sa.insert(traits).values(name=name))
+
+
+def is_in_use(connection: sa.Connection, trait_id: int) -> bool:
+    """Whether any provider has a trait."""
+    having = sa.select(associations.c.trait_id).where(associations.c.trait_id == trait_id)
+    return connection.execute(having.limit(1)).first() is not None
+
+
+def delete(connection: sa.Connection, trait_id: int) -> None:
+    """Delete a trait."""
+    connection.execute(sa.delete(traits).where(traits.c.id == trait_id))
+
+
+def associate(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
+    """Give traits to a provider."""
+    if ids:
+        connection.execute(
+            sa.insert(associations),
+            [{'resource_provider_id': provider_id, 'trait_id': trait_id} for trait_id in ids],
+        )
+
+
+def dissociate(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
+    """Take traits from a provider."""
+    if ids:
+        connection.execute(
+            sa.delete(associations).where(
+                associations.c.resource_provider_id == provider_id,
+                associations.c.trait_id.in_(ids),
+            )
+        )

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements that sum up what is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db.engine.api import Row
+from placement.db.schema.tables import (
+    allocations,
+    consumer_types,
+    consumers,
+    inventories,
+    projects,
+    resource_classes,
+    users,
+)
+
+# Sums are Decimal on some engines; the cast makes them plain integers on all.
+_SUM = sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger).label('used')
+
+
+_BY_PROVIDER = (
+    sa.select(resource_classes.c.name.label('resource_class'), _SUM)
+    .select_from(inventories)
+    .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
+    .outerjoin(
+        allocations,
+        sa.and_(
+            allocations.c.resource_provider_id == inventories.c.resource_provider_id,
+            allocations.c.resource_class_id == inventories.c.resource_class_id,
+        ),
+    )
+    .where(inventories.c.resource_provider_id == sa.bindparam('provider_id'))
+    .group_by(resource_classes.c.id, resource_classes.c.name)
+    .order_by(resource_classes.c.id)
+)
+
+
+def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
+    """What is used of every class that a provider has inventory of, also where it is nothing."""
+    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
+
+
+def list_by_project(
+    connection: sa.Connection, project_id: str, user_id: str | None
+) -> Sequence[Row]:
+    """What a project uses, or one user of it, by type of consumer and resource class."""
+    return connection.execute(
+        _of_project(project_id, user_id)
+        .add_columns(resource_classes.c.name.label('resource_class'), _SUM)
+        .join(resource_classes, resource_classes.c.id == allocations.c.resource_class_id)
+        .group_by(consumer_types.c.name, resource_classes.c.id, resource_classes.c.name)
+        .order_by(consumer_types.c.name, resource_classes.c.id)
+    ).all()
+
+
+def count_consumers(
+    connection: sa.Connection, project_id: str, user_id: str | None
+) -> dict[str | None, int]:
+    """How many consumers with allocations a project has, or one user of it, by their type."""
+    rows = connection.execute(
+        _of_project(project_id, user_id)
+        .add_columns(sa.func.count(sa.distinct(consumers.c.id)))
+        .group_by(consumer_types.c.name)
+    )
+    return dict(rows.all())
+
+
+def _of_project(project_id: str, user_id: str | None) -> sa.Select[Any]:
+    """The allocations of a project with the type of their consumers."""
+    statement = (
+        sa.select(consumer_types.c.name.label('consumer_type'))
+        .select_from(allocations)
+        .join(consumers, consumers.c.uuid == allocations.c.consumer_id)
+        .join(projects, projects.c.id == consumers.c.project_id)
+        .outerjoin(consumer_types, consumer_types.c.id == consumers.c.consumer_type_id)
+        .where(projects.c.external_id == project_id)
+    )
+    if user_id is not None:
+        statement = statement.join(users, users.c.id == consumers.c.user_id).where(
+            users.c.external_id == user_id
+        )
+    return statement

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a search turned away what it turned away, counted."""
+
+import collections
+import enum
+
+from placement.search.model.capacity import Refusal
+
+
+class Reason(enum.Enum):
+    """Every reason there is for not offering something, in the order in which they are tested."""
+
+    CLASS_MISSING = 'class missing'
+    REQUIRED_TRAIT = 'required trait'
+    FORBIDDEN_TRAIT = 'forbidden trait'
+    AGGREGATE = 'aggregate'
+    TREE = 'tree'
+    MIN_UNIT = Refusal.MIN_UNIT.value
+    MAX_UNIT = Refusal.MAX_UNIT.value
+    STEP_SIZE = Refusal.STEP_SIZE.value
+    RESERVED = Refusal.RESERVED.value
+    USED = Refusal.USED.value
+    ISOLATE = 'isolate'
+    SUBTREE = 'subtree'
+
+    # Each reason is one object, so its identity will do; Enum would hash its name in Python.
+    __hash__ = object.__hash__
+
+
+# Where the root of a tree, or a combination of groups, was turned away instead of one group's
+# provider.
+ROOT = 'root_required'
+COMBINATION = 'combination'
+
+
+class Tally:
+    """Counts by (group, reason).
+
+    What one group refuses is counted once for every provider looked at under every anchor, or for
+    trees in which no provider is left; what a combination refuses once for every combination
+    dropped.  A search that stops at its limit has not looked at everything.
+    """
+
+    __slots__ = ('_counters',)
+
+    def __init__(self) -> None:
+        self._counters: dict[str, dict[Reason, int]] = {}
+
+    def counter(self, where: str) -> dict[Reason, int]:
+        """The counter of one place, for those who count much: every reason is in it."""
+        counter = self._counters.get(where)
+        if counter is None:
+            counter = self._counters[where] = dict.fromkeys(Reason, 0)
+        return counter
+
+    def add(self, where: str, reason: Reason, times: int = 1) -> None:
+        """Count a rejection, or several alike."""
+        self.counter(where)[reason] += times
+
+    @property
+    def counts(self) -> collections.Counter[tuple[str, Reason]]:
+        """Everything counted, by place and reason."""
+        return collections.Counter(
+            {
+                (where, reason): n
+                for where in self._counters
+                for reason, n in self.by_group(where).items()
+            }
+        )
+
+    def total(self, reason: Reason) -> int:
+        """How often this was the reason, whatever the group."""
+        return sum(counter[reason] for counter in self._counters.values())
+
+    def by_group(self, where: str) -> dict[Reason, int]:
+        """The counts of one group, keyed by reason."""
+        counter = self._counters.get(where, {})
+        return {reason: count for reason, count in counter.items() if count}

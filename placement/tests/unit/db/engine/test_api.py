@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions: how they begin, nest, repeat and give up."""
+
+import dataclasses
+import multiprocessing
+import pathlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement import conf as placement_conf
+from placement import errors
+from placement.conf import ConfigOpts
+from placement.db.engine import api
+from placement.db.engine.backoff import FIRST_DELAY, MAX_DELAY
+from placement.db.schema import migration, tables
+
+INTERFERENCE = [
+    db_errors.DBDeadlock(),
+    db_errors.DBDuplicateEntry(['name']),
+    db_errors.DBReferenceError('traits', 'constraint', 'key', 'key_table'),
+]
+
+
+@dataclasses.dataclass
+class Context:
+    """What a transaction needs of a context."""
+
+    database: Any
+    connection: Any = None
+    allow_replica_read: bool = False
+
+
+class Writer:
+    """An object that is told what to raise at each attempt."""
+
+    def __init__(self, context: Context, *failures: Exception | None) -> None:
+        self._context = context
+        self._failures = list(failures)
+        self.attempts = 0
+
+    @api.writer
+    def insert(self, name: str) -> int:
+        """Insert a trait and fail as told; the last failure stays."""
+        self.attempts += 1
+        self._context.connection.execute(sa.insert(tables.traits).values(name=name))
+        failure = self._failures.pop(0) if len(self._failures) > 1 else self._failures[0]
+        if failure is not None:
+            raise failure
+        return self.attempts
+
+    @api.reader
+    def read(self) -> list[str]:
+        """The names of all traits."""
+        self.attempts += 1
+        if self._failures and self._failures[0] is not None:
+            raise self._failures[0]
+        return list(self._context.connection.scalars(sa.select(tables.traits.c.name)))
+
+
+@pytest.fixture
+def context(database: api.Database) -> Context:
+    """A context without an open transaction."""
+    return Context(database)
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long a writer would have paused between its attempts."""
+    found: list[float] = []
+    monkeypatch.setattr(time, 'sleep', found.append)
+    return found
+
+
+def names(context: Context) -> list[str]:
+    """The traits that are stored."""
+    return Writer(context).read()
+
+
+# Repeating
+
+
+@pytest.mark.parametrize('failure', INTERFERENCE, ids=lambda error: type(error).__name__)
+def test_a_writer_repeats_the_whole_transaction(
+    context: Context, failure: Exception, pauses: list[float]
+) -> None:
+    writer = Writer(context, failure, failure, None)
+
+    assert writer.insert('CUSTOM_A') == 3
+    assert names(context) == ['CUSTOM_A']
+    assert len(pauses) == 2
+
+
+def test_a_writer_repeats_when_the_connection_is_cut(
+    context: Context, pauses: list[float]
+) -> None:
+    assert Writer(context, db_errors.DBConnectionError(), None).insert('CUSTOM_A') == 2
+    assert names(context) == ['CUSTOM_A']
+
+
+@pytest.mark.parametrize('failure', INTERFERENCE, ids=lambda error: type(error).__name__)
+def test_a_writer_that_is_always_interfered_with_gives_up(
+    context: Context, failure: Exception, pauses: list[float]
+) -> None:
+    writer = Writer(context, failure)
+
+    with pytest.raises(errors.ConcurrentUpdate) as raised:
+        writer.insert('CUSTOM_A')
+
+    assert raised.value.status == 409
+    assert raised.value.code == 'placement.concurrent_update'
+    assert writer.attempts == api.ATTEMPTS
+    assert names(context) == []
+
+
+def test_a_writer_without_a_database_gives_up(context: Context, pauses: list[float]) -> None:
+    writer = Writer(context, db_errors.DBConnectionError())
+
+    with pytest.raises(errors.DatabaseUnavailable) as raised:
+        writer.insert('CUSTOM_A')
+
+    assert raised.value.status == 503
+    assert writer.attempts == api.ATTEMPTS
+
+
+def test_a_reader_without_a_database_gives_up_soon(context: Context, pauses: list[float]) -> None:
+    reader = Writer(context, db_errors.DBConnectionError())
+
+    with pytest.raises(errors.DatabaseUnavailable):
+        reader.read()
+
+    assert reader.attempts == api.READ_ATTEMPTS
+
+
+def test_pauses_are_short_and_bounded(context: Context, pauses: list[float]) -> None:
+    with pytest.raises(errors.ConcurrentUpdate):
+        Writer(context, db_errors.DBDeadlock()).insert('CUSTOM_A')
+
+    assert pauses[0] <= 2 * FIRST_DELAY
+    assert max(pauses) <= 2 * MAX_DELAY
+    assert sum(pauses) < 10
+
+
+def test_pauses_of_two_writers_differ(context: Context, pauses: list[float]) -> None:
+    for name in ('CUSTOM_A', 'CUSTOM_B'):
+        Writer(context, db_errors.DBDeadlock(), None).insert(name)
+
+    assert pauses[0] != pauses[1]
+
+
+@pytest.mark.parametrize('failure', [ValueError('no'), errors.Conflict('no')])
+def test_other_failures_are_not_repeated_and_leave_nothing(
+    context: Context, failure: Exception
+) -> None:
+    writer = Writer(context, failure)
+
+    with pytest.raises(type(failure)):
+        writer.insert('CUSTOM_A')
+
+    assert writer.attempts == 1
+    assert names(context) == []
+    assert context.connection is None
+
+
+def test_a_value_beyond_the_database_is_the_mistake_of_the_client(context: Context) -> None:
+    writer = Writer(context, db_errors.DBDataError())
+
+    with pytest.raises(errors.BadRequest):
+        writer.insert('CUSTOM_A')
+
+    assert writer.attempts == 1
+
+
+def test_a_real_duplicate_is_one_of_oslo_db(database: api.Database) -> None:
+    twice = [{'name': 'CUSTOM_A'}, {'name': 'CUSTOM_A'}]
+
+    with pytest.raises(db_errors.DBDuplicateEntry), database.writer() as connection:
+        connection.execute(sa.insert(tables.traits), twice)
+
+
+# Nesting
+
+
+def test_what_is_called_inside_of_a_transaction_joins_it(
+    context: Context, statements: list[str]
+) -> None:
+    seen = []
+
+    @api.reader
+    def inner_reader(context: Context) -> list[str]:
+        seen.append(context.connection)
+        return list(context.connection.scalars(sa.select(tables.traits.c.name)))
+
+    @api.writer
+    def inner_writer(context: Context) -> None:
+        seen.append(context.connection)
+        context.connection.execute(sa.insert(tables.traits).values(name='CUSTOM_A'))
+
+    @api.writer
+    def outer(context: Context) -> list[str]:
+        seen.append(context.connection)
+        inner_writer(context)
+        return inner_reader(context)
+
+    assert outer(context) == ['CUSTOM_A']
+    assert len(set(map(id, seen))) == 1
+    assert [words for words in statements if words.startswith('BEGIN')] == ['BEGIN IMMEDIATE']
+    assert context.connection is None
+
+
+def test_a_failure_outside_undoes_what_was_done_inside(context: Context) -> None:
+    inner = Writer(context, None)
+
+    @api.writer
+    def outer(_context: Context) -> None:
+        inner.insert('CUSTOM_A')
+        raise ValueError('after all')
+
+    with pytest.raises(ValueError, match='after all'):
+        outer(context)
+
+    assert names(context) == []
+
+
+def test_interference_inside_repeats_from_the_outermost(
+    context: Context, pauses: list[float]
+) -> None:
+    inner = Writer(context, db_errors.DBDeadlock(), None)
+    attempts = []
+
+    @api.writer
+    def outer(_context: Context) -> None:
+        attempts.append(inner.attempts)
+        inner.insert('CUSTOM_A')
+
+    outer(context)
+
+    assert attempts == [0, 1]
+    assert names(context) == ['CUSTOM_A']
+
+
+def test_the_context_is_found_wherever_it_stands(context: Context) -> None:
+    class Noun:
+        def __init__(self) -> None:
+            self._context = context
+
+        @classmethod
+        @api.reader
+        def of_class(cls, context: Context) -> bool:
+            return context.connection is not None
+
+        @api.reader
+        def of_object(self) -> bool:
+            return self._context.connection is not None
+
+    @api.reader
+    def of_function(context: Context) -> bool:
+        return context.connection is not None
+
+    assert Noun.of_class(context)
+    assert Noun().of_object()
+    assert of_function(context)
+
+
+# SQLite in a file
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    return tmp_path / 'placement.sqlite'
+
+
+@pytest.fixture
+def on_file(path: pathlib.Path) -> Iterator[api.Database]:
+    """A migrated database in a file."""
+    engine = api.create_engine(f'sqlite:///{path}')
+    migration.sync(engine)
+    database = api.Database(engine)
+    yield database
+    database.dispose()
+
+
+def test_a_file_has_a_write_ahead_log_and_foreign_keys(on_file: api.Database) -> None:
+    with on_file.reader() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f'PRAGMA {name}').scalar()
+            for name in ('journal_mode', 'foreign_keys', 'synchronous')
+        }
+
+    # 2 is FULL: what was acknowledged survives a power cut.
+    assert pragmas == {'journal_mode': 'wal', 'foreign_keys': 1, 'synchronous': 2}
+
+
+def test_a_file_need_not_be_synchronous(path: pathlib.Path) -> None:
+    engine = api.create_engine(f'sqlite:///{path}', sqlite_synchronous=False)
+    with engine.begin() as connection:
+        assert connection.exec_driver_sql('PRAGMA synchronous').scalar() == 0
+    engine.dispose()
+
+
+def test_foreign_keys_are_kept(on_file: api.Database) -> None:
+    orphan = {'trait_id': 1, 'resource_provider_id': 1}
+
+    with pytest.raises(db_errors.DBReferenceError), on_file.writer() as connection:
+        connection.execute(sa.insert(tables.resource_provider_traits).values(**orphan))
+
+
+def test_a_writer_holds_the_lock_from_the_beginning(
+    on_file: api.Database, path: pathlib.Path
+) -> None:
+    other = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        with on_file.writer():
+            with pytest.raises(sqlite3.OperationalError, match='locked'):
+                other.execute('BEGIN IMMEDIATE')
+            other.execute('SELECT * FROM traits').fetchall()
+        other.execute('BEGIN IMMEDIATE')
+    finally:
+        other.close()
+
+
+def test_a_reader_holds_no_lock(on_file: api.Database, path: pathlib.Path) -> None:
+    other = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        with on_file.reader() as connection:
+            connection.execute(sa.select(tables.traits.c.id)).all()
+            other.execute('BEGIN IMMEDIATE')
+            other.execute('ROLLBACK')
+    finally:
+        other.close()
+
+
+def in_threads(count: int, work: Callable[[int], object]) -> None:
+    """Do something in many threads; a failure of one is raised."""
+    failures: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize('kind', ['on_file', 'database'])
+def test_writers_queue_and_none_overwrites_another(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """Each reads, waits and writes what it has read plus one."""
+    database = request.getfixturevalue(kind)
+    with database.writer() as connection:
+        connection.execute(
+            sa.insert(tables.resource_providers).values(uuid='u', name='n', generation=0)
+        )
+
+    def count_up(_number: int) -> None:
+        with database.writer() as connection:
+            generation = connection.scalar(sa.select(tables.resource_providers.c.generation))
+            time.sleep(0.002)
+            connection.execute(
+                sa.update(tables.resource_providers).values(generation=generation + 1)
+            )
+
+    in_threads(8, count_up)
+
+    with database.reader() as connection:
+        assert connection.scalar(sa.select(tables.resource_providers.c.generation)) == 8
+
+
+def test_a_database_in_memory_is_one_for_all_threads(database: api.Database) -> None:
+    contexts = [Context(database) for _ in range(8)]
+
+    in_threads(8, lambda number: Writer(contexts[number], None).insert(f'CUSTOM_{number}'))
+
+    assert sorted(names(contexts[0])) == [f'CUSTOM_{number}' for number in range(8)]
+
+
+def test_two_databases_in_memory_are_two(database: api.Database, context: Context) -> None:
+    other = api.create_engine('sqlite://')
+    migration.sync(other)
+    Writer(context, None).insert('CUSTOM_A')
+
+    assert names(Context(api.Database(other))) == []
+    other.dispose()
+
+
+def _open_and_write(url: str, number: int, barrier: Barrier) -> None:
+    """What each process does: open a file that is not there yet, migrate it, and write."""
+    engine = api.create_engine(url)
+    barrier.wait(60)
+    migration.sync(engine)
+    Writer(Context(api.Database(engine)), None).insert(f'CUSTOM_{number}')
+    engine.dispose()
+
+
+def test_processes_that_open_one_new_file_at_once_all_succeed(path: pathlib.Path) -> None:
+    # Forked from a process of its own, which has neither threads nor connections to inherit.
+    start = multiprocessing.get_context('forkserver')
+    start.set_forkserver_preload([__name__])
+    barrier = start.Barrier(8)
+    url = f'sqlite:///{path}'
+    processes = [
+        start.Process(target=_open_and_write, args=(url, number, barrier)) for number in range(8)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+
+    assert [process.exitcode for process in processes] == [0] * 8
+    engine = api.create_engine(url)
+    stored = names(Context(api.Database(engine)))
+    engine.dispose()
+    assert sorted(stored) == [f'CUSTOM_{number}' for number in range(8)]
+
+
+# Configuration
+
+
+def configured(**options: object) -> ConfigOpts:
+    conf = ConfigOpts()
+    placement_conf.register_opts(conf)
+    for name, value in options.items():
+        conf.set_override(name, value, 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return conf
+
+
+def test_the_configuration_names_the_database(path: pathlib.Path) -> None:
+    database = api.Database.from_conf(configured(connection=f'sqlite:///{path}'))
+    migration.sync(database.engine)
+    database.dispose()
+
+    assert path.exists()
+
+
+def test_parameters_of_the_configuration_are_appended(path: pathlib.Path) -> None:
+    database = api.Database.from_conf(
+        configured(connection=f'sqlite:///{path}', connection_parameters='cached_statements=7')
+    )
+    database.dispose()
+
+    assert database.engine.url.query['cached_statements'] == '7'
+
+
+def test_reads_that_may_lag_go_to_the_replica_and_others_do_not(
+    tmp_path: pathlib.Path, on_file: api.Database, path: pathlib.Path
+) -> None:
+    replica = tmp_path / 'replica.sqlite'
+    database = api.Database.from_conf(
+        configured(connection=f'sqlite:///{path}', slave_connection=f'sqlite:///{replica}')
+    )
+    copy = api.create_engine(f'sqlite:///{replica}')
+    migration.sync(copy)
+    context = Context(database, allow_replica_read=True)
+    Writer(context, None).insert('CUSTOM_A')
+
+    @api.writer
+    def read_to_write(context: Context) -> list[str]:
+        return names(context)
+
+    assert names(context) == []
+    assert names(Context(database)) == ['CUSTOM_A']
+    assert read_to_write(context) == ['CUSTOM_A']
+    database.dispose()
+    copy.dispose()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a service waits for its database."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pymysql
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement.db.engine import first_connection
+
+
+class Engine:
+    """An engine whose database is there after some attempts, which are counted."""
+
+    def __init__(self, error: Exception, missing: int) -> None:
+        self._error = error
+        self._missing = missing
+        self.attempts = 0
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[None]:
+        """Fail for as often as that was said."""
+        self.attempts += 1
+        if self.attempts <= self._missing:
+            raise self._error
+        yield
+
+
+def refused(words: str) -> Exception:
+    """What PostgreSQL's driver raises, which tells no code."""
+    return sa.exc.OperationalError('', {}, psycopg.OperationalError(words))
+
+
+AWAY = [
+    db_errors.DBConnectionError(),
+    refused('connection failed: Connection refused'),
+    refused('connection failed: FATAL:  the database system is starting up'),
+    refused('connection failed: FATAL:  sorry, too many clients already'),
+    sa.exc.OperationalError('', {}, pymysql.err.OperationalError(1040, 'Too many connections')),
+]
+
+WRONG = [
+    refused('connection failed: FATAL:  password authentication failed for user "placement"'),
+    refused('connection failed: FATAL:  database "placement" does not exist'),
+    sa.exc.OperationalError('', {}, pymysql.err.OperationalError(1045, 'Access denied')),
+]
+
+
+def wait(engine: Any, max_retries: int) -> None:
+    first_connection.await_database(engine, max_retries, 0)
+
+
+@pytest.mark.parametrize('error', AWAY, ids=str)
+@pytest.mark.parametrize(('max_retries', 'missing'), [(1, 0), (3, 2), (-1, 30)])
+def test_a_database_that_is_away_is_asked_again(
+    error: Exception, max_retries: int, missing: int
+) -> None:
+    engine = Engine(error, missing)
+    wait(engine, max_retries)
+    assert engine.attempts == missing + 1
+
+
+@pytest.mark.parametrize('error', AWAY, ids=str)
+def test_in_the_end_the_error_is_told(error: Exception) -> None:
+    engine = Engine(error, 4)
+    with pytest.raises(type(error)):
+        wait(engine, 3)
+    assert engine.attempts == 3
+
+
+@pytest.mark.parametrize('error', WRONG, ids=str)
+def test_what_will_not_pass_is_told_at_once(error: Exception) -> None:
+    engine = Engine(error, 4)
+    with pytest.raises(type(error)):
+        wait(engine, 3)
+    assert engine.attempts == 1
+
+
+def test_nobody_is_asked_when_that_is_not_wanted() -> None:
+    engine = Engine(AWAY[0], 4)
+    wait(engine, 0)
+    assert engine.attempts == 0

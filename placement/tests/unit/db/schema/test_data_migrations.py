@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Completing what very old versions left incomplete, batch by batch."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.context import RequestContext
+from placement.db.engine import api
+from placement.db.schema import data_migrations, tables
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+providers = tables.resource_providers.c
+consumers = tables.consumers.c
+
+
+@pytest.fixture
+def context(database: api.Database) -> RequestContext:
+    return RequestContext(database=database)
+
+
+def insert(database: api.Database, table: sa.Table, *rows: Mapping[str, object]) -> None:
+    with database.writer() as connection:
+        connection.execute(sa.insert(table), list(rows))
+
+
+def insert_providers(database: api.Database, roots: dict[int, int | None]) -> None:
+    insert(
+        database,
+        tables.resource_providers,
+        *(
+            {'id': key, 'uuid': f'uuid {key}', 'name': f'name {key}', 'root_provider_id': root}
+            for key, root in roots.items()
+        ),
+    )
+
+
+def insert_allocations(database: api.Database, *uuids: str) -> None:
+    insert(
+        database,
+        tables.allocations,
+        *(
+            {'resource_provider_id': 1, 'consumer_id': uuid, 'resource_class_id': 0, 'used': 1}
+            for uuid in uuids
+        ),
+    )
+
+
+def create_consumers(context: RequestContext, max_count: int = 50) -> tuple[int, int]:
+    return data_migrations.create_incomplete_consumers(
+        context, max_count, project='nobody', user='no one'
+    )
+
+
+def test_providers_without_root_become_their_own(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert_providers(database, {1: 1, 2: 1, 3: None, 4: None})
+    assert data_migrations.set_root_provider_ids(context, 50) == (2, 2)
+    found = rows(providers.id, providers.root_provider_id)
+    assert sorted(found) == [(1, 1), (2, 1), (3, 3), (4, 4)]
+
+
+def test_only_providers_that_change_are_marked_as_updated(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert_providers(database, {1: 1, 2: None})
+    data_migrations.set_root_provider_ids(context, 50)
+    found = rows(providers.id, providers.updated_at.is_not(None))
+    assert sorted(found) == [(1, False), (2, True)]
+
+
+def test_no_more_roots_are_set_than_asked_for(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert_providers(database, {1: None, 2: 2, 3: None, 4: None})
+    assert data_migrations.set_root_provider_ids(context, 2) == (2, 2)
+    found = rows(providers.id, providers.root_provider_id)
+    assert sorted(found) == [(1, 1), (2, 2), (3, 3), (4, None)]
+    assert data_migrations.set_root_provider_ids(context, 2) == (1, 1)
+    assert data_migrations.set_root_provider_ids(context, 2) == (0, 0)
+
+
+def test_any_number_of_providers_can_be_done_at_once(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert_providers(database, dict.fromkeys(range(1, 40_001)))
+    assert data_migrations.set_root_provider_ids(context, 1_000_000) == (40_000, 40_000)
+    assert rows(sa.func.count(providers.root_provider_id)) == [(40_000,)]
+
+
+def test_each_consumer_that_allocations_lack_is_created_once(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert(database, tables.consumers, {'uuid': 'known', 'project_id': 9, 'user_id': 9})
+    insert_allocations(database, 'lost', 'known', 'lost', 'other')
+    assert create_consumers(context) == (2, 2)
+    assert sorted(rows(consumers.uuid)) == [('known',), ('lost',), ('other',)]
+
+
+def test_a_created_consumer_is_nobodys_and_has_no_type(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert(database, tables.projects, {'external_id': 'somebody'})
+    insert_allocations(database, 'lost')
+    create_consumers(context)
+    owner = (
+        sa.select(tables.projects.c.external_id, tables.users.c.external_id)
+        .join(tables.consumers, tables.projects.c.id == consumers.project_id)
+        .join(tables.users, tables.users.c.id == consumers.user_id)
+    )
+    with database.reader() as connection:
+        assert [tuple(row) for row in connection.execute(owner)] == [('nobody', 'no one')]
+    assert rows(consumers.generation, consumers.consumer_type_id) == [(0, None)]
+    assert rows(consumers.created_at.is_(None), consumers.updated_at) == [(False, None)]
+
+
+def test_a_project_and_a_user_that_exist_are_used(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert(database, tables.projects, {'id': 7, 'external_id': 'nobody'})
+    insert(database, tables.users, {'id': 8, 'external_id': 'no one'})
+    insert_allocations(database, 'lost')
+    create_consumers(context)
+    assert rows(consumers.project_id, consumers.user_id) == [(7, 8)]
+    assert rows(tables.projects.c.id) == [(7,)]
+
+
+def test_no_more_consumers_are_created_than_asked_for(
+    database: api.Database, context: RequestContext, rows: Rows
+) -> None:
+    insert_allocations(database, 'a', 'a', 'b', 'b', 'c')
+    assert create_consumers(context, 2) == (2, 2)
+    assert len(rows(consumers.uuid)) == 2
+    assert create_consumers(context, 2) == (1, 1)
+    assert create_consumers(context, 2) == (0, 0)
+    assert sorted(rows(consumers.uuid)) == [('a',), ('b',), ('c',)]
+
+
+def test_nothing_is_created_when_no_consumer_is_missing(
+    context: RequestContext, rows: Rows
+) -> None:
+    assert create_consumers(context) == (0, 0)
+    assert rows(tables.projects.c.id) == rows(tables.users.c.id) == []
+
+
+def test_missing_roots_are_seen_until_they_are_set(
+    database: api.Database, context: RequestContext
+) -> None:
+    assert not data_migrations.has_missing_root_provider_ids(context)
+    insert_providers(database, {1: 1, 2: None})
+    assert data_migrations.has_missing_root_provider_ids(context)
+    data_migrations.set_root_provider_ids(context, 50)
+    assert not data_migrations.has_missing_root_provider_ids(context)
+
+
+def test_incomplete_consumers_are_counted_not_their_allocations(
+    database: api.Database, context: RequestContext
+) -> None:
+    insert(database, tables.consumers, {'uuid': 'known', 'project_id': 9, 'user_id': 9})
+    insert_allocations(database, 'known', 'lost', 'lost', 'other')
+    assert data_migrations.count_incomplete_consumers(context) == 2
+    create_consumers(context)
+    assert data_migrations.count_incomplete_consumers(context) == 0

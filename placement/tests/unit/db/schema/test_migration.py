@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema, its revisions, and bringing a database from one to the next."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import command, script, util
+
+import placement
+from placement.db.engine import api
+from placement.db.schema import migration, revisions, tables
+from placement.feed import changes
+from placement.tests.unit.db.schema import expected_schema
+
+HEAD = 'a082b8bb98d0'
+
+# What a database has besides the tables of the contract: two versions, and what is ours alone.
+BESIDES = {'alembic_version', 'placement_alembic_version', 'placement_provider_changes'}
+
+# From the first to the last (contract: data_model.md, migrations).
+REVISIONS = ['b4ed3a175331', '611cd6dffd7b', 'b5c396305c25', '422ece571366', HEAD]
+
+
+def migrate_to(engine: sa.Engine, revision: str) -> None:
+    with migration.migrating(engine) as connection:
+        command.upgrade(migration.configuration(connection), revision)
+
+
+def run(engine: sa.Engine, statement: str) -> None:
+    with engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+
+
+def test_the_migrated_schema_is_the_one_of_the_contract(engine: sa.Engine) -> None:
+    migration.sync(engine)
+    found = expected_schema.reflect(engine)
+    assert found['alembic_version'] == expected_schema.ALEMBIC_VERSION
+    found = {name: table for name, table in found.items() if name not in BESIDES}
+    assert found == expected_schema.with_times(expected_schema.CONTRACT)
+
+
+def test_the_migrated_schema_is_the_one_that_statements_use(engine: sa.Engine) -> None:
+    tables.metadata.create_all(engine)
+    assert expected_schema.reflect(engine) == expected_schema.with_times(expected_schema.CONTRACT)
+
+
+def test_the_revisions_are_those_of_the_contract_in_their_order() -> None:
+    directory = script.ScriptDirectory.from_config(migration.configuration())
+    assert [step.revision for step in directory.walk_revisions()] == REVISIONS[::-1]
+
+
+@pytest.mark.parametrize('chain', revisions.CHAINS)
+def test_the_newest_revision_is_known_without_looking_for_it(chain: revisions.Chain) -> None:
+    directory = script.ScriptDirectory.from_config(migration.configuration(chain=chain))
+    assert directory.get_current_head() == chain.newest
+
+
+def test_the_first_revision_has_redundant_indexes_and_no_consumer_types(
+    engine: sa.Engine,
+) -> None:
+    migrate_to(engine, REVISIONS[0])
+    found = expected_schema.reflect(engine)
+    assert set(expected_schema.CONTRACT) - set(found) == {'consumer_types'}
+    assert 'consumer_type_id' not in found['consumers'].columns
+    for name, indexes in expected_schema.REDUNDANT_INDEXES.items():
+        assert found[name].indexes == expected_schema.CONTRACT[name].indexes | indexes
+
+
+def test_redundant_indexes_stay_until_the_last_revision(engine: sa.Engine) -> None:
+    migrate_to(engine, REVISIONS[3])
+    found = expected_schema.reflect(engine)
+    assert found['consumers'] == expected_schema.with_times(expected_schema.CONTRACT)['consumers']
+    for name, indexes in expected_schema.REDUNDANT_INDEXES.items():
+        assert found[name].indexes.items() >= indexes.items()
+
+
+def test_a_database_without_schema_has_no_version(engine: sa.Engine) -> None:
+    assert revisions.version(engine) is None
+
+
+@pytest.mark.parametrize('revision', REVISIONS)
+def test_the_version_is_the_revision_that_was_reached(engine: sa.Engine, revision: str) -> None:
+    migrate_to(engine, revision)
+    assert revisions.version(engine) == revision
+
+
+@pytest.mark.parametrize('revision', REVISIONS)
+def test_every_revision_leads_to_the_newest_schema(engine: sa.Engine, revision: str) -> None:
+    migrate_to(engine, revision)
+    migration.sync(engine)
+    assert revisions.version(engine) == HEAD
+    found = expected_schema.reflect(engine)
+    assert found.keys() - BESIDES == expected_schema.CONTRACT.keys()
+    assert found['consumers'] == expected_schema.with_times(expected_schema.CONTRACT)['consumers']
+
+
+def test_a_second_sync_only_reads_the_version(engine: sa.Engine, statements: list[str]) -> None:
+    migration.sync(engine)
+    del statements[:]
+    migration.sync(engine)
+    assert len(statements) <= 6
+    assert all(s.startswith(('BEGIN', 'SELECT', 'PRAGMA')) for s in statements)
+    assert 'BEGIN IMMEDIATE' not in statements
+
+
+def test_consumers_survive_the_revision_that_gives_them_a_type(engine: sa.Engine) -> None:
+    migrate_to(engine, REVISIONS[0])
+    run(
+        engine,
+        "INSERT INTO consumers (uuid, project_id, user_id, generation) VALUES ('c', 1, 2, 7)",
+    )
+    migration.sync(engine)
+    with engine.begin() as connection:
+        consumer = connection.execute(sa.select(tables.consumers)).one()
+    assert (consumer.uuid, consumer.project_id, consumer.user_id) == ('c', 1, 2)
+    assert (consumer.generation, consumer.consumer_type_id) == (7, None)
+
+
+def test_a_provider_without_root_stops_the_migration(engine: sa.Engine) -> None:
+    migrate_to(engine, REVISIONS[0])
+    run(engine, "INSERT INTO resource_providers (id, uuid) VALUES (3, 'p')")
+    with pytest.raises(util.CommandError, match=r'root provider id.*online_data_migrations'):
+        migration.sync(engine)
+    assert revisions.version(engine) == REVISIONS[0]
+    run(engine, 'UPDATE resource_providers SET root_provider_id = id')
+    migration.sync(engine)
+    assert revisions.version(engine) == HEAD
+
+
+def test_an_allocation_without_consumer_stops_the_migration(engine: sa.Engine) -> None:
+    migrate_to(engine, REVISIONS[0])
+    run(
+        engine,
+        'INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) '
+        "VALUES (1, 'c', 0, 1)",
+    )
+    with pytest.raises(util.CommandError, match=r'consumer record.*online_data_migrations'):
+        migration.sync(engine)
+    assert revisions.version(engine) == REVISIONS[0]
+    run(engine, "INSERT INTO consumers (uuid, project_id, user_id) VALUES ('c', 1, 1)")
+    migration.sync(engine)
+    assert revisions.version(engine) == HEAD
+
+
+def test_a_failed_sync_leaves_nothing_behind(
+    engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade = command.upgrade
+
+    def upgrade_and_fail(*args: Any) -> None:
+        upgrade(*args)
+        raise RuntimeError('out of power')
+
+    monkeypatch.setattr(command, 'upgrade', upgrade_and_fail)
+    with pytest.raises(RuntimeError):
+        migration.sync(engine)
+    assert expected_schema.reflect(engine) == {}
+
+
+# From the first to the last, of what is ours alone.
+OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57']
+
+# What workers of the first version of the feed write.
+FIRST_INSERT = (
+    'INSERT INTO placement_provider_changes (provider_id, at) VALUES (7, CURRENT_TIMESTAMP)'
+)
+
+
+def own(engine: sa.Engine, direction: Callable[..., None], revision: str) -> None:
+    with migration.migrating(engine) as connection:
+        direction(migration.configuration(connection, revisions.OWN), revision)
+
+
+def entries(engine: sa.Engine) -> list[tuple[Any, ...]]:
+    columns = changes.feed.c
+    with engine.connect() as connection:
+        statement = sa.select(columns.provider_id, columns.allocations_only).order_by(columns.id)
+        return [tuple(row) for row in connection.execute(statement)]
+
+
+def test_our_own_revisions_are_these_in_their_order() -> None:
+    settings = migration.configuration(chain=revisions.OWN)
+    directory = script.ScriptDirectory.from_config(settings)
+    assert [step.revision for step in directory.walk_revisions()] == OWN_REVISIONS[::-1]
+
+
+def test_the_migrated_feed_is_the_one_that_statements_use(engine: sa.Engine) -> None:
+    migration.sync(engine)
+    migrated = expected_schema.reflect(engine)[changes.feed.name]
+    with engine.begin() as connection:
+        changes.feed.drop(connection)
+        changes.feed.create(connection)
+    assert expected_schema.reflect(engine)[changes.feed.name] == migrated
+    assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[-1]
+
+
+def test_entries_of_the_first_feed_may_be_about_anything(engine: sa.Engine) -> None:
+    own(engine, command.upgrade, OWN_REVISIONS[0])
+    run(engine, FIRST_INSERT)
+    migration.sync(engine)
+    # Its workers may write on for a while.
+    run(engine, FIRST_INSERT)
+
+    assert entries(engine) == [(0, False), (7, False), (7, False)]
+
+
+def test_the_first_feed_can_be_gone_back_to(engine: sa.Engine) -> None:
+    migration.sync(engine)
+    with engine.begin() as connection:
+        changes.record(connection, [8], allocations_only=True)
+    own(engine, command.downgrade, OWN_REVISIONS[0])
+    assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[0]
+    assert revisions.version(engine) == HEAD
+    run(engine, FIRST_INSERT)
+
+    migration.sync(engine)
+    assert entries(engine) == [(0, False), (8, False), (7, False)]
+
+
+def test_stamping_writes_the_revision_and_nothing_else(engine: sa.Engine) -> None:
+    migration.stamp(engine, REVISIONS[1])
+    assert revisions.version(engine) == REVISIONS[1]
+    assert expected_schema.reflect(engine).keys() == {'alembic_version'}
+    migration.stamp(engine, 'head')
+    assert revisions.version(engine) == HEAD
+
+
+def test_a_revision_that_does_not_exist_cannot_be_stamped(engine: sa.Engine) -> None:
+    with pytest.raises(util.CommandError, match='nonsense'):
+        migration.stamp(engine, 'nonsense')
+    assert revisions.version(engine) is None
+
+
+def test_migrations_are_not_written_to_a_script() -> None:
+    settings = migration.configuration()
+    settings.set_main_option('sqlalchemy.url', 'sqlite://')
+    with pytest.raises(util.CommandError, match='script'):
+        command.upgrade(settings, 'head', sql=True)
+
+
+def test_migrations_need_the_connection_of_our_commands() -> None:
+    with pytest.raises(util.CommandError, match='placement-manage'):
+        command.upgrade(migration.configuration(), 'head')
+
+
+SYNC = """
+import sys
+from placement.db.engine import api
+from placement.db.schema import migration, revisions
+engine = api.create_engine(sys.argv[1])
+print('ready', flush=True)
+sys.stdin.readline()
+migration.sync(engine)
+print(revisions.version(engine))
+engine.dispose()
+"""
+
+
+def test_many_processes_sync_one_database_at_once(tmp_path: Path) -> None:
+    url = f'sqlite:///{tmp_path}/placement.db'
+    # The switch of a new file to write-ahead logging is not what is tested here.
+    engine = api.create_engine(url)
+    assert revisions.version(engine) is None
+    processes = [
+        subprocess.Popen(
+            [sys.executable, '-c', SYNC, url],
+            cwd=Path(placement.__file__).parents[1],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == 'ready\n'
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write('go\n')
+        process.stdin.flush()
+    outputs = [process.communicate() for process in processes]
+    assert outputs == [(f'{HEAD}\n', '')] * len(processes)
+    assert expected_schema.reflect(engine).keys() - BESIDES == expected_schema.CONTRACT.keys()
+    engine.dispose()
+
+
+class MySQLConnection:
+    """A connection that notes what is asked of it, and answers to GET_LOCK as it is told."""
+
+    def __init__(self, answer: Callable[[], int | None]) -> None:
+        self.answer = answer
+        self.said: list[str] = []
+
+    def scalar(self, statement: sa.Select[Any]) -> int | None:
+        self.execute(statement)
+        return self.answer()
+
+    def execute(self, statement: sa.Select[Any]) -> None:
+        self.said.append(str(statement).split('(')[0])
+
+    def commit(self) -> None:
+        self.said.append('COMMIT')
+
+    def rollback(self) -> None:
+        self.said.append('ROLLBACK')
+
+
+def test_mysql_is_migrated_under_a_lock_that_is_given_back() -> None:
+    connection: Any = MySQLConnection(lambda: 1)
+
+    def migrate_and_fail() -> None:
+        with migration.mysql_lock(connection):
+            connection.said.append('migrate')
+            raise RuntimeError('out of power')
+
+    with pytest.raises(RuntimeError):
+        migrate_and_fail()
+    assert connection.said == [
+        'SELECT get_lock',
+        'COMMIT',
+        'migrate',
+        'ROLLBACK',
+        'SELECT release_lock',
+        'COMMIT',
+    ]
+
+
+def test_mysql_is_not_migrated_while_somebody_else_holds_the_lock() -> None:
+    connection: Any = MySQLConnection(lambda: 0)
+    with pytest.raises(TimeoutError), migration.mysql_lock(connection):
+        pytest.fail('The lock was not ours.')
+
+
+def test_a_cluster_that_refuses_locks_is_migrated_without(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse() -> int | None:
+        raise sa.exc.ProgrammingError('SELECT get_lock()', None, Exception('refused'))
+
+    connection: Any = MySQLConnection(refuse)
+    with migration.mysql_lock(connection):
+        connection.said.append('migrate')
+    assert connection.said == ['SELECT get_lock', 'COMMIT', 'migrate', 'ROLLBACK']
+    assert 'without a lock' in caplog.text

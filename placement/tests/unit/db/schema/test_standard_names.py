@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Standard traits and resource classes reach the database, whoever else inserts them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import os_traits
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement.db.engine import api
+from placement.db.schema import standard_names, tables
+
+Rows = Callable[..., list[tuple[Any, ...]]]
+
+# Contract: data_model.md, resource class ids.
+CLASSES = [
+    'VCPU',
+    'MEMORY_MB',
+    'DISK_GB',
+    'PCI_DEVICE',
+    'SRIOV_NET_VF',
+    'NUMA_SOCKET',
+    'NUMA_CORE',
+    'NUMA_THREAD',
+    'NUMA_MEMORY_MB',
+    'IPV4_ADDRESS',
+    'VGPU',
+    'VGPU_DISPLAY_HEAD',
+    'NET_BW_EGR_KILOBIT_PER_SEC',
+    'NET_BW_IGR_KILOBIT_PER_SEC',
+    'PCPU',
+    'MEM_ENCRYPTION_CONTEXT',
+    'FPGA',
+    'PGPU',
+    'NET_PACKET_RATE_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC',
+]
+
+classes = tables.resource_classes.c
+traits = tables.traits.c
+
+
+def insert(database: api.Database, table: sa.Table, **values: object) -> None:
+    with database.writer() as connection:
+        connection.execute(sa.insert(table).values(**values))
+
+
+def test_standard_classes_have_the_ids_of_the_contract(database: api.Database, rows: Rows) -> None:
+    standard_names.sync(database)
+    found: dict[int, str] = dict(rows(classes.id, classes.name))
+    assert [found[position] for position in range(len(CLASSES))] == CLASSES
+
+
+def test_every_standard_trait_is_inserted_once(
+    database: api.Database, rows: Rows, caplog: pytest.LogCaptureFixture
+) -> None:
+    standard_names.sync(database)
+    assert caplog.text == ''
+    found = [name for (name,) in rows(traits.name)]
+    assert sorted(found) == sorted(os_traits.get_traits())
+
+
+def test_what_is_inserted_has_the_time_of_its_creation(database: api.Database, rows: Rows) -> None:
+    standard_names.sync(database)
+    times = rows(traits.created_at, traits.updated_at) + rows(
+        classes.created_at, classes.updated_at
+    )
+    assert all(created and not updated for created, updated in times)
+
+
+def test_only_what_is_missing_is_inserted(database: api.Database, rows: Rows) -> None:
+    insert(database, tables.traits, id=5000, name='HW_CPU_X86_AVX2')
+    insert(database, tables.resource_classes, id=1, name='MEMORY_MB')
+    standard_names.sync(database)
+    assert (5000, 'HW_CPU_X86_AVX2') in rows(traits.id, traits.name)
+    assert len(rows(traits.id)) == len(os_traits.get_traits())
+    assert len(rows(classes.id)) == len(CLASSES)
+
+
+def test_names_that_are_not_standard_stay_as_they_are(database: api.Database, rows: Rows) -> None:
+    insert(database, tables.traits, id=1, name='CUSTOM_FAST')
+    insert(database, tables.traits, id=2, name='HW_NO_LONGER_STANDARD')
+    insert(database, tables.resource_classes, id=10000, name='CUSTOM_GOLD')
+    standard_names.sync(database)
+    assert {(1, 'CUSTOM_FAST'), (2, 'HW_NO_LONGER_STANDARD')} <= set(rows(traits.id, traits.name))
+    assert (10000, 'CUSTOM_GOLD') in rows(classes.id, classes.name)
+
+
+def test_a_later_sync_reads_each_table_once(database: api.Database, statements: list[str]) -> None:
+    standard_names.sync(database)
+    del statements[:]
+    standard_names.sync(database)
+    assert [statement for statement in statements if statement != 'BEGIN'] == [
+        'SELECT traits.name \nFROM traits',
+        'SELECT resource_classes.name \nFROM resource_classes',
+    ]
+
+
+def test_the_first_sync_inserts_into_each_table_with_one_statement(
+    database: api.Database, statements: list[str]
+) -> None:
+    standard_names.sync(database)
+    assert [statement.split('(')[0] for statement in statements if 'INSERT' in statement] == [
+        'INSERT INTO traits ',
+        'INSERT INTO resource_classes ',
+    ]
+
+
+def look_stale(
+    monkeypatch: pytest.MonkeyPatch, times: int, missing: list[dict[str, object]]
+) -> None:
+    """Let the first looks at the traits find `missing`, as before somebody else's commit."""
+    look = standard_names.missing_traits
+    remaining = [missing] * times
+
+    def look_or_be_late(connection: sa.Connection) -> list[dict[str, object]]:
+        return remaining.pop() if remaining else look(connection)
+
+    monkeypatch.setattr(standard_names, 'missing_traits', look_or_be_late)
+
+
+def test_a_lost_race_is_ignored_and_the_rest_still_inserted(
+    database: api.Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert(database, tables.traits, name='HW_CPU_X86_AVX2')
+    look_stale(monkeypatch, 2, [{'name': 'HW_CPU_X86_AVX'}, {'name': 'HW_CPU_X86_AVX2'}])
+    standard_names.sync(database)
+    assert len(rows(traits.id)) == len(os_traits.get_traits())
+    assert len(rows(classes.id)) == len(CLASSES)
+
+
+def test_races_that_are_lost_for_ever_do_not_stop_the_start(
+    database: api.Database,
+    rows: Rows,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    insert(database, tables.traits, name='HW_CPU_X86_AVX2')
+    look_stale(monkeypatch, 1000, [{'name': 'HW_CPU_X86_AVX2'}])
+    standard_names.sync(database)
+    assert 'keep inserting into traits' in caplog.text
+    assert len(rows(classes.id)) == len(CLASSES)
+
+
+def test_a_database_without_schema_is_refused(engine: sa.Engine) -> None:
+    with pytest.raises(db_errors.DBNonExistentTable):
+        standard_names.sync(api.Database(engine))
+
+
+class MySQLConnection:
+    """A connection of MySQL that only knows the mode of its session."""
+
+    def __init__(self) -> None:
+        self.dialect = sa.create_mock_engine('mysql+pymysql://', print).dialect
+        self.mode = 'TRADITIONAL'
+
+    def scalar(self, _statement: sa.TextClause) -> str:
+        return self.mode
+
+    def execute(self, _statement: sa.TextClause, values: dict[str, str]) -> None:
+        self.mode = values['mode']
+
+
+def test_mysql_takes_zero_as_an_id_only_while_it_is_inserted() -> None:
+    connection: Any = MySQLConnection()
+
+    def insert_and_fail() -> None:
+        with standard_names.zero_as_an_id(connection):
+            assert connection.mode == 'TRADITIONAL,NO_AUTO_VALUE_ON_ZERO'
+            raise RuntimeError('duplicate entry')
+
+    with pytest.raises(RuntimeError):
+        insert_and_fail()
+    assert connection.mode == 'TRADITIONAL'

@@ -1,0 +1,1067 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A keeper's snapshot is what is committed, whatever happened since it was last asked."""
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement import errors
+from placement.db.engine import api
+from placement.db.schema import tables
+from placement.feed import changes
+from placement.feed import keeper as keeper_module
+from placement.feed.keeper import LONGEST_TRANSACTION, Position, SnapshotKeeper, load_providers
+from placement.objects import reshaper
+from placement.objects.allocation import AllocationList
+from placement.objects.resource_class import ResourceClass
+from placement.search.model.snapshot import Snapshot
+from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
+
+FOREIGN_WRITER = 'something writes that does not feed changes'
+
+
+@dataclasses.dataclass
+class Clock:
+    """A time that passes when it is told to."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
+
+
+@pytest.fixture
+def cloud() -> Iterator[Cloud]:
+    """A tree of three providers and one beside it, some of it in use."""
+    database = create_database()
+    cloud = Cloud(database)
+    cloud.add('root', VCPU=8)
+    cloud.add('child', parent='root', VCPU=8)
+    cloud.add('leaf', parent='child', VCPU=8)
+    cloud.add('other', VCPU=8, DISK_GB=10)
+    cloud.take('server', {'root': {'VCPU': 1}, 'other': {'VCPU': 1}})
+    yield cloud
+    database.dispose()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def keeper(cloud: Cloud, clock: Clock) -> SnapshotKeeper:
+    """A keeper that has loaded everything once."""
+    keeper = SnapshotKeeper(cloud.database, clock=clock)
+    keeper.current()
+    return keeper
+
+
+def fresh(cloud: Cloud) -> Snapshot:
+    """What is committed now."""
+    with cloud.database.reader() as connection:
+        return Snapshot.of(load_providers(connection))
+
+
+def execute(cloud: Cloud, statement: str) -> None:
+    """Write as somebody does who feeds no changes."""
+    with cloud.database.writer() as connection:
+        connection.execute(sa.text(statement))
+
+
+def feed(cloud: Cloud, *entries: tuple[int, str], **more: bool) -> None:
+    """Let entries appear under these ids, as transactions on other engines commit them."""
+    common = {'at': tables.utcnow(), **more}
+    rows = [{'id': i, 'provider_id': cloud.provider(name).id, **common} for i, name in entries]
+    with cloud.database.writer() as connection:
+        connection.execute(sa.insert(changes.feed), rows)
+
+
+def newest(cloud: Cloud) -> int:
+    """The id of the newest entry."""
+    ((entry_id,),) = cloud.rows(sa.func.max(changes.feed.c.id))
+    assert isinstance(entry_id, int)
+    return entry_id
+
+
+def set_total(cloud: Cloud, name: str, total: int) -> None:
+    """Change an inventory and tell nobody yet."""
+    provider_id = cloud.provider(name).id
+    execute(
+        cloud, f'UPDATE inventories SET total = {total} WHERE resource_provider_id = {provider_id}'
+    )
+
+
+def vcpu(known: Snapshot, name: str) -> tuple[int, int]:
+    """How much VCPU a provider has, and how much of it is used."""
+    provider = known.find_by_uuid(uuid_of(name))
+    assert provider is not None
+    found = {name: (capacity.total, used) for name, capacity, used in provider.inventories}
+    return found['VCPU']
+
+
+def total(known: Snapshot, name: str) -> int:
+    return vcpu(known, name)[0]
+
+
+def set_used(cloud: Cloud, name: str, used: int) -> None:
+    """Change all allocations of a provider and tell nobody yet."""
+    provider_id = cloud.provider(name).id
+    execute(
+        cloud, f'UPDATE allocations SET used = {used} WHERE resource_provider_id = {provider_id}'
+    )
+
+
+def used(known: Snapshot, name: str) -> int:
+    return vcpu(known, name)[1]
+
+
+def release(cloud: Cloud, consumer: str) -> None:
+    AllocationList.delete_by_consumer(cloud.context, uuid_of(consumer))
+
+
+def add_foreign_provider(cloud: Cloud, name: str) -> None:
+    """Add a provider and tell nobody."""
+    execute(
+        cloud,
+        'INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id)'
+        f" VALUES (50, '{uuid_of(name)}', '{name}', 0, 50)",
+    )
+
+
+def selects(cloud: Cloud, keeper: SnapshotKeeper) -> int:
+    """How many statements one search costs."""
+    with cloud.statements() as seen:
+        keeper.current()
+    return len(seen)
+
+
+# What is seen
+
+
+def test_the_first_snapshot_is_what_is_committed(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    assert keeper.current() == fresh(cloud)
+    assert len(keeper.current()) == 4
+
+
+def test_what_rows_have_in_common_is_held_once(cloud: Cloud) -> None:
+    for name in ('child', 'leaf'):
+        set_total(cloud, name, 800)
+    with cloud.database.reader() as connection:
+        rows = {row.uuid: row for row in load_providers(connection)}
+    child, leaf = rows[uuid_of('child')], rows[uuid_of('leaf')]
+
+    assert child.inventories['VCPU'] is leaf.inventories['VCPU']
+
+
+def test_an_empty_cloud_has_an_empty_snapshot() -> None:
+    database = create_database()
+    assert len(SnapshotKeeper(database).current()) == 0
+    database.dispose()
+
+
+@pytest.mark.parametrize(
+    'act',
+    [
+        lambda cloud: cloud.add('new', parent='leaf', VCPU=1),
+        lambda cloud: cloud.give('leaf'),
+        lambda cloud: cloud.provider('leaf').destroy(),
+        lambda cloud: cloud.give('leaf', DISK_GB={'total': 9, 'allocation_ratio': 1.5}),
+        lambda cloud: cloud.provider('child').update('child', uuid_of('other'), True),
+        lambda cloud: cloud.provider('child').update('child', None, True),
+        lambda cloud: cloud.take('server', {}),
+        lambda cloud: cloud.take('server', {'leaf': {'VCPU': 2}}),
+    ],
+)
+def test_what_was_committed_before_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, act: Callable[[Cloud], object]
+) -> None:
+    before, old_rows = keeper.current(), keeper.current().rows()
+    act(cloud)
+
+    assert keeper.current() == fresh(cloud)
+    assert keeper.current() != before
+    assert before.rows() == old_rows
+
+
+# Claims
+
+
+# Claims cost this many statements, and anything else more.
+CLAIMS = 1 + 1
+
+
+def claim_for_two(cloud: Cloud) -> None:
+    cloud.write(
+        cloud.claim('server', {'child': {'VCPU': 3}, 'leaf': {'VCPU': 1}}),
+        cloud.claim('another', {'leaf': {'VCPU': 2}, 'other': {'VCPU': 1, 'DISK_GB': 2}}),
+    )
+
+
+def claim_and_release(cloud: Cloud) -> None:
+    cloud.take('another', {'leaf': {'VCPU': 1}})
+    release(cloud, 'another')
+
+
+@pytest.mark.parametrize(
+    ('claim', 'changed'),
+    [
+        (lambda cloud: cloud.take('another', {'other': {'VCPU': 1}}), {'other'}),
+        (lambda cloud: cloud.take('another', {'other': {'DISK_GB': 4}}), {'other'}),
+        (lambda cloud: cloud.take('server', {'root': {'VCPU': 2}}), {'root', 'other'}),
+        (lambda cloud: cloud.take('server', {'leaf': {'VCPU': 1}}), {'root', 'leaf', 'other'}),
+        (lambda cloud: cloud.take('server', {}), {'root', 'other'}),
+        (lambda cloud: release(cloud, 'server'), {'root', 'other'}),
+        (claim_for_two, {'root', 'child', 'leaf', 'other'}),
+        (claim_and_release, set()),
+    ],
+)
+def test_claims_change_what_is_used_and_nothing_else(
+    cloud: Cloud, keeper: SnapshotKeeper, claim: Callable[[Cloud], object], changed: set[str]
+) -> None:
+    before = keeper.current()
+    claim(cloud)
+
+    assert selects(cloud, keeper) == CLAIMS
+    after = keeper.current()
+    assert after == fresh(cloud)
+    names = ('root', 'child', 'leaf', 'other')
+    ids = {name: cloud.provider(name).id for name in names}
+    replaced = {n for n in names if after.provider(ids[n]) is not before.provider(ids[n])}
+    assert replaced == changed
+
+
+@pytest.mark.parametrize('count', [1, 30])
+def test_claims_cost_a_fixed_number_of_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, count: int
+) -> None:
+    for number in range(count):
+        name = ('root', 'child', 'leaf', 'other')[number % 4]
+        cloud.take(f'server{number}', {name: {'VCPU': 1}} if number < 24 else {})
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() == fresh(cloud)
+
+
+def move_with_inventory(cloud: Cloud) -> None:
+    """Move inventory that is in use from one provider to another."""
+    reshaper.reshape(
+        cloud.context,
+        {
+            uuid_of('root'): (cloud.generation('root'), cloud.inventories()),
+            uuid_of('leaf'): (cloud.generation('leaf'), cloud.inventories(VCPU=9, DISK_GB=1)),
+        },
+        [cloud.claim('server', {'leaf': {'VCPU': 1}, 'other': {'DISK_GB': 3}})],
+    )
+
+
+def change_all_at_once(*allocations_only: bool) -> Callable[[Cloud], None]:
+    """Change inventories and allocations in one transaction, which notes it in this order."""
+
+    def act(cloud: Cloud) -> None:
+        provider_id = cloud.provider('root').id
+        with cloud.database.writer() as connection:
+            for only in allocations_only:
+                changes.record(connection, [provider_id], only)
+            connection.execute(sa.text('UPDATE inventories SET total = 7'))
+            connection.execute(sa.text('UPDATE allocations SET used = 3'))
+            changes.record(connection, [provider_id + n for n in range(1, 4)])
+
+    return act
+
+
+def in_turn(*acts: Callable[[Cloud], object]) -> Callable[[Cloud], None]:
+    """All of these, before anybody searches."""
+
+    def act(cloud: Cloud) -> None:
+        for one in acts:
+            one(cloud)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    'act',
+    [
+        move_with_inventory,
+        change_all_at_once(True, False),
+        change_all_at_once(False, True),
+        in_turn(
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 1}}),
+            lambda cloud: release(cloud, 'another'),
+            lambda cloud: cloud.provider('leaf').destroy(),
+        ),
+        in_turn(
+            lambda cloud: release(cloud, 'server'),
+            lambda cloud: cloud.provider('other').destroy(),
+            lambda cloud: cloud.add('newer', parent='root', VCPU=4),
+            lambda cloud: cloud.take('another', {'newer': {'VCPU': 2}, 'root': {'VCPU': 1}}),
+        ),
+        in_turn(
+            lambda cloud: cloud.give('other', VCPU=9, DISK_GB=11, PCPU=3),
+            lambda cloud: cloud.take('another', {'other': {'PCPU': 2}}),
+        ),
+        in_turn(
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 2}}),
+            lambda cloud: cloud.give('leaf', VCPU=7),
+        ),
+        in_turn(
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 2}}),
+            lambda cloud: cloud.provider('child').update('child', uuid_of('other'), True),
+        ),
+        in_turn(
+            lambda cloud: cloud.provider('child').update('child', None, True),
+            lambda cloud: cloud.take('another', {'leaf': {'VCPU': 2}}),
+        ),
+    ],
+)
+def test_what_else_was_changed_besides_claims_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, act: Callable[[Cloud], object]
+) -> None:
+    act(cloud)
+
+    assert selects(cloud, keeper) > CLAIMS
+    assert keeper.current() == fresh(cloud)
+
+
+def test_a_class_that_is_renamed_is_claimed_under_its_new_name(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    ResourceClass.create(cloud.context, 'CUSTOM_A')
+    cloud.give('leaf', CUSTOM_A=3)
+    keeper.current()
+    cloud.take('another', {'leaf': {'CUSTOM_A': 1}})
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_B')
+    assert keeper.current() == fresh(cloud)
+    cloud.take('another', {'leaf': {'CUSTOM_B': 2}})
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert keeper.current() == fresh(cloud)
+
+
+def test_what_is_used_of_a_class_that_is_not_offered_is_no_matter(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    execute(
+        cloud,
+        'DELETE FROM inventories WHERE resource_class_id IN '
+        "(SELECT id FROM resource_classes WHERE name = 'VCPU')",
+    )
+    feed(cloud, (newest(cloud) + 1, 'root'), (newest(cloud) + 2, 'other'))
+    keeper.current()
+    cloud.take('another', {'other': {'DISK_GB': 1}})
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert keeper.current().provider(cloud.provider('other').id).used == (1,)
+
+
+def test_a_claim_on_a_provider_that_nobody_announced_lets_all_of_it_be_read(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    add_foreign_provider(cloud, 'foreign')
+    execute(
+        cloud,
+        'INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, '
+        'min_unit, max_unit, step_size, allocation_ratio) '
+        "SELECT 50, id, 4, 0, 1, 4, 1, 1.0 FROM resource_classes WHERE name = 'VCPU'",
+    )
+    cloud.take('another', {'foreign': {'VCPU': 3}})
+
+    assert used(keeper.current(), 'foreign') == 3
+    set_used(cloud, 'foreign', 2)
+    feed(cloud, (newest(cloud) + 1, 'foreign'), allocations_only=True)
+    assert selects(cloud, keeper) == CLAIMS
+    assert used(keeper.current(), 'foreign') == 2
+
+
+def test_what_workers_of_the_first_feed_write_may_be_anything(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    execute(
+        cloud,
+        'INSERT INTO placement_provider_changes (provider_id, at) '
+        f"VALUES ({cloud.provider('leaf').id}, '2020-01-01 00:00:00')",
+    )
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_where_very_much_was_claimed_everything_is_loaded(
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_module, 'MAX_SUMMED', 2)
+    monkeypatch.setattr(keeper_module, 'MAX_RELOADED', 2)
+    cloud.take('server', {'root': {'VCPU': 2}})
+    assert selects(cloud, keeper) == CLAIMS
+    cloud.take('server', {'child': {'VCPU': 2}})
+    cloud.take('server', {'leaf': {'VCPU': 2}})
+
+    assert selects(cloud, keeper) == 1 + 1 + 1 + 5
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+# Claims while claims are read
+
+
+@pytest.fixture
+def hidden(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many of the newest entries the next statements that read the feed are too early for.
+
+    After those, statements see everything, as they do when others commit in between.
+    """
+    hidden: list[int] = []
+    listed = changes._entries
+
+    def list_some(*arguments: Any) -> list[changes.Entry] | None:
+        entries = listed(*arguments)
+        count = hidden.pop(0) if hidden else 0
+        return entries[: len(entries) - count] if entries and count else entries
+
+    monkeypatch.setattr(changes, '_entries', list_some)
+    return hidden
+
+
+@pytest.mark.parametrize(
+    ('early', 'statements'),
+    [
+        ([1], 1 + 2),
+        ([3], 1 + 2),
+        ([3, 2], 1 + 3),
+        # Those who claim all the time are not waited for any longer than that.
+        ([3, 2, 1], 1 + 3 + 1 + 5),
+    ],
+)
+def test_what_is_claimed_while_claims_are_read_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, hidden: list[int], early: list[int], statements: int
+) -> None:
+    for name in ('root', 'child', 'leaf', 'other'):
+        cloud.take(f'another {name}', {name: {'VCPU': 2}})
+    hidden[:] = early
+
+    assert selects(cloud, keeper) == statements
+    assert hidden == []
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_more_claims_on_the_same_providers_are_read_at_once(
+    cloud: Cloud, keeper: SnapshotKeeper, hidden: list[int]
+) -> None:
+    cloud.take('another', {'root': {'VCPU': 1}, 'leaf': {'VCPU': 1}})
+    cloud.take('another', {'root': {'VCPU': 2}})
+    hidden[:] = [2]
+
+    assert selects(cloud, keeper) == CLAIMS
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_what_else_is_changed_while_claims_are_read_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, hidden: list[int]
+) -> None:
+    cloud.take('another', {'root': {'VCPU': 2}})
+    cloud.give('root', VCPU=7)
+    hidden[:] = [1]
+
+    assert selects(cloud, keeper) == CLAIMS + 1 + 5
+    assert keeper.current() == fresh(cloud)
+
+
+def test_a_feed_that_is_pruned_while_claims_are_read_loads_everything(
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.take('another', {'root': {'VCPU': 1}})
+    set_total(cloud, 'leaf', 11)
+    monkeypatch.setattr(changes, 'list_since_with_used', lambda *_arguments: (None, {}))
+    feed(cloud, (newest(cloud) + 1, 'leaf'))
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_a_provider_that_came_and_went_unseen_is_no_matter(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    cloud.add('new', VCPU=1)
+    cloud.give('new')
+    cloud.provider('new').destroy()
+
+    assert keeper.current() == fresh(cloud)
+
+
+def test_an_id_that_is_given_again_is_another_provider(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    first = cloud.add('new', VCPU=1)
+    keeper.current()
+    first.destroy()
+    second = cloud.add('newer', VCPU=1)
+    known = keeper.current()
+
+    assert second.id == first.id
+    assert known == fresh(cloud)
+    assert known.find_by_uuid(uuid_of('new')) is None
+    assert known.find_by_uuid(uuid_of('newer')) is known.provider(second.id)
+    cloud.add('below', parent='newer')
+    assert keeper.current() == fresh(cloud)
+
+
+def test_a_uuid_that_is_used_again_is_another_provider(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    cloud.add('new', VCPU=1).destroy()
+    cloud.add('between')
+    keeper.current()
+    second = cloud.add('new', DISK_GB=1)
+    known = keeper.current()
+
+    assert known == fresh(cloud)
+    assert known.find_by_uuid(uuid_of('new')) is known.provider(second.id)
+
+
+def test_a_class_that_is_renamed_is_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    ResourceClass.create(cloud.context, 'CUSTOM_A')
+    cloud.give('leaf', CUSTOM_A=1)
+    keeper.current()
+    ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_B')
+
+    assert keeper.current() == fresh(cloud)
+
+
+def test_what_is_rolled_back_is_never_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    before = keeper.current()
+    with cloud.database.engine.connect() as connection:
+        connection.execute(sa.text('UPDATE inventories SET total = 99'))
+        changes.record(connection, [1, 2])
+        connection.rollback()
+
+    assert keeper.current() is before
+
+
+def test_searches_never_ask_a_replica_that_may_lag_behind(cloud: Cloud) -> None:
+    replica = create_database()
+    keeper = SnapshotKeeper(api.Database(cloud.database.engine, replica.engine))
+    keeper.current()
+    cloud.add('new', VCPU=1)
+
+    assert keeper.current() == fresh(cloud)
+    with Failing(Cloud(replica), 1) as asked:
+        keeper.current()
+    assert asked.remaining == 1
+    replica.dispose()
+
+
+def test_a_keeper_that_keeps_nothing_reads_everything_each_time(cloud: Cloud) -> None:
+    keeper = SnapshotKeeper(cloud.database, is_cached=False)
+    assert keeper.current() == fresh(cloud)
+    set_total(cloud, 'root', 9)
+
+    assert total(keeper.current(), 'root') == 9
+    assert keeper.current() is not keeper.current()
+    assert selects(cloud, keeper) == 5
+
+
+# What it costs
+
+
+def test_a_search_costs_one_statement_when_nothing_changed(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    before = keeper.current()
+
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() is before
+
+
+@pytest.mark.parametrize('count', [1, 30])
+def test_news_cost_a_fixed_number_of_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, count: int
+) -> None:
+    for number in range(count):
+        cloud.add(f'new{number}', VCPU=1, DISK_GB=1)
+
+    assert selects(cloud, keeper) == 1 + 1 + 5
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() == fresh(cloud)
+
+
+def test_the_first_load_costs_a_fixed_number_of_statements(cloud: Cloud) -> None:
+    assert selects(cloud, SnapshotKeeper(cloud.database)) == 1 + 5
+    for number in range(30):
+        cloud.add(f'new{number}', VCPU=1)
+    assert selects(cloud, SnapshotKeeper(cloud.database)) == 1 + 5
+
+
+def test_an_audit_costs_a_fixed_number_of_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    clock.now += 300
+    assert selects(cloud, keeper) == 1 + 5
+    assert selects(cloud, keeper) == 1
+
+
+def test_where_much_has_changed_everything_is_loaded(
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_module, 'MAX_RELOADED', 2)
+    for number in range(3):
+        cloud.add(f'new{number}', VCPU=1)
+
+    assert selects(cloud, keeper) == 1 + 1 + 1 + 5
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+# Ids that commit out of order
+
+
+def test_an_entry_below_those_seen_is_seen_when_it_appears(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    last = newest(cloud)
+    set_total(cloud, 'root', 10)
+    feed(cloud, (last + 3, 'root'))
+    assert total(keeper.current(), 'root') == 10
+
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 2, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 11
+
+    set_total(cloud, 'child', 12)
+    feed(cloud, (last + 1, 'child'))
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_a_gap_below_the_first_snapshot_is_known(cloud: Cloud) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper = SnapshotKeeper(cloud.database)
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def interleave(cloud: Cloud) -> range:
+    """Let entries appear under every third id; these ids.
+
+    As a Galera node counts, of three; there are more gaps than are named one by one.
+    """
+    last = newest(cloud)
+    ids = range(last + 1, last + 3 * changes.MAX_GAPS_NAMED, 3)
+    feed(cloud, *[(one, 'root') for one in ids], allocations_only=True)
+    return ids
+
+
+@pytest.mark.parametrize('place', [0, 7, -2])
+def test_gaps_of_interleaved_ids_cost_no_more_statements(
+    cloud: Cloud, keeper: SnapshotKeeper, place: int
+) -> None:
+    ids = interleave(cloud)
+    assert selects(cloud, keeper) == CLAIMS
+
+    assert selects(cloud, keeper) == 1
+    set_used(cloud, 'other', 3)
+    feed(cloud, (ids[place] + 1, 'other'), allocations_only=True)
+    assert selects(cloud, keeper) == CLAIMS
+    assert used(keeper.current(), 'other') == 3
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (ids[place] + 2, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 11
+    assert selects(cloud, keeper) == 1
+    assert keeper.current() == fresh(cloud)
+
+
+def test_one_of_many_gaps_is_remembered_as_long_as_a_transaction_may_live(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    ids = interleave(cloud)
+    keeper.current()
+    for more in range(1, LONGEST_TRANSACTION):
+        clock.now += 1
+        feed(cloud, (ids[-1] + 2 * more, 'root'))
+        keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (ids[0] + 1, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 11
+
+    # Now those of the first second are settled, and nobody counts them any more.
+    clock.now += 2
+    keeper.current()
+    feed(cloud, (ids[0] + 2, 'leaf'))
+    assert selects(cloud, keeper) == 1
+    # The gap of the last second is still asked for.
+    set_total(cloud, 'leaf', 12)
+    feed(cloud, (ids[-1] + 2 * LONGEST_TRANSACTION - 3, 'leaf'))
+    assert total(keeper.current(), 'leaf') == 12
+
+
+def test_a_gap_is_remembered_as_long_as_a_transaction_may_live(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper.current()
+    clock.now += LONGEST_TRANSACTION - 1
+    feed(cloud, (last + 3, 'root'))
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+@pytest.mark.parametrize('more', [{}, {'allocations_only': True}])
+def test_what_filled_a_gap_while_nobody_searched_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, more: dict[str, bool]
+) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper.current()
+    set_used(cloud, 'other', 5)
+    feed(cloud, (last + 1, 'other'), **more)
+    clock.now += 2 * LONGEST_TRANSACTION
+
+    assert used(keeper.current(), 'other') == 5
+    assert selects(cloud, keeper) == 1
+
+
+def test_claims_that_commit_out_of_order_are_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    last = newest(cloud)
+    set_used(cloud, 'root', 2)
+    feed(cloud, (last + 3, 'root'), allocations_only=True)
+    assert used(keeper.current(), 'root') == 2
+
+    set_used(cloud, 'other', 3)
+    feed(cloud, (last + 2, 'other'), allocations_only=True)
+    assert selects(cloud, keeper) == CLAIMS
+    assert used(keeper.current(), 'other') == 3
+
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+    assert keeper.current() == fresh(cloud)
+    assert selects(cloud, keeper) == 1
+
+
+def test_a_gap_is_forgotten_in_the_end(cloud: Cloud, keeper: SnapshotKeeper, clock: Clock) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'))
+    keeper.current()
+    clock.now += LONGEST_TRANSACTION + 1
+    feed(cloud, (last + 4, 'root'))
+    keeper.current()
+
+    with cloud.statements() as seen:
+        keeper.current()
+    # The one of the two that is new is still asked for, and the other is not.
+    feed(cloud, (last + 3, 'leaf'))
+    assert selects(cloud, keeper) == 1 + 1 + 5
+    feed(cloud, (last + 1, 'leaf'))
+    assert selects(cloud, keeper) == 1
+    assert len(seen) == 1
+
+
+# A feed that was pruned
+
+
+def prune(cloud: Cloud, kept: int = 1) -> None:
+    with cloud.database.writer() as connection:
+        changes.prune(connection, kept)
+
+
+def test_who_slept_while_the_feed_was_pruned_loads_everything(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    cloud.give('leaf', VCPU=11)
+    cloud.give('root', VCPU=12)
+    prune(cloud)
+
+    assert keeper.current() == fresh(cloud)
+    assert 'pruned beyond what was read' in caplog.text
+    assert selects(cloud, keeper) == 1
+
+
+def test_who_had_read_everything_before_it_was_pruned_goes_on(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    prune(cloud)
+    assert selects(cloud, keeper) == 1
+    cloud.give('leaf', VCPU=11)
+
+    assert keeper.current() == fresh(cloud)
+    assert caplog.text == ''
+
+
+def test_what_filled_a_gap_and_was_pruned_is_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    last = newest(cloud)
+    feed(cloud, (last + 2, 'root'), (last + 3, 'root'))
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    feed(cloud, (last + 1, 'leaf'))
+    # The entry that was read last stays, and the one that was missing goes.
+    prune(cloud, 1)
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_what_filled_one_of_many_gaps_and_was_pruned_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    ids = interleave(cloud)
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+    # What was missing goes, and with it as many entries as appear above it.
+    feed(cloud, (ids[1] + 1, 'leaf'), (ids[5] + 1, 'root'), (ids[5] + 2, 'root'))
+    prune(cloud, ids[-1] - ids[2])
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_a_feed_that_was_emptied_costs_time_and_no_truth(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    execute(cloud, 'DELETE FROM placement_provider_changes')
+    set_total(cloud, 'leaf', 11)
+    assert total(keeper.current(), 'leaf') == 11
+    cloud.give('leaf', VCPU=12)
+    assert total(keeper.current(), 'leaf') == 12
+    assert selects(cloud, keeper) == 1
+
+
+# A writer that does not feed
+
+
+def test_a_foreign_writer_is_noticed_logged_and_healed(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    clock.now += 299
+    assert total(keeper.current(), 'leaf') == 8
+    assert caplog.text == ''
+
+    clock.now += 1
+    assert keeper.current() == fresh(cloud)
+    (record,) = caplog.records
+    assert record.levelname == 'WARNING'
+    assert FOREIGN_WRITER in record.getMessage()
+    assert selects(cloud, keeper) == 1
+
+
+def test_an_audit_that_finds_no_difference_says_nothing(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = keeper.current()
+    clock.now += 300
+    assert keeper.current() is before
+    cloud.give('leaf', VCPU=11)
+    clock.now += 300
+
+    assert keeper.current() == fresh(cloud)
+    assert caplog.text == ''
+
+
+def test_an_interval_of_nothing_audits_each_time(cloud: Cloud, clock: Clock) -> None:
+    keeper = SnapshotKeeper(cloud.database, audit_interval=0, clock=clock)
+    keeper.current()
+    set_total(cloud, 'leaf', 11)
+
+    assert total(keeper.current(), 'leaf') == 11
+
+
+def test_what_lies_below_a_provider_that_nobody_announced_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    add_foreign_provider(cloud, 'foreign')
+    cloud.add('new', parent='foreign', VCPU=1)
+
+    assert keeper.current() == fresh(cloud)
+    assert FOREIGN_WRITER in caplog.text
+    assert selects(cloud, keeper) == 1
+
+
+def test_a_uuid_that_was_given_up_unannounced_can_be_used_again(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = cloud.add('new').id
+    keeper.current()
+    execute(cloud, f'UPDATE resource_providers SET root_provider_id = NULL WHERE id = {old}')
+    execute(cloud, f'DELETE FROM resource_providers WHERE id = {old}')
+    add_foreign_provider(cloud, 'new')
+    cloud.give('new', VCPU=2)
+
+    assert keeper.current() == fresh(cloud)
+    assert FOREIGN_WRITER in caplog.text
+
+
+# What fails on the way
+
+
+class Failing:
+    """Lets statements fail, from one that is counted from now, or only that one."""
+
+    def __init__(self, cloud: Cloud, number: int, is_cut_once: bool = False) -> None:
+        self._engine = cloud.database.engine
+        self._is_cut_once = is_cut_once
+        self.remaining = number
+
+    def __call__(self, *arguments: Any) -> None:
+        if self.remaining <= 0 and self._is_cut_once:
+            return
+        self.remaining -= not arguments[2].startswith('BEGIN')
+        if self.remaining <= 0:
+            raise db_errors.DBConnectionError(Exception('cut'))
+
+    def __enter__(self) -> 'Failing':
+        sa.event.listen(self._engine, 'before_cursor_execute', self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        sa.event.remove(self._engine, 'before_cursor_execute', self)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 1 + 5 + 1))
+def test_a_failure_while_news_are_read_changes_nothing(
+    cloud: Cloud, keeper: SnapshotKeeper, number: int
+) -> None:
+    before, old_rows = keeper.current(), keeper.current().rows()
+    cloud.give('leaf', VCPU=11)
+    cloud.add('new', parent='leaf', VCPU=1)
+    cloud.provider('other').update('other', uuid_of('root'), True)
+
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+    assert failing.remaining <= 0
+    assert before.rows() == old_rows
+    assert keeper.current() == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 1 + 5 + 1))
+def test_a_connection_that_is_cut_once_does_no_harm(
+    cloud: Cloud, keeper: SnapshotKeeper, number: int
+) -> None:
+    cloud.give('leaf', VCPU=11)
+    cloud.add('new', parent='leaf', VCPU=1)
+    with Failing(cloud, number, is_cut_once=True) as failing:
+        known = keeper.current()
+
+    assert failing.remaining == 0
+    assert known == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, CLAIMS + 1))
+def test_a_failure_while_claims_are_read_changes_nothing(
+    cloud: Cloud, keeper: SnapshotKeeper, number: int
+) -> None:
+    before, old_rows = keeper.current(), keeper.current().rows()
+    cloud.take('server', {'leaf': {'VCPU': 1}})
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+    assert failing.remaining <= 0
+    assert before.rows() == old_rows
+    with Failing(cloud, number, is_cut_once=True):
+        assert keeper.current() == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 5 + 1))
+def test_a_failure_of_the_first_load_is_no_load(cloud: Cloud, number: int) -> None:
+    keeper = SnapshotKeeper(cloud.database)
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+    assert failing.remaining <= 0
+    assert keeper.current() == fresh(cloud)
+
+
+@pytest.mark.parametrize('number', range(1, 1 + 5 + 1 + 5 + 1))
+def test_an_audit_that_fails_is_done_again(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock, number: int
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    clock.now += 300
+    with Failing(cloud, number) as failing, pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+    assert failing.remaining <= 0
+    assert keeper.current() == fresh(cloud)
+
+
+def test_an_audit_whose_end_fails_is_done_again(
+    cloud: Cloud, keeper: SnapshotKeeper, clock: Clock
+) -> None:
+    set_total(cloud, 'leaf', 11)
+    clock.now += 300
+
+    def cut(_connection: sa.Connection) -> None:
+        raise db_errors.DBConnectionError(Exception('cut'))
+
+    sa.event.listen(cloud.database.engine, 'commit', cut)
+    with pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+    sa.event.remove(cloud.database.engine, 'commit', cut)
+
+    assert keeper.current() == fresh(cloud)
+
+
+def test_without_keeping_a_failure_is_told_as_well(cloud: Cloud) -> None:
+    keeper = SnapshotKeeper(cloud.database, is_cached=False)
+    with Failing(cloud, 3), pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
+
+
+def test_another_failure_is_told_as_it_is(cloud: Cloud, keeper: SnapshotKeeper) -> None:
+    execute(cloud, 'ALTER TABLE placement_provider_changes RENAME TO gone')
+    with pytest.raises(db_errors.DBNonExistentTable):
+        keeper.current()
+
+    execute(cloud, 'ALTER TABLE gone RENAME TO placement_provider_changes')
+    assert keeper.current() == fresh(cloud)
+
+
+# Positions
+
+
+def test_a_position_knows_what_it_missed() -> None:
+    position = Position.at([4, 5, 8], now=10)
+    assert position == Position(8, (6, 7), {10: 8})
+    position = position.after([7, 11], now=20)
+    assert position == Position(11, (6, 9, 10), {10: 8, 20: 11})
+    assert position.after([], now=30) is position
+
+
+def test_a_position_tells_seconds_and_no_more() -> None:
+    position = Position.at([1, 3], now=9.2).after([5], now=9.9)
+    assert position == Position(5, (2, 4), {10: 5})
+
+
+def test_a_position_without_gaps_needs_no_time() -> None:
+    assert Position.at([4, 5], now=10) == Position(5)
+    assert Position.at([4, 6], now=10).after([5, 7], now=20) == Position(7)
+
+
+def test_a_position_forgets_what_is_too_old() -> None:
+    position = Position(13, (6, 9, 12), {10: 8, 20: 11, 30: 13})
+    assert position.without_gaps_before(10) is position
+    assert position.without_gaps_before(10.5) == Position(13, (9, 12), {20: 11, 30: 13})
+    assert position.without_gaps_before(21) == Position(13, (12,), {30: 13})
+    assert position.without_gaps_before(31) == Position(13)
+
+
+def test_a_position_can_be_before_everything() -> None:
+    assert Position.at([], now=10) == Position(0)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The body of an error (contract: http.md 6)."""
+
+from typing import Any
+
+import hypothesis
+import pytest
+import webob
+import webob.exc
+from hypothesis import strategies
+
+from placement.http.error_response import error_response, without_tags
+
+DETAIL = 'No resource provider with uuid foo found'
+
+
+def problem(accept: str | None, detail: str = DETAIL, **more: Any) -> webob.Response:
+    environ = webob.Request.blank('/foo').environ
+    if accept is not None:
+        environ['HTTP_ACCEPT'] = accept
+    environ['openstack.request_id'] = 'req-1'
+    return error_response(environ, 404, detail, **more)
+
+
+# Where it is '*/*' the request log has made it JSON before.
+@pytest.mark.parametrize(
+    'accept', [None, '', 'application/json', 'application/json, text/html;q=0.5']
+)
+def test_an_error_is_json_unless_something_else_is_preferred(accept: str | None) -> None:
+    response = problem(accept)
+
+    assert response.content_type == 'application/json'
+    (error,) = response.json['errors']
+    assert error['status'] == 404
+    assert error['title'] == 'Not Found'
+    assert error['request_id'] == 'req-1'
+    assert error['detail'].startswith('The resource could not be found.\n\n ')
+    assert DETAIL in error['detail']
+    assert set(error) == {'status', 'title', 'detail', 'request_id'}
+
+
+@pytest.mark.parametrize('accept', ['text/html', 'text/html, application/json;q=0.5'])
+def test_an_error_is_a_page_where_that_is_preferred(accept: str) -> None:
+    response = problem(accept)
+
+    assert response.content_type == 'text/html'
+    assert '<html>' in response.text
+    assert DETAIL in response.text
+
+
+@pytest.mark.parametrize('accept', ['text/plain', 'image/png'])
+def test_an_error_is_plain_text_where_nothing_better_is_accepted(accept: str) -> None:
+    response = problem(accept)
+
+    assert response.content_type == 'text/plain'
+    assert DETAIL in response.text
+    assert '<' not in response.text
+
+
+def test_a_code_is_told_where_there_is_one() -> None:
+    (error,) = problem(None, code='placement.undefined_code').json['errors']
+
+    assert error['code'] == 'placement.undefined_code'
+
+
+def test_more_members_are_told_where_there_are_some() -> None:
+    (error,) = problem(None, max_version='1.39', min_version='1.0').json['errors']
+
+    assert (error['max_version'], error['min_version']) == ('1.39', '1.0')
+
+
+def test_a_request_id_is_told_only_where_there_is_one() -> None:
+    response = error_response(webob.Request.blank('/').environ, 400, 'no')
+
+    assert 'request_id' not in response.json['errors'][0]
+
+
+@pytest.mark.parametrize('status', [400, 401, 403, 404, 405, 406, 409, 415, 500, 503])
+def test_every_status_has_its_phrase(status: int) -> None:
+    response = error_response(webob.Request.blank('/').environ, status, 'why')
+
+    (error,) = response.json['errors']
+    assert response.status_int == status == error['status']
+    assert response.status == f'{status} {error["title"]}'
+    assert 'why' in error['detail']
+
+
+@pytest.mark.parametrize('accept', ['text/html', 'text/plain', 'application/json'])
+def test_markup_in_a_detail_is_never_live(accept: str) -> None:
+    response = problem(accept, detail='uuid <script>alert(1)</script> ${environ} {x} %s found')
+
+    assert '<script>' not in response.text
+    assert 'alert(1)' in response.text
+
+
+@pytest.mark.parametrize('accept', ['text/html', 'text/plain', 'application/json'])
+@pytest.mark.parametrize('detail', ['☃ Grüße', 'a & b', '$', '${x}', '"\\', 'a\x00b'])
+def test_any_detail_can_be_told(accept: str, detail: str) -> None:
+    response = problem(accept, detail=detail)
+
+    assert response.status_int == 404
+    if accept == 'application/json':
+        assert detail in response.json['errors'][0]['detail']
+    if accept == 'text/plain':
+        assert detail in response.text
+
+
+def test_an_error_alters_nothing_of_the_request() -> None:
+    environ = webob.Request.blank('/foo').environ
+    before = dict(environ)
+
+    error_response(environ, 404, DETAIL)
+
+    assert environ == before
+
+
+PIECES = ('<', '>', '<br', '<br>', '<!--', '-->', '<b>', '--', 'a', ' ', '\n', '\r')
+
+
+@hypothesis.settings(max_examples=1000)
+@hypothesis.given(pieces=strategies.lists(strategies.sampled_from(PIECES), max_size=12))
+def test_tags_are_removed_as_webob_does(pieces: list[str]) -> None:
+    text = ''.join(pieces)
+
+    assert without_tags(text) == webob.exc.strip_tags(text)
+
+
+@pytest.mark.parametrize('accept', ['application/json', 'text/plain'])
+def test_a_long_text_of_tags_that_do_not_end_is_no_more_work(accept: str) -> None:
+    """WebOb alone would take hours for this."""
+    detail = '<' * 1_000_000
+
+    assert detail in problem(accept, detail).text

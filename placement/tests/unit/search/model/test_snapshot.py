@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A snapshot and its successors."""
+
+import random
+import weakref
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.snapshot import BLOCK_BITS, Snapshot
+from placement.search.model.tree import Tree
+from placement.tests.unit.search.cloud import SHARING, cloud, provider, rows_of, search, who
+
+TRAITS = st.frozensets(st.sampled_from(['T1', 'T2', SHARING]), max_size=2)
+AGGREGATES = st.frozensets(st.sampled_from('AB'), max_size=2)
+INVENTORIES = st.dictionaries(
+    st.sampled_from(['VCPU', 'DISK_GB']),
+    st.builds(InventoryRow, total=st.integers(1, 3), used=st.integers(0, 3)),
+    max_size=2,
+)
+
+
+def a_cloud(chance: random.Random, data: st.DataObject) -> dict[int, ProviderRow]:
+    """Rows of some trees; the ids are far apart now and then, so that blocks come and go."""
+    rows: dict[int, ProviderRow] = {}
+    step = chance.choice([1, 1, 40])
+    for number in range(1, chance.randint(1, 12) + 1):
+        provider_id = number * step
+        parent = chance.choice([None, *rows.values()])
+        rows[provider_id] = ProviderRow(
+            provider_id,
+            f'p{provider_id}',
+            parent.id if parent else None,
+            parent.root_id if parent else provider_id,
+            data.draw(INVENTORIES),
+            data.draw(TRAITS),
+            data.draw(AGGREGATES),
+        )
+    return rows
+
+
+@hypothesis.given(st.data(), st.randoms(use_true_random=False))
+def test_a_successor_equals_a_fresh_snapshot(data: st.DataObject, chance: random.Random) -> None:
+    rows = a_cloud(chance, data)
+    snapshot = Snapshot.of(rows.values())
+    for _ in range(3):
+        before, old_rows = snapshot, dict(rows)
+        changed = a_cloud(chance, data)
+        kept = {one: row for one, row in rows.items() if chance.random() < 0.7}
+        rows = {**kept, **changed}
+        rows = {one: row for one, row in rows.items() if _is_rooted(row, rows)}
+        snapshot = snapshot.with_changes(
+            [row for one, row in rows.items() if old_rows.get(one) != row],
+            [one for one in old_rows if one not in rows],
+        )
+        fresh = Snapshot.of(rows.values())
+        assert snapshot == fresh
+        assert [one.id for one in snapshot] == [one.id for one in fresh]
+        assert len(snapshot) == len(rows)
+        for one, row in {**old_rows, **rows}.items():
+            found = snapshot.find_by_uuid(row.uuid)
+            assert found is (snapshot.provider(one) if one in rows else None)
+        assert before == Snapshot.of(old_rows.values())
+
+
+@hypothesis.given(st.data(), st.randoms(use_true_random=False))
+def test_a_successor_with_other_usage_equals_a_fresh_snapshot(
+    data: st.DataObject, chance: random.Random
+) -> None:
+    rows = a_cloud(chance, data)
+    before, old_rows = Snapshot.of(rows.values()), dict(rows)
+    used = {}
+    for one in chance.sample(sorted(rows), chance.randint(0, len(rows))):
+        # There may be allocations of what a provider has no inventory of; nobody can see those.
+        amounts = {name: chance.randint(1, 3) for name in ('VCPU', 'DISK_GB', 'FPGA')}
+        used[one] = {name: amounts[name] for name in amounts if chance.random() < 0.7}
+        inventories = {
+            name: inventory._replace(used=used[one].get(name, 0))
+            for name, inventory in rows[one].inventories.items()
+        }
+        rows[one] = rows[one]._replace(inventories=inventories)
+
+    after, fresh = before.with_used(used), Snapshot.of(rows.values())
+    assert after == fresh
+    assert [one.id for one in after] == [one.id for one in fresh]
+    assert [tree.uses for tree in trees(after)] == [tree.uses for tree in trees(fresh)]
+    assert [tree.shape for tree in trees(after)] == [tree.shape for tree in trees(before)]
+    for one, row in rows.items():
+        assert after.find_by_uuid(row.uuid) is after.provider(one)
+        if old_rows[one] == row:
+            assert after.provider(one) is before.provider(one)
+    assert before == Snapshot.of(old_rows.values())
+    assert (after is before) == (rows == old_rows)
+
+
+def trees(snapshot: Snapshot) -> list[Tree]:
+    return [tree for block in snapshot.blocks.values() for tree in block.trees.values()]
+
+
+def _is_rooted(row: ProviderRow, rows: dict[int, ProviderRow]) -> bool:
+    """Whether the row's ancestors up to its root are there and agree."""
+    while row.parent_id is not None:
+        parent = rows.get(row.parent_id)
+        if parent is None or parent.root_id != row.root_id:
+            return False
+        row = parent
+    return row.id == row.root_id
+
+
+def many(count: int) -> list[ProviderRow]:
+    return list(rows_of(*[provider(f'cn{number}', VCPU=8) for number in range(1, count + 1)]))
+
+
+def test_a_change_shares_all_blocks_but_its_own() -> None:
+    rows = many(1000)
+    before = Snapshot.of(rows)
+    after = before.with_changes([rows[0]._replace(traits=['T'])])
+    different = [
+        number for number, block in before.blocks.items() if block is not after.blocks[number]
+    ]
+    assert different == [1 >> BLOCK_BITS]
+    untouched = [one for one in before.blocks[0].trees if one != 1]
+    assert all(before.tree(one) is after.tree(one) for one in untouched)
+
+
+def test_other_usage_shares_all_trees_but_its_own() -> None:
+    before = Snapshot.of(many(1000))
+    after = before.with_used({1: {'VCPU': 3}, 999: {'VCPU': 4}})
+    different = [
+        old.root_id for old, new in zip(trees(before), trees(after), strict=True) if old is not new
+    ]
+    assert different == [1, 999]
+    changed = {1 >> BLOCK_BITS, 999 >> BLOCK_BITS}
+    assert all(
+        (number in changed) == (block is not after.blocks[number])
+        for number, block in before.blocks.items()
+    )
+
+
+def test_only_of_a_provider_that_is_there_it_can_be_said_what_is_used() -> None:
+    snapshot = cloud(provider('cn1'))
+    assert snapshot.has_provider(1)
+    assert not snapshot.has_provider(2)
+    with pytest.raises(KeyError):
+        snapshot.with_used({2: {}})
+
+
+def test_what_is_used_of_a_sharing_provider_is_seen() -> None:
+    before = cloud(
+        provider('cn1', VCPU=8, aggregates='A'),
+        provider('ss1', DISK_GB=8, aggregates='A', traits=SHARING),
+    )
+    query = 'resources=VCPU:1,DISK_GB:1'
+    full = before.with_used({2: {'DISK_GB': 8}})
+    assert who(search(before, query)) == ['cn1+ss1']
+    assert who(search(full, query)) == []
+    assert who(search(full.with_used({2: {}}), query)) == ['cn1+ss1']
+
+
+def test_alike_providers_share_their_kind() -> None:
+    snapshot = Snapshot.of(many(100))
+    assert len({one.kind for one in snapshot}) == 1
+    assert len({snapshot.tree(one.id).shape for one in snapshot}) == 1
+
+
+def test_providers_that_use_the_same_share_the_amounts() -> None:
+    inventories = ({'VCPU': InventoryRow(800, used=400 + number % 2)} for number in range(100))
+    snapshot = Snapshot.of(
+        ProviderRow(number, f'p{number}', inventories=inventory)
+        for number, inventory in enumerate(inventories, 1)
+    )
+    assert len({id(one.used) for one in snapshot}) == 2
+
+
+class Inventories(dict[str, InventoryRow]):
+    """Inventories of which one can tell whether anybody still holds them."""
+
+
+def test_a_row_is_let_go_before_all_are_read() -> None:
+    held: list[weakref.ref[Inventories]] = []
+
+    def rows() -> Iterator[ProviderRow]:
+        for number in range(1, 5):
+            inventories = Inventories(VCPU=InventoryRow(8))
+            held.append(weakref.ref(inventories))
+            yield ProviderRow(number, f'p{number}', 1 if number > 1 else None, 1, inventories)
+            assert all(reference() is None for reference in held[:-1])
+
+    assert len(Snapshot.of(rows())) == 4
+
+
+def test_a_reader_keeps_what_it_has() -> None:
+    before = cloud(provider('cn1', VCPU=8), provider('cn2', VCPU=8))
+    after = before.with_changes(
+        [before.provider(1).as_row()._replace(inventories={'VCPU': InventoryRow(8, used=8)})]
+    )
+    assert who(search(before, 'resources=VCPU:1')) == ['cn1', 'cn2']
+    assert who(search(after, 'resources=VCPU:1')) == ['cn2']
+
+
+def test_a_provider_moves_to_another_tree_with_its_children() -> None:
+    before = cloud(
+        provider('cn1'),
+        provider('numa', parent='cn1', VCPU=8),
+        provider('fpga', parent='numa', FPGA=1),
+        provider('cn2', DISK_GB=8),
+    )
+    numa, fpga = before.provider(2).as_row(), before.provider(3).as_row()
+    after = before.with_changes([numa._replace(parent_id=4, root_id=4), fpga._replace(root_id=4)])
+    assert after.provider(2).parent_uuid == 'cn2'
+    assert after.provider(3).root_uuid == 'cn2'
+    assert [one.uuid for one in after.tree(4).members] == ['cn2', 'numa', 'fpga']
+    assert who(search(after, 'resources=VCPU:1,DISK_GB:1,FPGA:1')) == ['cn2+fpga+numa']
+    assert who(search(before, 'resources=VCPU:1,DISK_GB:1,FPGA:1')) == []
+
+
+def test_sharing_comes_and_goes() -> None:
+    snapshot = cloud(
+        provider('cn1', VCPU=8, aggregates='A'),
+        provider('ss1', DISK_GB=8, aggregates='A'),
+    )
+    storage = snapshot.provider(2).as_row()
+    query = 'resources=VCPU:1,DISK_GB:1'
+    assert who(search(snapshot, query)) == []
+    sharing = snapshot.with_changes([storage._replace(traits=[SHARING])])
+    assert who(search(sharing, query)) == ['cn1+ss1']
+    assert who(search(sharing.with_changes([storage]), query)) == []
+    assert who(search(sharing.with_changes([], [2]), query)) == []
+
+
+def test_what_is_not_there_can_be_removed() -> None:
+    snapshot = cloud(provider('cn1'))
+    assert snapshot.with_changes([], [7]) == snapshot
+
+
+def test_a_row_without_root_is_its_own() -> None:
+    snapshot = Snapshot.of([ProviderRow(3, 'cn3')])
+    assert snapshot.provider(3).root_uuid == 'cn3'
+
+
+def test_a_missing_provider_is_told() -> None:
+    snapshot = cloud(provider('cn1'))
+    assert snapshot.find_by_uuid('CN1') is None
+    with pytest.raises(KeyError):
+        snapshot.provider(2)
+
+
+def test_a_provider_shows_its_inventories() -> None:
+    snapshot = cloud(provider('cn1', VCPU={'total': 8, 'used': 3}, DISK_GB=7))
+    inventories = snapshot.provider(1).inventories
+    shown = [(name, capacity.total, used) for name, capacity, used in inventories]
+    assert shown == [('DISK_GB', 7, 0), ('VCPU', 8, 3)]
+
+
+def test_a_circle_of_parents_ends() -> None:
+    vcpu = {'VCPU': InventoryRow(8)}
+    snapshot = Snapshot.of([ProviderRow(1, 'p1', 2, 1), ProviderRow(2, 'p2', 1, 1, vcpu)])
+    query = 'resources_A=VCPU:1&resources_B=VCPU:1&same_subtree=_A,_B&group_policy='
+    assert who(search(snapshot, query + 'none')) == ['p2']
+    assert who(search(snapshot, query + 'isolate')) == []

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds say no only when it is certain."""
+
+import itertools
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from placement.search.solver.bounds import (
+    can_carry,
+    have_places_of_their_own,
+    largest_sum,
+    sums_fit,
+)
+
+PLACES = st.lists(st.integers(0, 4), min_size=1, max_size=4, unique=True)
+
+
+@hypothesis.given(st.lists(PLACES, min_size=1, max_size=5))
+def test_a_matching_is_found_where_there_is_one(options: list[list[int]]) -> None:
+    exists = any(len(set(chosen)) == len(chosen) for chosen in itertools.product(*options))
+    assert have_places_of_their_own(options) is exists
+
+
+@hypothesis.given(
+    st.lists(st.tuples(st.integers(1, 4), PLACES), min_size=1, max_size=4),
+    st.lists(st.integers(-1, 6), min_size=5, max_size=5),
+)
+def test_sums_that_can_be_placed_are_never_refused(
+    loads: list[tuple[int, list[int]]], room: list[int]
+) -> None:
+    def fits(chosen: tuple[int, ...]) -> bool:
+        wanted = [0] * 5
+        for place, (amount, _) in zip(chosen, loads, strict=True):
+            wanted[place] += amount
+        return all(wanted[place] <= max(room[place], 0) for place in range(5))
+
+    if any(fits(chosen) for chosen in itertools.product(*[places for _, places in loads])):
+        assert sums_fit(loads, dict(enumerate(room)))
+
+
+def test_loads_move_over_to_let_others_in() -> None:
+    assert can_carry([(2, [0, 1]), (2, [0]), (1, [1, 2])], {0: 3, 1: 1, 2: 1})
+    assert not can_carry([(2, [0, 1]), (2, [0]), (2, [1, 2])], {0: 3, 1: 1, 2: 1})
+
+
+@pytest.mark.parametrize(
+    ('amounts', 'room', 'largest'),
+    [
+        ([2, 2], 3, 2),
+        ([2, 3], 4, 3),
+        ([2, 3], 5, 5),
+        ([2, 3], 99, 5),
+        ([7], 6, 0),
+        ([2], -1, 0),
+        ([1] * 3, 2, 2),
+        ([10**6, 10**6 + 1], 10**6, 10**6),
+    ],
+)
+def test_the_largest_sum_within_a_room(amounts: list[int], room: int, largest: int) -> None:
+    assert largest_sum(amounts, room) == largest
