@@ -17,14 +17,49 @@ if TYPE_CHECKING:
 class RequestContext(oslo_context.RequestContext):
     """The identity of a caller together with the means its request works with.
 
-    `database` and `snapshots` are set by the dispatcher; `connection` exists only while a
-    transaction is open (`placement.db.engine.api.reader` and `writer`), so that no statement can
-    run outside one. `allow_replica_read` lets a replica answer, where there is one.
+    The middleware makes it from the headers of the request, `attach` completes it. Until then
+    `database` and `snapshots` raise `RuntimeError`, and so does `connection` while no transaction
+    is open: no statement can run outside one. `placement.db.engine.api.reader` and `writer` set
+    `open_connection` for as long as their transaction lasts.
+
+    `allow_replica_read` lets a replica answer, where there is one. It may lag behind what was
+    committed, so only requests that read and show what they have read allow it.
     """
 
-    def __init__(self, database: Database | None = None, **identity: Any) -> None:
+    def __init__(
+        self, database: Database | None = None, allow_replica_read: bool = False, **identity: Any
+    ) -> None:
         super().__init__(**identity)
-        self.database = database
-        self.snapshots: SnapshotKeeper | None = None
-        self.allow_replica_read = False
-        self.connection: sqlalchemy.Connection | None = None
+        self._database = database
+        self._snapshots: SnapshotKeeper | None = None
+        self.allow_replica_read = allow_replica_read
+        self.open_connection: sqlalchemy.Connection | None = None
+
+    def attach(
+        self, database: Database, snapshots: SnapshotKeeper, allow_replica_read: bool
+    ) -> None:
+        """Give the request what it works with."""
+        self._database = database
+        self._snapshots = snapshots
+        self.allow_replica_read = allow_replica_read
+
+    @property
+    def database(self) -> Database:
+        """The database of the service."""
+        if self._database is None:
+            raise RuntimeError('the context has no database')
+        return self._database
+
+    @property
+    def snapshots(self) -> SnapshotKeeper:
+        """The keeper of the snapshot that searches read."""
+        if self._snapshots is None:
+            raise RuntimeError('the context has no snapshots')
+        return self._snapshots
+
+    @property
+    def connection(self) -> sqlalchemy.Connection:
+        """The connection of the open transaction."""
+        if self.open_connection is None:
+            raise RuntimeError('no transaction is open')
+        return self.open_connection

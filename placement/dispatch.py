@@ -21,6 +21,7 @@ import webob.datetime_utils
 from placement import errors, history
 from placement import routes as url_map
 from placement.conf import ConfigOpts
+from placement.context import RequestContext
 from placement.db.engine.api import Database
 from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
@@ -85,10 +86,8 @@ class Application:
         """The answer of the handler; everything that goes wrong is raised."""
         check_content_length(environ)
         route, urlvars = self._map.match(environ)
-        context = environ[CONTEXT_KEY]
-        context.database = self._database
-        context.snapshots = self._snapshots
-        context.allow_replica_read = route.method == 'GET'
+        context: RequestContext = environ[CONTEXT_KEY]
+        context.attach(self._database, self._snapshots, route.allows_replica_read)
         request = Request(
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )

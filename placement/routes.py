@@ -19,7 +19,8 @@ class Route:
     """A method on a path.
 
     `replies_json` makes the caller accept JSON, `body_before_version` has the media types looked
-    at before it is known whether the version has the route at all.
+    at before it is known whether the version has the route at all. `reads_primary` keeps what is
+    read from coming from a replica, which may lag behind; what writes never reads from one.
     """
 
     method: str
@@ -28,6 +29,12 @@ class Route:
     replies_json: bool = False
     body_before_version: bool = False
     absent: Absent = Absent.NOT_FOUND
+    reads_primary: bool = False
+
+    @property
+    def allows_replica_read(self) -> bool:
+        """Whether a replica may answer what the action reads."""
+        return self.method == 'GET' and not self.reads_primary
 
 
 PROVIDER = '/resource_providers/{uuid}'
@@ -76,7 +83,14 @@ ROUTES = (
     Route('GET', '/allocations/{consumer_uuid}', 'allocations.show', replies_json=True),
     Route('PUT', '/allocations/{consumer_uuid}', 'allocations.set'),
     Route('DELETE', '/allocations/{consumer_uuid}', 'allocations.delete'),
-    Route('GET', '/allocation_candidates', 'allocation_candidates.list', replies_json=True),
+    Route(
+        'GET',
+        '/allocation_candidates',
+        'allocation_candidates.list',
+        replies_json=True,
+        # A replica that lags may not have names that the snapshot, which never lags, is asked for.
+        reads_primary=True,
+    ),
     Route('GET', '/traits', 'traits.list', replies_json=True),
     Route('GET', '/traits/{name}', 'traits.show'),
     Route('PUT', '/traits/{name}', 'traits.put'),

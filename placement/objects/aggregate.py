@@ -7,9 +7,9 @@ An aggregate is only a uuid, so there is no object of its own for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import aggregates as statements
 from placement.feed import changes
@@ -17,14 +17,14 @@ from placement.objects.resource_provider import ResourceProvider
 
 
 @db.reader
-def list_by_provider(context: Any, provider: ResourceProvider) -> list[str]:
+def list_by_provider(context: RequestContext, provider: ResourceProvider) -> list[str]:
     """The uuids of the aggregates that a provider is a member of."""
     return list(statements.list_by_provider(context.connection, provider.id))
 
 
 @db.writer
 def replace(
-    context: Any,
+    context: RequestContext,
     provider: ResourceProvider,
     uuids: Sequence[str],
     generation: int | None,

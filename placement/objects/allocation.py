@@ -17,6 +17,7 @@ from typing import Any
 from oslo_versionedobjects import fields
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import allocations as statements
 from placement.db.statements import consumers, inventories, names, providers
@@ -112,7 +113,7 @@ class AllocationList(base.PlacementObjectList):
     @classmethod
     @db.reader
     def list_by_consumer(
-        cls, context: Any, uuid: str
+        cls, context: RequestContext, uuid: str
     ) -> tuple[Sequence[db.Row], consumer.Consumer | None]:
         """The rows of what a consumer has, and the consumer; None when it has nothing."""
         rows = statements.list_by_consumer(context.connection, uuid)
@@ -121,12 +122,14 @@ class AllocationList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
+    def list_by_provider(
+        cls, context: RequestContext, provider: ResourceProvider
+    ) -> Sequence[db.Row]:
         """The rows of what is taken from a provider."""
         return statements.list_by_provider(context.connection, provider.id)
 
     @classmethod
-    def replace(cls, context: Any, claims: Sequence[Claim]) -> None:
+    def replace(cls, context: RequestContext, claims: Sequence[Claim]) -> None:
         """Let every consumer of the claims have what they say: all of it, or none.
 
         Raises, in this order, `errors.ConsumerGenerationConflict`,
@@ -140,14 +143,16 @@ class AllocationList(base.PlacementObjectList):
 
     @classmethod
     @db.writer
-    def _replace(cls, context: Any, claims: Sequence[Claim], are_new: bool = False) -> None:
+    def _replace(
+        cls, context: RequestContext, claims: Sequence[Claim], are_new: bool = False
+    ) -> None:
         write = ClaimWrite(context, claims, are_new=are_new)
         write.check()
         write.execute()
 
     @classmethod
     @db.writer
-    def delete_by_consumer(cls, context: Any, uuid: str) -> None:
+    def delete_by_consumer(cls, context: RequestContext, uuid: str) -> None:
         """Let a consumer have nothing, and forget it; raises `errors.AllocationsNotFound`."""
         connection = context.connection
         # Which holds it as well, against writes of the same consumer.
@@ -170,7 +175,7 @@ class ClaimWrite:
 
     def __init__(
         self,
-        context: Any,
+        context: RequestContext,
         claims: Sequence[Claim],
         also: Collection[str] = (),
         are_new: bool = False,

@@ -8,9 +8,9 @@ names it was asked for are looked up.
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import names
 from placement.search.candidates import Result, find_candidates
@@ -20,13 +20,11 @@ from placement.search.model.snapshot import Snapshot
 LOG = logging.getLogger(__name__)
 
 
-def find(context: Any, request: CandidateRequest) -> Result:
+def find(context: RequestContext, request: CandidateRequest) -> Result:
     """Candidates for a request, among everything that was committed before.
 
     Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names nobody has.
     """
-    # A replica that lags may not have heard of names that are new.
-    context.allow_replica_read = False
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)
     result = find_candidates(snapshot, request)
@@ -35,7 +33,7 @@ def find(context: Any, request: CandidateRequest) -> Result:
     return result
 
 
-def check_names(context: Any, request: CandidateRequest, snapshot: Snapshot) -> None:
+def check_names(context: RequestContext, request: CandidateRequest, snapshot: Snapshot) -> None:
     """Raise for the first unknown name: traits of the root, then group by group, classes first.
 
     Standard names, and those that some provider has, need no statement.
@@ -66,7 +64,9 @@ class _Doubtful:
 
 
 @db.reader
-def _check_in_database(context: Any, request: CandidateRequest, doubtful: _Doubtful) -> None:
+def _check_in_database(
+    context: RequestContext, request: CandidateRequest, doubtful: _Doubtful
+) -> None:
     connection = context.connection
     traits = doubtful.traits - names.trait_ids(connection, doubtful.traits).keys()
     classes = doubtful.classes - names.known_classes(connection, doubtful.classes)

@@ -9,17 +9,21 @@ from typing import Any, Self
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
+from placement.context import RequestContext
+
 register = ovo.VersionedObjectRegistry.register
 
 
 class PlacementObject(ovo.VersionedObject):
     """A versioned object of this project, made from what a statement returned."""
 
+    _context: RequestContext
+
     OBJ_SERIAL_NAMESPACE = 'placement_object'
     OBJ_PROJECT_NAMESPACE = 'placement'
 
     @classmethod
-    def from_row(cls, context: Any, row: Any) -> Self:
+    def from_row(cls, context: RequestContext, row: Any) -> Self:
         """An object with those of its fields that the row has."""
         values = {name: getattr(row, name) for name in cls.fields if hasattr(row, name)}
         found = cls(context, **values)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from oslo_versionedobjects import fields
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import collation, names
 from placement.db.statements import consumers as statements
@@ -25,7 +26,7 @@ class Label(base.PlacementObject):
     _kind: ClassVar[names.Kind]
 
     @classmethod
-    def ensure(cls, context: Any, labels: Collection[str]) -> dict[str, int]:
+    def ensure(cls, context: RequestContext, labels: Collection[str]) -> dict[str, int]:
         """Internal ids of labels; those that nobody mentioned before are made."""
         return names.ensure(context.connection, cls._kind, labels, context.database.id_cache)
 

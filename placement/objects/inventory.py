@@ -11,6 +11,7 @@ from typing import Any, Self
 from oslo_versionedobjects import fields
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import inventories as statements
 from placement.db.statements import names
@@ -61,7 +62,9 @@ class Inventory(base.Timestamped):
     allocation_ratio: float
 
     @classmethod
-    def from_body(cls, context: Any, resource_class: str, body: Mapping[str, Any]) -> Self:
+    def from_body(
+        cls, context: RequestContext, resource_class: str, body: Mapping[str, Any]
+    ) -> Self:
         """The inventory that a client describes, with defaults for what it leaves out.
 
         Under a name that no class can have, schemas let any object through: it is the name that
@@ -110,21 +113,23 @@ class InventoryList(base.PlacementObjectList):
     fields = {'objects': fields.ListOfObjectsField('Inventory')}
 
     @classmethod
-    def from_bodies(cls, context: Any, bodies: Mapping[str, Mapping[str, Any]]) -> Self:
+    def from_bodies(cls, context: RequestContext, bodies: Mapping[str, Mapping[str, Any]]) -> Self:
         """The inventories that a client describes, by resource class."""
         inventories = [Inventory.from_body(context, name, body) for name, body in bodies.items()]
         return cls(context, objects=inventories)
 
     @classmethod
     @db.reader
-    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
+    def list_by_provider(
+        cls, context: RequestContext, provider: ResourceProvider
+    ) -> Sequence[db.Row]:
         """The rows of everything a provider has."""
         return statements.list_by_provider(context.connection, provider.id)
 
     @classmethod
     @db.reader
     def find_one(
-        cls, context: Any, provider: ResourceProvider, resource_class: str
+        cls, context: RequestContext, provider: ResourceProvider, resource_class: str
     ) -> db.Row | None:
         """The row of what a provider has of one class."""
         return statements.find(context.connection, provider.id, resource_class)
@@ -204,7 +209,7 @@ class InventoryList(base.PlacementObjectList):
 Wanted = Sequence[tuple[ResourceProvider, InventoryList]]
 
 
-def write(context: Any, wanted: Wanted, keep_others: bool) -> None:
+def write(context: RequestContext, wanted: Wanted, keep_others: bool) -> None:
     """Let providers, which are locked, have these, and what they had besides if that is kept.
 
     The number of statements does not depend on that of the providers. Raises
@@ -254,7 +259,7 @@ def _replace(
 
 
 @db.writer
-def clear(context: Any, provider: ResourceProvider) -> None:
+def clear(context: RequestContext, provider: ResourceProvider) -> None:
     """Remove everything a provider has; raises `errors.InventoryInUse`."""
     connection = context.connection
     provider.lock()
@@ -264,7 +269,7 @@ def clear(context: Any, provider: ResourceProvider) -> None:
 
 
 @db.writer
-def remove_one(context: Any, provider: ResourceProvider, resource_class: str) -> None:
+def remove_one(context: RequestContext, provider: ResourceProvider, resource_class: str) -> None:
     """Remove what a provider has of one class.
 
     Raises `errors.ResourceClassNotFound`, `errors.InventoryNotFound` and

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.objects import inventory
 from placement.objects.allocation import Claim, ClaimWrite
@@ -16,7 +16,7 @@ from placement.objects.resource_provider import ResourceProvider
 
 @db.writer
 def reshape(
-    context: Any,
+    context: RequestContext,
     inventories: Mapping[str, tuple[int, InventoryList]],
     claims: Sequence[Claim],
 ) -> None:
@@ -41,7 +41,7 @@ def reshape(
 
 
 def _provider(
-    context: Any, locked: Mapping[str, db.Row], uuid: str, generation: int
+    context: RequestContext, locked: Mapping[str, db.Row], uuid: str, generation: int
 ) -> ResourceProvider:
     row = locked.get(uuid)
     if row is None:

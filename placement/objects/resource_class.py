@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from oslo_versionedobjects import fields
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import resource_classes as statements
 from placement.feed import changes
@@ -29,7 +30,7 @@ class ResourceClass(base.Timestamped):
 
     @classmethod
     @db.reader
-    def get_by_name(cls, context: Any, name: str, lock: bool = False) -> Self:
+    def get_by_name(cls, context: RequestContext, name: str, lock: bool = False) -> Self:
         """The class with a name, held if asked; raises `errors.ResourceClassNotFound`."""
         row = statements.find(context.connection, name, lock)
         if row is None:
@@ -38,7 +39,7 @@ class ResourceClass(base.Timestamped):
 
     @classmethod
     @db.writer
-    def ensure(cls, context: Any, name: str) -> bool:
+    def ensure(cls, context: RequestContext, name: str) -> bool:
         """Whether the class had to be made, because nobody had."""
         created = statements.find(context.connection, name) is None
         if created:
@@ -47,7 +48,7 @@ class ResourceClass(base.Timestamped):
 
     @classmethod
     @db.writer
-    def create(cls, context: Any, name: str) -> None:
+    def create(cls, context: RequestContext, name: str) -> None:
         """Make a custom class; raises `errors.ResourceClassExists`."""
         if not cls.ensure(context, name):
             raise errors.ResourceClassExists(f'Conflicting resource class already exists: {name}')
@@ -107,6 +108,6 @@ class ResourceClassList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_all(cls, context: Any) -> Sequence[db.Row]:
+    def list_all(cls, context: RequestContext) -> Sequence[db.Row]:
         """The rows of every class."""
         return statements.list_all(context.connection)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from oslo_versionedobjects import fields
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import names, providers
 from placement.feed import changes
@@ -50,7 +51,7 @@ class ResourceProvider(base.Timestamped):
 
     @classmethod
     @db.reader
-    def get_by_uuid(cls, context: Any, uuid: str) -> Self:
+    def get_by_uuid(cls, context: RequestContext, uuid: str) -> Self:
         """The provider with a uuid, spelled as it is stored.
 
         Raises `errors.ResourceProviderNotFound`.
@@ -63,7 +64,10 @@ class ResourceProvider(base.Timestamped):
     @classmethod
     @db.reader
     def get_with(
-        cls, context: Any, uuid: str, list_by_provider: Callable[[Any, ResourceProvider], Result]
+        cls,
+        context: RequestContext,
+        uuid: str,
+        list_by_provider: Callable[[RequestContext, ResourceProvider], Result],
     ) -> tuple[Self, Result]:
         """The provider with a uuid, and what is listed of it, read in one transaction.
 
@@ -74,7 +78,9 @@ class ResourceProvider(base.Timestamped):
 
     @classmethod
     @db.writer
-    def create(cls, context: Any, uuid: str, name: str, parent_uuid: str | None = None) -> Self:
+    def create(
+        cls, context: RequestContext, uuid: str, name: str, parent_uuid: str | None = None
+    ) -> Self:
         """A new provider, below a parent where one is given.
 
         Raises `errors.ResourceProviderActionFailed` for a name or parent that cannot be, and
@@ -216,7 +222,7 @@ class ResourceProvider(base.Timestamped):
         changes.record(connection, subtree)
 
 
-def increment_generations(context: Any, changed: Sequence[ResourceProvider]) -> None:
+def increment_generations(context: RequestContext, changed: Sequence[ResourceProvider]) -> None:
     """Add one to the generation of providers, which are locked and have changed."""
     if not changed:
         return
@@ -240,7 +246,7 @@ class ResourceProviderList(base.PlacementObjectList):
     @db.reader
     def list_by_filters(
         cls,
-        context: Any,
+        context: RequestContext,
         filters: providers.Filters,
         required_traits: Sequence[frozenset[str]] = (),
         forbidden_traits: frozenset[str] = frozenset(),

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, Self
+from typing import Self
 
 from oslo_versionedobjects import fields
 
 from placement import errors
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import names
 from placement.db.statements import traits as statements
@@ -36,7 +37,7 @@ class Trait(base.Timestamped):
 
     @classmethod
     @db.reader
-    def get_by_name(cls, context: Any, name: str) -> Self:
+    def get_by_name(cls, context: RequestContext, name: str) -> Self:
         """The trait with a name; raises `errors.TraitNotFound`."""
         row = statements.find(context.connection, name)
         if row is None:
@@ -45,7 +46,7 @@ class Trait(base.Timestamped):
 
     @classmethod
     @db.writer
-    def ensure(cls, context: Any, name: str) -> tuple[Self, bool]:
+    def ensure(cls, context: RequestContext, name: str) -> tuple[Self, bool]:
         """The custom trait with a name, and whether it had to be made."""
         connection = context.connection
         created = statements.find(connection, name) is None
@@ -84,7 +85,7 @@ class TraitList(base.PlacementObjectList):
     @db.reader
     def list_by_filters(
         cls,
-        context: Any,
+        context: RequestContext,
         names: Collection[str] | None = None,
         prefix: str | None = None,
         associated: bool | None = None,
@@ -94,14 +95,16 @@ class TraitList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
+    def list_by_provider(
+        cls, context: RequestContext, provider: ResourceProvider
+    ) -> Sequence[db.Row]:
         """The rows of the traits that a provider has."""
         return statements.list_by_provider(context.connection, provider.id)
 
 
 @db.writer
 def replace(
-    context: Any, provider: ResourceProvider, wanted: Collection[str], generation: int
+    context: RequestContext, provider: ResourceProvider, wanted: Collection[str], generation: int
 ) -> Sequence[db.Row]:
     """The rows of the traits that a provider has from now on: exactly those wanted.
 
@@ -120,7 +123,7 @@ def replace(
 
 
 @db.writer
-def clear(context: Any, provider: ResourceProvider) -> None:
+def clear(context: RequestContext, provider: ResourceProvider) -> None:
     """Take every trait from a provider."""
     connection = context.connection
     provider.lock()

@@ -8,6 +8,7 @@ from typing import Any
 
 from oslo_versionedobjects import fields
 
+from placement.context import RequestContext
 from placement.db.engine import api as db
 from placement.db.statements import usages as statements
 from placement.objects import base
@@ -45,13 +46,17 @@ class UsageList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(cls, context: Any, provider: ResourceProvider) -> Sequence[db.Row]:
+    def list_by_provider(
+        cls, context: RequestContext, provider: ResourceProvider
+    ) -> Sequence[db.Row]:
         """The rows of what is used of each class that a provider has inventory of."""
         return statements.list_by_provider(context.connection, provider.id)
 
     @classmethod
     @db.reader
-    def get_by_project(cls, context: Any, project_id: str, user_id: str | None) -> UsageList:
+    def get_by_project(
+        cls, context: RequestContext, project_id: str, user_id: str | None
+    ) -> UsageList:
         """What the consumers of a project use, or those of one user, by type and class."""
         counts = statements.count_consumers(context.connection, project_id, user_id)
         rows = statements.list_by_project(context.connection, project_id, user_id)

@@ -2,7 +2,7 @@
 """Engines and transactions.
 
 A method of an object that reads or writes is wrapped in `reader` or `writer`; what it calls finds
-the open transaction in `context.connection`. Nothing else opens one.
+the open transaction as `context.connection`. Nothing else opens one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import functools
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
 from oslo_db.sqlalchemy import engines
@@ -55,14 +55,20 @@ ENGINE_OPTIONS = (
 
 
 class Context(Protocol):
-    """What statements need: the database, and the connection while a transaction is open.
+    """What a transaction needs of a context (`placement.context.RequestContext`).
 
+    `open_connection` is None while no transaction is open, and `connection` is its connection.
     `allow_replica_read` says that a replica may answer, which can be behind what was committed.
     """
 
-    database: Any
-    connection: Any
     allow_replica_read: bool
+    open_connection: Connection | None
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def connection(self) -> Connection: ...
 
 
 class Database:
@@ -212,7 +218,7 @@ def _in_transaction(
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         context = _context_of(subject, args)
-        if context.connection is not None:
+        if context.open_connection is not None:
             return function(subject, *args, **kwargs)
 
         def transaction() -> Result:
@@ -256,14 +262,14 @@ def repeated(transaction: Callable[[], Result], name: str, attempts: int) -> Res
 def _read_connection(context: Context) -> contextlib.AbstractContextManager[sa.Connection]:
     """Where to read: a write that follows must not be judged by what a replica still shows."""
     if context.allow_replica_read:
-        return cast(Database, context.database).reader()
-    return cast(Database, context.database).fresh_reader()
+        return context.database.reader()
+    return context.database.fresh_reader()
 
 
 @contextlib.contextmanager
 def _opened(context: Context, connection: sa.Connection) -> Iterator[None]:
-    context.connection = connection
+    context.open_connection = connection
     try:
         yield
     finally:
-        context.connection = None
+        context.open_connection = None

@@ -13,8 +13,6 @@ import sqlalchemy as sa
 from placement.db.engine import api
 from placement.db.schema import tables
 
-Row = tuple[Any, ...]
-
 
 @api.writer
 def set_root_provider_ids(context: api.Context, max_count: int) -> tuple[int, int]:
@@ -76,10 +74,11 @@ def has_missing_root_provider_ids(context: api.Context) -> bool:
 def count_incomplete_consumers(context: api.Context) -> int:
     """How many consumers have allocations and no record of their own."""
     uuids = sa.distinct(tables.allocations.c.consumer_id)
-    return int(context.connection.execute(_without_consumer(sa.func.count(uuids))).scalar_one())
+    count: int = context.connection.scalars(_without_consumer(sa.func.count(uuids))).one()
+    return count
 
 
-def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Row]:
+def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
     """Something about the allocations whose consumer has no record."""
     allocations, consumers = tables.allocations, tables.consumers
     joined = allocations.outerjoin(consumers, allocations.c.consumer_id == consumers.c.uuid)

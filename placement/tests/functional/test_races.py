@@ -57,7 +57,7 @@ def test_who_joins_a_tree_while_it_is_being_locked_is_locked_too(cloud: Cloud) -
     joining = Cloud(cloud.database)
     with concurrent.futures.ThreadPoolExecutor() as threads:
         with cloud.database.writer() as connection:
-            joining.context.connection = connection
+            joining.context.open_connection = connection
             joining.add('late', parent='child')
             held = threads.submit(hold_tree, cloud.database, root.id, has_looked)
             assert has_looked.wait(60)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transactions: how they begin, nest, repeat and give up."""
 
-import dataclasses
 import multiprocessing
 import pathlib
 import sqlite3
@@ -9,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +16,7 @@ from oslo_db import exception as db_errors
 from placement import conf as placement_conf
 from placement import errors
 from placement.conf import ConfigOpts
+from placement.context import RequestContext
 from placement.db.engine import api
 from placement.db.engine.backoff import FIRST_DELAY, MAX_DELAY
 from placement.db.schema import migration, tables
@@ -29,19 +28,10 @@ INTERFERENCE = [
 ]
 
 
-@dataclasses.dataclass
-class Context:
-    """What a transaction needs of a context."""
-
-    database: Any
-    connection: Any = None
-    allow_replica_read: bool = False
-
-
 class Writer:
     """An object that is told what to raise at each attempt."""
 
-    def __init__(self, context: Context, *failures: Exception | None) -> None:
+    def __init__(self, context: RequestContext, *failures: Exception | None) -> None:
         self._context = context
         self._failures = list(failures)
         self.attempts = 0
@@ -66,9 +56,9 @@ class Writer:
 
 
 @pytest.fixture
-def context(database: api.Database) -> Context:
+def context(database: api.Database) -> RequestContext:
     """A context without an open transaction."""
-    return Context(database)
+    return RequestContext(database)
 
 
 @pytest.fixture
@@ -79,7 +69,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def names(context: Context) -> list[str]:
+def names(context: RequestContext) -> list[str]:
     """The traits that are stored."""
     return Writer(context).read()
 
@@ -89,7 +79,7 @@ def names(context: Context) -> list[str]:
 
 @pytest.mark.parametrize('failure', INTERFERENCE, ids=lambda error: type(error).__name__)
 def test_a_writer_repeats_the_whole_transaction(
-    context: Context, failure: Exception, pauses: list[float]
+    context: RequestContext, failure: Exception, pauses: list[float]
 ) -> None:
     writer = Writer(context, failure, failure, None)
 
@@ -99,7 +89,7 @@ def test_a_writer_repeats_the_whole_transaction(
 
 
 def test_a_writer_repeats_when_the_connection_is_cut(
-    context: Context, pauses: list[float]
+    context: RequestContext, pauses: list[float]
 ) -> None:
     assert Writer(context, db_errors.DBConnectionError(), None).insert('CUSTOM_A') == 2
     assert names(context) == ['CUSTOM_A']
@@ -107,7 +97,7 @@ def test_a_writer_repeats_when_the_connection_is_cut(
 
 @pytest.mark.parametrize('failure', INTERFERENCE, ids=lambda error: type(error).__name__)
 def test_a_writer_that_is_always_interfered_with_gives_up(
-    context: Context, failure: Exception, pauses: list[float]
+    context: RequestContext, failure: Exception, pauses: list[float]
 ) -> None:
     writer = Writer(context, failure)
 
@@ -120,7 +110,9 @@ def test_a_writer_that_is_always_interfered_with_gives_up(
     assert names(context) == []
 
 
-def test_a_writer_without_a_database_gives_up(context: Context, pauses: list[float]) -> None:
+def test_a_writer_without_a_database_gives_up(
+    context: RequestContext, pauses: list[float]
+) -> None:
     writer = Writer(context, db_errors.DBConnectionError())
 
     with pytest.raises(errors.DatabaseUnavailable) as raised:
@@ -130,7 +122,9 @@ def test_a_writer_without_a_database_gives_up(context: Context, pauses: list[flo
     assert writer.attempts == api.ATTEMPTS
 
 
-def test_a_reader_without_a_database_gives_up_soon(context: Context, pauses: list[float]) -> None:
+def test_a_reader_without_a_database_gives_up_soon(
+    context: RequestContext, pauses: list[float]
+) -> None:
     reader = Writer(context, db_errors.DBConnectionError())
 
     with pytest.raises(errors.DatabaseUnavailable):
@@ -139,7 +133,7 @@ def test_a_reader_without_a_database_gives_up_soon(context: Context, pauses: lis
     assert reader.attempts == api.READ_ATTEMPTS
 
 
-def test_pauses_are_short_and_bounded(context: Context, pauses: list[float]) -> None:
+def test_pauses_are_short_and_bounded(context: RequestContext, pauses: list[float]) -> None:
     with pytest.raises(errors.ConcurrentUpdate):
         Writer(context, db_errors.DBDeadlock()).insert('CUSTOM_A')
 
@@ -148,7 +142,7 @@ def test_pauses_are_short_and_bounded(context: Context, pauses: list[float]) -> 
     assert sum(pauses) < 10
 
 
-def test_pauses_of_two_writers_differ(context: Context, pauses: list[float]) -> None:
+def test_pauses_of_two_writers_differ(context: RequestContext, pauses: list[float]) -> None:
     for name in ('CUSTOM_A', 'CUSTOM_B'):
         Writer(context, db_errors.DBDeadlock(), None).insert(name)
 
@@ -157,7 +151,7 @@ def test_pauses_of_two_writers_differ(context: Context, pauses: list[float]) -> 
 
 @pytest.mark.parametrize('failure', [ValueError('no'), errors.Conflict('no')])
 def test_other_failures_are_not_repeated_and_leave_nothing(
-    context: Context, failure: Exception
+    context: RequestContext, failure: Exception
 ) -> None:
     writer = Writer(context, failure)
 
@@ -166,10 +160,10 @@ def test_other_failures_are_not_repeated_and_leave_nothing(
 
     assert writer.attempts == 1
     assert names(context) == []
-    assert context.connection is None
+    assert context.open_connection is None
 
 
-def test_a_value_beyond_the_database_is_the_mistake_of_the_client(context: Context) -> None:
+def test_a_value_beyond_the_database_is_the_mistake_of_the_client(context: RequestContext) -> None:
     writer = Writer(context, db_errors.DBDataError())
 
     with pytest.raises(errors.BadRequest):
@@ -189,22 +183,22 @@ def test_a_real_duplicate_is_one_of_oslo_db(database: api.Database) -> None:
 
 
 def test_what_is_called_inside_of_a_transaction_joins_it(
-    context: Context, statements: list[str]
+    context: RequestContext, statements: list[str]
 ) -> None:
     seen = []
 
     @api.reader
-    def inner_reader(context: Context) -> list[str]:
+    def inner_reader(context: RequestContext) -> list[str]:
         seen.append(context.connection)
         return list(context.connection.scalars(sa.select(tables.traits.c.name)))
 
     @api.writer
-    def inner_writer(context: Context) -> None:
+    def inner_writer(context: RequestContext) -> None:
         seen.append(context.connection)
         context.connection.execute(sa.insert(tables.traits).values(name='CUSTOM_A'))
 
     @api.writer
-    def outer(context: Context) -> list[str]:
+    def outer(context: RequestContext) -> list[str]:
         seen.append(context.connection)
         inner_writer(context)
         return inner_reader(context)
@@ -212,14 +206,14 @@ def test_what_is_called_inside_of_a_transaction_joins_it(
     assert outer(context) == ['CUSTOM_A']
     assert len(set(map(id, seen))) == 1
     assert [words for words in statements if words.startswith('BEGIN')] == ['BEGIN IMMEDIATE']
-    assert context.connection is None
+    assert context.open_connection is None
 
 
-def test_a_failure_outside_undoes_what_was_done_inside(context: Context) -> None:
+def test_a_failure_outside_undoes_what_was_done_inside(context: RequestContext) -> None:
     inner = Writer(context, None)
 
     @api.writer
-    def outer(_context: Context) -> None:
+    def outer(_context: RequestContext) -> None:
         inner.insert('CUSTOM_A')
         raise ValueError('after all')
 
@@ -230,13 +224,13 @@ def test_a_failure_outside_undoes_what_was_done_inside(context: Context) -> None
 
 
 def test_interference_inside_repeats_from_the_outermost(
-    context: Context, pauses: list[float]
+    context: RequestContext, pauses: list[float]
 ) -> None:
     inner = Writer(context, db_errors.DBDeadlock(), None)
     attempts = []
 
     @api.writer
-    def outer(_context: Context) -> None:
+    def outer(_context: RequestContext) -> None:
         attempts.append(inner.attempts)
         inner.insert('CUSTOM_A')
 
@@ -246,23 +240,23 @@ def test_interference_inside_repeats_from_the_outermost(
     assert names(context) == ['CUSTOM_A']
 
 
-def test_the_context_is_found_wherever_it_stands(context: Context) -> None:
+def test_the_context_is_found_wherever_it_stands(context: RequestContext) -> None:
     class Noun:
         def __init__(self) -> None:
             self._context = context
 
         @classmethod
         @api.reader
-        def of_class(cls, context: Context) -> bool:
-            return context.connection is not None
+        def of_class(cls, context: RequestContext) -> bool:
+            return context.open_connection is not None
 
         @api.reader
         def of_object(self) -> bool:
-            return self._context.connection is not None
+            return self._context.open_connection is not None
 
     @api.reader
-    def of_function(context: Context) -> bool:
-        return context.connection is not None
+    def of_function(context: RequestContext) -> bool:
+        return context.open_connection is not None
 
     assert Noun.of_class(context)
     assert Noun().of_object()
@@ -382,19 +376,19 @@ def test_writers_queue_and_none_overwrites_another(
 
 
 def test_a_database_in_memory_is_one_for_all_threads(database: api.Database) -> None:
-    contexts = [Context(database) for _ in range(8)]
+    contexts = [RequestContext(database) for _ in range(8)]
 
     in_threads(8, lambda number: Writer(contexts[number], None).insert(f'CUSTOM_{number}'))
 
     assert sorted(names(contexts[0])) == [f'CUSTOM_{number}' for number in range(8)]
 
 
-def test_two_databases_in_memory_are_two(database: api.Database, context: Context) -> None:
+def test_two_databases_in_memory_are_two(database: api.Database, context: RequestContext) -> None:
     other = api.create_engine('sqlite://')
     migration.sync(other)
     Writer(context, None).insert('CUSTOM_A')
 
-    assert names(Context(api.Database(other))) == []
+    assert names(RequestContext(api.Database(other))) == []
     other.dispose()
 
 
@@ -403,7 +397,7 @@ def _open_and_write(url: str, number: int, barrier: Barrier) -> None:
     engine = api.create_engine(url)
     barrier.wait(60)
     migration.sync(engine)
-    Writer(Context(api.Database(engine)), None).insert(f'CUSTOM_{number}')
+    Writer(RequestContext(api.Database(engine)), None).insert(f'CUSTOM_{number}')
     engine.dispose()
 
 
@@ -423,7 +417,7 @@ def test_processes_that_open_one_new_file_at_once_all_succeed(path: pathlib.Path
 
     assert [process.exitcode for process in processes] == [0] * 8
     engine = api.create_engine(url)
-    stored = names(Context(api.Database(engine)))
+    stored = names(RequestContext(api.Database(engine)))
     engine.dispose()
     assert sorted(stored) == [f'CUSTOM_{number}' for number in range(8)]
 
@@ -466,15 +460,15 @@ def test_reads_that_may_lag_go_to_the_replica_and_others_do_not(
     )
     copy = api.create_engine(f'sqlite:///{replica}')
     migration.sync(copy)
-    context = Context(database, allow_replica_read=True)
+    context = RequestContext(database, allow_replica_read=True)
     Writer(context, None).insert('CUSTOM_A')
 
     @api.writer
-    def read_to_write(context: Context) -> list[str]:
+    def read_to_write(context: RequestContext) -> list[str]:
         return names(context)
 
     assert names(context) == []
-    assert names(Context(database)) == ['CUSTOM_A']
+    assert names(RequestContext(database)) == ['CUSTOM_A']
     assert read_to_write(context) == ['CUSTOM_A']
     database.dispose()
     copy.dispose()
