@@ -10,7 +10,7 @@ from oslo_context import context as oslo_context
 if TYPE_CHECKING:
     import sqlalchemy
 
-    from placement.db.engine.api import Database
+    from placement.db.engine.database import Database
     from placement.feed.keeper import SnapshotKeeper
 
 
@@ -19,8 +19,8 @@ class RequestContext(oslo_context.RequestContext):
 
     The middleware makes it from the headers of the request, `attach` completes it. Until then
     `database` and `snapshots` raise `RuntimeError`, and so does `connection` while no transaction
-    is open: no statement can run outside one. `placement.db.engine.api.reader` and `writer` set
-    `open_connection` for as long as their transaction lasts.
+    is open: no statement can run outside one. `placement.db.engine.transactions` sets
+    `open_connection` for as long as a transaction lasts.
 
     `allow_replica_read` lets a replica answer, where there is one. It may lag behind what was
     committed, so only requests that read and show what they have read allow it.

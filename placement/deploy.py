@@ -7,7 +7,7 @@ from collections.abc import Callable
 from wsgiref.types import WSGIApplication
 
 from placement.conf import ConfigOpts
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
 from placement.feed.keeper import SnapshotKeeper

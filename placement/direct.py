@@ -20,7 +20,7 @@ from requests import adapters
 
 from placement import deploy
 from placement.conf import ConfigOpts
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 
 # No name is looked up: the transport of the session answers for it.
 URL = 'http://placement.direct'

@@ -22,7 +22,7 @@ from placement import errors, history
 from placement import routes as url_map
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
 from placement.http.error_response import error_response

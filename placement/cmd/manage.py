@@ -23,7 +23,7 @@ from oslo_log import log
 from placement import conf as configuration
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, migration, revisions
 from placement.http.microversion import LATEST
 

@@ -14,7 +14,7 @@ from oslo_upgradecheck import common_checks, upgradecheck
 
 from placement import conf as configuration
 from placement.context import RequestContext
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 from placement.db.schema import data_migrations
 
 REMEDY = 'Run the "placement-manage db online_data_migrations" command.'

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from placement.db.engine.api import READ_ATTEMPTS, Database, repeated
+from placement.db.engine.database import Database
+from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.schema.tables import (
     allocations,
     inventories,
@@ -260,7 +261,7 @@ class SnapshotKeeper:
 
     def current(self) -> Snapshot:
         """The cloud as it is now; raises `errors.DatabaseUnavailable`."""
-        return repeated(self._current, 'SnapshotKeeper.current', READ_ATTEMPTS)
+        return retry(self._current, 'SnapshotKeeper.current', READ_ATTEMPTS)
 
     def _current(self) -> Snapshot:
         if not self._is_cached:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this worker can do its work, for load balancers, which have no token."""
+"""`/healthcheck`: tells load balancers, without a token, whether this worker can serve."""
 
 import logging
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ from oslo_middleware.healthcheck import pluginbase
 from stevedore import extension
 
 from placement.conf import ConfigOpts
-from placement.db.engine import liveness
-from placement.db.engine.api import Database
+from placement.db.engine import readiness
+from placement.db.engine.database import Database
 
 LOG = logging.getLogger(__name__)
 
@@ -20,16 +20,16 @@ PATH = '/healthcheck'
 
 
 class DatabaseCheck(pluginbase.HealthcheckBaseExtension):
-    """Finds the service healthy as long as its database answers."""
+    """Reports the service as healthy while its database answers."""
 
     def __init__(self, conf: ConfigOpts, database: Database) -> None:
         super().__init__(conf, {})
         self._database = database
 
     def healthcheck(self, server_port: int) -> pluginbase.HealthcheckResult:
-        """The finding; what exactly is wrong is for the log, not for strangers."""
+        """Check the database; the reason for a failure goes to the log, not to the caller."""
         try:
-            liveness.check_answers(self._database)
+            readiness.check_ready(self._database)
         except Exception as error:
             LOG.warning('The database does not answer: %s', error)
             return pluginbase.HealthcheckResult(False, 'The database does not answer.')
@@ -37,14 +37,17 @@ class DatabaseCheck(pluginbase.HealthcheckBaseExtension):
 
 
 class Healthcheck(healthcheck.Healthcheck):
-    """The check of oslo.middleware, which asks the database and what ``[healthcheck]`` names.
+    """The health check of oslo.middleware with `DatabaseCheck` beside the configured backends.
 
-    The database is asked whatever is configured, so that a file which takes a worker out of
-    service (``backends = disable_by_file``) does not hide that it lacks its database.
+    The database is always checked, so that no choice of ``[healthcheck] backends`` can hide that
+    it is unreachable.
     """
 
     def __init__(self, application: WSGIApplication, conf: ConfigOpts, database: Database) -> None:
         super().__init__(application, conf)
+        # oslo.middleware loads backends by the name of an entry point, with nothing but options
+        # as arguments. This check takes the engines that the service itself uses, so it joins the
+        # loaded backends as an object; stevedore's record of it wants an entry point nevertheless.
         name = 'placement_database'
         origin = metadata.EntryPoint(name, f'{__name__}:DatabaseCheck', self.NAMESPACE)
         check = DatabaseCheck(conf, database)
@@ -54,7 +57,7 @@ class Healthcheck(healthcheck.Healthcheck):
 def answer_healthcheck(
     application: WSGIApplication, conf: ConfigOpts, database: Database
 ) -> WSGIApplication:
-    """The application, with an answer of 200 or 503 at `/healthcheck` below its mount point."""
+    """Return the application with `/healthcheck`, relative to its mount point: 200 or 503."""
     health = Healthcheck(application, conf, database)
 
     def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

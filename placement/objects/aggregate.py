@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import aggregates as statements
 from placement.feed import changes
 from placement.objects.resource_provider import ResourceProvider

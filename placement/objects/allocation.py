@@ -18,7 +18,7 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import allocations as statements
 from placement.db.statements import consumers, inventories, names, providers
 from placement.feed import changes

@@ -11,7 +11,7 @@ import logging
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.search.candidates import Result, find_candidates
 from placement.search.model.request import CandidateRequest

@@ -14,7 +14,7 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import collation, names
 from placement.db.statements import consumers as statements
 from placement.objects import base

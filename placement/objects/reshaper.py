@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.objects import inventory
 from placement.objects.allocation import Claim, ClaimWrite
 from placement.objects.inventory import InventoryList

@@ -10,7 +10,7 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import resource_classes as statements
 from placement.feed import changes
 from placement.objects import base

@@ -11,7 +11,7 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.db.statements import traits as statements
 from placement.objects import base

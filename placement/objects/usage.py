@@ -9,7 +9,7 @@ from typing import Any
 from oslo_versionedobjects import fields
 
 from placement.context import RequestContext
-from placement.db.engine import api as db
+from placement.db.engine import transactions as db
 from placement.db.statements import usages as statements
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider

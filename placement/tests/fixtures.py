@@ -10,8 +10,8 @@ import fixtures
 import sqlalchemy as sa
 from oslo_config import fixture as config_fixture
 
-from placement.db.engine.api import Database as Engines
-from placement.db.engine.api import create_engine
+from placement.db.engine.database import Database as Engines
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names
 
 IN_MEMORY = (None, '', ':memory:')

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for others to finish."""
+"""Exponential backoff with jitter, between two attempts at a transaction."""
 
 from __future__ import annotations
 
 import random
 import time
 
-# The first pause and the longest, in seconds.
+# The mean of the first delay and the largest mean, in seconds.
 FIRST_DELAY = 0.004
 MAX_DELAY = 0.25
 
 
-def pause(attempt: int) -> None:
-    """Wait milliseconds, more after each attempt, never the same for two who wait."""
-    longest = min(MAX_DELAY, FIRST_DELAY * 2 ** min(attempt, 10))
-    time.sleep(longest * random.uniform(0.5, 1.5))
+def sleep(attempt: int) -> None:
+    """Sleep after a failed attempt, numbered from 0.
+
+    The mean doubles with each attempt, from `FIRST_DELAY` to `MAX_DELAY`. Jitter of half the mean
+    either way keeps transactions that met each other from meeting again.
+    """
+    mean = min(MAX_DELAY, FIRST_DELAY * 2 ** min(attempt, 10))
+    time.sleep(mean * random.uniform(0.5, 1.5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools that ask the database nothing but what a transaction asks."""
+"""Connection pools without pre-ping and without a reset on return."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from placement.db.engine.failures import Cause, cause_of
 _NAME = 'placement'
 
 
-class WithoutCourtesies(sa.engine.CreateEnginePlugin):
-    """Leaves out the two round trips with which a pool lends a connection and takes it back.
+class PoolPlugin(sa.engine.CreateEnginePlugin):
+    """Turns off pre-ping and reset on return, and drops connections that became useless.
 
-    The ping before a transaction is not needed: a connection that was cut fails the first
-    statement, which empties the pool, and the transaction begins again (`api.repeated`). Neither
-    is the rollback after it: every transaction here is ended by a `with`.
+    That saves two round trips per transaction. Nothing needs the ping before a transaction: a
+    lost connection fails the first statement, which empties the pool, and
+    `transactions.retry` begins the transaction again. Nothing needs the rollback after one:
+    a `with` ends every transaction.
     """
 
     def update_url(self, url: sa.URL) -> sa.URL:
-        """The same, for nothing in it is meant for this."""
+        """Return the URL as it is: it carries no parameters of this plugin."""
         return url
 
     def handle_pool_kwargs(self, pool_cls: type[sa.Pool], pool_args: dict[str, Any]) -> None:
-        """Change what oslo.db asks of the pool."""
+        """Override what oslo.db sets."""
         pool_args.update(pre_ping=False, reset_on_return=None)
 
     def engine_created(self, engine: sa.Engine) -> None:
-        """Let go of connections that nothing can be done with, although the server keeps them.
-
-        Such are those to a primary that only reads by now: its address may lead to another one,
-        which the next attempt finds. It has to be said before oslo.db is asked, which ends the
-        asking.
-        """
-        sa.event.listen(engine, 'handle_error', _note_what_is_lost)
+        """Listen to errors before oslo.db does, whose listener ends the chain."""
+        sa.event.listen(engine, 'handle_error', _invalidate_lost_connection)
 
 
-def _note_what_is_lost(context: sa.ExceptionContext) -> None:
+def _invalidate_lost_connection(context: sa.ExceptionContext) -> None:
+    """Have the pool drop its connections where SQLAlchemy would keep them.
+
+    A connection to a former primary, which is read-only by now, still works; but a new one to the
+    same address may lead to the new primary.
+    """
     error = context.original_exception
     if isinstance(error, Exception) and cause_of(error) is Cause.LOST_CONNECTION:
         context.is_disconnect = True
 
 
-plugins.register(_NAME, __name__, WithoutCourtesies.__name__)
+plugins.register(_NAME, __name__, PoolPlugin.__name__)
 
 
-def without_courtesies(url: str | sa.URL) -> sa.URL:
-    """The URL of a database, for which an engine is made with such a pool."""
+def with_placement_pool(url: str | sa.URL) -> sa.URL:
+    """Return the URL with the plugin named in it, for `create_engine`."""
     return sa.make_url(url).update_query_pairs([('plugin', _NAME)], append=True)

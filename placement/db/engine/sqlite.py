@@ -128,7 +128,7 @@ def _use_write_ahead_log(connection: Any) -> None:
         except sqlite3.OperationalError:
             if time.monotonic() > deadline:
                 raise
-            backoff.pause(attempt)
+            backoff.sleep(attempt)
 
 
 def _keep_to_one_process(engine: sa.Engine) -> None:

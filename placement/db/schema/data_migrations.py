@@ -10,12 +10,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine import api
+from placement.db.engine import transactions
 from placement.db.schema import tables
 
 
-@api.writer
-def set_root_provider_ids(context: api.Context, max_count: int) -> tuple[int, int]:
+@transactions.writer
+def set_root_provider_ids(context: transactions.Context, max_count: int) -> tuple[int, int]:
     """Give providers without root themselves as root; how many were found, and done.
 
     `max_count` is the most that are done at once.
@@ -36,9 +36,9 @@ def set_root_provider_ids(context: api.Context, max_count: int) -> tuple[int, in
     return updated.rowcount, updated.rowcount
 
 
-@api.writer
+@transactions.writer
 def create_incomplete_consumers(
-    context: api.Context, max_count: int, *, project: str, user: str
+    context: transactions.Context, max_count: int, *, project: str, user: str
 ) -> tuple[int, int]:
     """Create the consumers that allocations lack; how many were found, and done.
 
@@ -63,15 +63,15 @@ def create_incomplete_consumers(
     return len(rows), len(rows)
 
 
-@api.reader
-def has_missing_root_provider_ids(context: api.Context) -> bool:
+@transactions.reader
+def has_missing_root_provider_ids(context: transactions.Context) -> bool:
     """Whether any provider has no root."""
     missing = sa.exists().where(tables.resource_providers.c.root_provider_id.is_(None))
     return bool(context.connection.scalar(sa.select(missing)))
 
 
-@api.reader
-def count_incomplete_consumers(context: api.Context) -> int:
+@transactions.reader
+def count_incomplete_consumers(context: transactions.Context) -> int:
     """How many consumers have allocations and no record of their own."""
     uuids = sa.distinct(tables.allocations.c.consumer_id)
     count: int = context.connection.scalars(_without_consumer(sa.func.count(uuids))).one()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bringing a schema to its newest revision.
 
-Engines come from `placement.db.engine.api`. Any number of processes may migrate one database at
+`placement.db.engine.engines` makes engines. Any number of processes may migrate one database at
 the same time: one of them does, the others wait and find nothing left to do.
 """
 

@@ -15,7 +15,7 @@ import os_traits
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 from placement.db.schema import tables
 
 LOG = logging.getLogger(__name__)

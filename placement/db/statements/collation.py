@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
-from placement.db.engine.api import Row
+from placement.db.engine.transactions import Row
 
 
 def exactly(row: Row | None, column: str, value: str) -> Row | None:

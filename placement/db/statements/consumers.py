@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement.db.engine.api import Row
+from placement.db.engine.transactions import Row
 from placement.db.schema.tables import consumers
 
 _LOCKED = (

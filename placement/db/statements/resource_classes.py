@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from placement.db.engine.api import Row
+from placement.db.engine.transactions import Row
 from placement.db.schema.tables import inventories, resource_classes
 from placement.db.statements import collation
 

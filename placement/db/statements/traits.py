@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from placement.db.engine.api import Row
+from placement.db.engine.transactions import Row
 from placement.db.schema.tables import resource_provider_traits as associations
 from placement.db.schema.tables import traits
 from placement.db.statements import collation

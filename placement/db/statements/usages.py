@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine.api import Row
+from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     allocations,
     consumer_types,

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.feed import changes
 from placement.tests.databases import clusters
 from placement.tests.functional import proof
@@ -164,9 +165,9 @@ HOSTS = tuple(f'host{number}' for number in range(9))
 
 
 @pytest.fixture
-def connections(nodes: Nodes) -> Iterator[list[api.Database]]:
+def connections(nodes: Nodes) -> Iterator[list[Database]]:
     """What a worker on each node has of its database, which knows some hosts."""
-    connections = [api.Database(api.create_engine(node.service_url())) for node in nodes]
+    connections = [Database(create_engine(node.service_url())) for node in nodes]
     cloud = Cloud(connections[0])
     for host in HOSTS:
         cloud.add(host, VCPU=100)
@@ -175,14 +176,14 @@ def connections(nodes: Nodes) -> Iterator[list[api.Database]]:
         one.dispose()
 
 
-def newest(database: api.Database) -> set[int]:
+def newest(database: Database) -> set[int]:
     """The ids of the feed."""
     with database.fresh_reader() as connection:
         return set(connection.scalars(sa.select(changes.feed.c.id)))
 
 
 def test_every_worker_sees_what_all_nodes_have_committed(
-    connections: list[api.Database], caplog: pytest.LogCaptureFixture
+    connections: list[Database], caplog: pytest.LogCaptureFixture
 ) -> None:
     """However their ids are interleaved, and whichever transaction ends first."""
     caplog.set_level(logging.INFO)
@@ -230,7 +231,7 @@ def test_every_worker_sees_what_all_nodes_have_committed(
     assert RELOADS not in caplog.text
 
 
-def test_ids_go_on_from_those_of_other_nodes(connections: list[api.Database]) -> None:
+def test_ids_go_on_from_those_of_other_nodes(connections: list[Database]) -> None:
     """Or what an idle node writes at last would be below what workers have read long ago."""
     for number in range(20):
         Cloud(connections[0]).give(HOSTS[0], VCPU=200 + number)
@@ -242,7 +243,7 @@ def test_ids_go_on_from_those_of_other_nodes(connections: list[api.Database]) ->
 
 
 def test_a_search_costs_one_statement_however_many_ids_are_left_out(
-    connections: list[api.Database],
+    connections: list[Database],
 ) -> None:
     keepers = [freshness.unaudited_keeper(one) for one in connections]
     for keeper in keepers:

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement.db.engine import api
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
 from placement.tests.databases import state, story
 from placement.tests.functional.fixtures import databases, workers, workload
@@ -120,7 +120,7 @@ def test_a_database_of_the_oldest_revision_goes_to_us_and_back(
     database: databases.Database,
 ) -> None:
     """It was left with allocations of nobody and providers without root, as in former times."""
-    engine = api.create_engine(database.url)
+    engine = create_engine(database.url)
     with migration.migrating(engine) as connection:
         command.upgrade(migration.configuration(connection), OLDEST)
     with serving(RELEASED, database.url) as client:

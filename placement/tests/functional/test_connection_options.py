@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import deploy
-from placement.db.engine import api
+from placement.db.engine.database import Database
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
@@ -32,17 +32,17 @@ PATIENCE = 60
 
 
 @contextlib.contextmanager
-def connected(url: str, **options: Any) -> Iterator[api.Database]:
+def connected(url: str, **options: Any) -> Iterator[Database]:
     """What a service configured like this has of its database."""
     wanted = {('placement_database', name): value for name, value in options.items()}
-    database = api.Database.from_conf(applications.configured(url, wanted))
+    database = Database.from_conf(applications.configured(url, wanted))
     try:
         yield database
     finally:
         database.dispose()
 
 
-def client_of(database: api.Database) -> Client:
+def client_of(database: Database) -> Client:
     """A client of a service with these connections."""
     configuration = applications.configured('sqlite://')
     return Client(deploy.application_on(database, configuration))

@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, revisions, tables
 from placement.feed import changes
 
@@ -174,7 +175,7 @@ def test_every_connection_of_a_writer_sees_what_is_committed(
         'mysql': 'SELECT @@tx_isolation',
         'postgresql': 'SHOW transaction_isolation',
     }[databases.backend()]
-    database = api.Database(api.create_engine(service.database.url))
+    database = Database(create_engine(service.database.url))
     for _ in range(2):
         with database.writer() as connection, database.writer() as another:
             for one in (connection, another):
@@ -184,7 +185,7 @@ def test_every_connection_of_a_writer_sees_what_is_committed(
 
 
 def test_a_consistent_reader_sees_one_moment(service: applications.Service) -> None:
-    database = api.Database(api.create_engine(service.database.url))
+    database = Database(create_engine(service.database.url))
     count = sa.text('SELECT COUNT(*) FROM traits')
     with database.consistent_reader() as reader:
         before = reader.scalar(count)
@@ -198,7 +199,7 @@ def test_a_consistent_reader_sees_one_moment(service: applications.Service) -> N
 
 def test_the_feed_of_the_version_before_can_be_led_to_this_one_and_back() -> None:
     database = databases.create_empty()
-    engine = api.create_engine(database.url)
+    engine = create_engine(database.url)
     columns = changes.feed.c
 
     def migrate(direction: Callable[..., None]) -> None:

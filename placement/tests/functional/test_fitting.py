@@ -11,7 +11,9 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import strategies
 
-from placement.db.engine import api
+from placement.db.engine import transactions
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.db.statements import allocations, inventories
 from placement.search.model.capacity import Capacity
@@ -55,16 +57,16 @@ def claims(draw: strategies.DrawFn) -> dict[str, Any]:
 
 
 @pytest.fixture(scope='module')
-def database() -> Iterator[api.Database]:
+def database() -> Iterator[Database]:
     kept = databases.create()
-    made = api.Database(api.create_engine(kept.url))
+    made = Database(create_engine(kept.url))
     yield made
     made.dispose()
     kept.drop()
 
 
 @contextlib.contextmanager
-def undone(database: api.Database) -> Iterator[sa.Connection]:
+def undone(database: Database) -> Iterator[sa.Connection]:
     """A transaction that leaves nothing."""
     with database.writer() as connection:
         yield connection
@@ -98,14 +100,14 @@ def taken(connection: sa.Connection) -> dict[int, int]:
     return {row.resource_provider_id: row.used for row in found}
 
 
-def capacity_of(row: api.Row) -> Capacity:
+def capacity_of(row: transactions.Row) -> Capacity:
     return Capacity(*(getattr(row, name) for name in MEMBERS))
 
 
 @hypothesis.settings(max_examples=500)
 @hypothesis.given(asked=strategies.lists(claims(), min_size=1, max_size=2))
 def test_all_is_taken_or_nothing_and_only_what_fits(
-    database: api.Database, asked: list[dict[str, Any]]
+    database: Database, asked: list[dict[str, Any]]
 ) -> None:
     with undone(database) as connection:
         for provider_id, claim in enumerate(asked, start=1):
@@ -132,7 +134,7 @@ def test_all_is_taken_or_nothing_and_only_what_fits(
     amount=strategies.integers(1, 4),
 )
 def test_what_leaves_some_over_is_taken_at_once(
-    database: api.Database, total: int, ratio: float, amount: int
+    database: Database, total: int, ratio: float, amount: int
 ) -> None:
     hypothesis.assume(ratio >= 1)
     claim = {
@@ -145,13 +147,13 @@ def test_what_leaves_some_over_is_taken_at_once(
         assert allocations.insert_fitting(connection, [wanted(1, claim)])
 
 
-def test_nobody_takes_of_what_is_not_there(database: api.Database) -> None:
+def test_nobody_takes_of_what_is_not_there(database: Database) -> None:
     with undone(database) as connection:
         assert not allocations.insert_fitting(connection, [wanted(1, {'amount': 1})])
 
 
 @pytest.mark.skipif(databases.backend() != 'postgresql', reason='no other keeps such a ratio')
-def test_a_ratio_that_is_no_number_lets_nothing_through(database: api.Database) -> None:
+def test_a_ratio_that_is_no_number_lets_nothing_through(database: Database) -> None:
     claim = {
         'total': 10, 'reserved': 0, 'min_unit': 1, 'max_unit': 10, 'step_size': 1,
         'allocation_ratio': float('nan'), 'used': 0, 'amount': 1,

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import deploy
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.feed import changes
 from placement.feed.keeper import SnapshotKeeper
 
@@ -44,10 +44,10 @@ def database() -> Iterator[databases.Database]:
 @contextlib.contextmanager
 def service(
     database: databases.Database, options: applications.Options | None = None
-) -> Iterator[tuple[Client, api.Database]]:
+) -> Iterator[tuple[Client, Database]]:
     """A client of a worker on a database, and the connections of the worker."""
     configuration = applications.configured(database.url, options)
-    connections = api.Database.from_conf(configuration)
+    connections = Database.from_conf(configuration)
     application = applications.strictly_typed(deploy.application_on(connections, configuration))
     try:
         yield Client(application), connections
@@ -149,7 +149,7 @@ def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
         assert newest(connections) > before
 
 
-def newest(connections: api.Database) -> int:
+def newest(connections: Database) -> int:
     with connections.reader() as connection:
         (*_, last) = connection.scalars(changes.feed.select().order_by(changes.feed.c.id))
     assert isinstance(last, int)

@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import api, sqlite
+from placement.db.engine import sqlite
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.feed import changes
 from placement.objects import aggregate, trait
@@ -34,9 +36,9 @@ KEPT = 30
 
 
 @pytest.fixture
-def database(url: str) -> Iterator[api.Database]:
+def database(url: str) -> Iterator[Database]:
     """The same with some hosts."""
-    database = api.Database(api.create_engine(url))
+    database = Database(create_engine(url))
     cloud = Cloud(database)
     for host in HOSTS:
         cloud.add(host, VCPU=100)
@@ -71,9 +73,10 @@ def test_every_worker_sees_what_all_of_them_have_committed(url: str) -> None:
 KILLED = """
 import sys, time
 import sqlalchemy as sa
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.feed import changes
-database = api.Database(api.create_engine(sys.argv[1]))
+database = Database(create_engine(sys.argv[1]))
 with database.writer() as connection:
     connection.execute(sa.text('UPDATE inventories SET total = 77'))
     changes.record(connection, [1, 2, 3, 4])
@@ -83,7 +86,7 @@ with database.writer() as connection:
 
 
 def test_nothing_is_seen_of_a_writer_that_was_killed_before_it_committed(
-    url: str, database: api.Database
+    url: str, database: Database
 ) -> None:
     keeper = freshness.unaudited_keeper(database)
     before = keeper.current()
@@ -118,7 +121,7 @@ class Lingering:
     Whatever fails meanwhile: it would hold up everybody.
     """
 
-    def __init__(self, database: api.Database, host: str, total: int) -> None:
+    def __init__(self, database: Database, host: str, total: int) -> None:
         engine = sqlite.writing(database.engine)
         provider_id = Cloud(database).provider(host).id
         self.connection = engine.connect()
@@ -142,7 +145,7 @@ class Lingering:
             self.connection.rollback()
 
 
-def test_transactions_are_seen_in_the_order_in_which_they_end(database: api.Database) -> None:
+def test_transactions_are_seen_in_the_order_in_which_they_end(database: Database) -> None:
     if database.engine.dialect.name == 'sqlite':
         pytest.skip('SQLite lets one transaction write at a time')
     keeper = freshness.unaudited_keeper(database)
@@ -168,7 +171,7 @@ def test_transactions_are_seen_in_the_order_in_which_they_end(database: api.Data
 
 
 def test_a_keeper_that_loads_while_transactions_linger_sees_them_end(
-    database: api.Database,
+    database: Database,
 ) -> None:
     if database.engine.dialect.name == 'sqlite':
         pytest.skip('SQLite lets one transaction write at a time')
@@ -182,7 +185,7 @@ def test_a_keeper_that_loads_while_transactions_linger_sees_them_end(
 
 
 def test_searches_see_what_is_committed_while_many_transactions_linger(
-    database: api.Database,
+    database: Database,
 ) -> None:
     # Nobody ends a transaction while what is known is compared with what is committed.
     gate = threading.Lock()
@@ -213,11 +216,11 @@ def test_searches_see_what_is_committed_while_many_transactions_linger(
 
 @pytest.mark.parametrize('changes_inventory', [False, True])
 def test_a_search_sees_one_moment_whatever_commits_between_its_statements(
-    database: api.Database, changes_inventory: bool
+    database: Database, changes_inventory: bool
 ) -> None:
     cloud = Cloud(database)
     # Of its own, so that what others ask is not taken for the statements of a search.
-    searching = api.Database(api.create_engine(database.engine.url.render_as_string(False)))
+    searching = Database(create_engine(database.engine.url.render_as_string(False)))
     keeper = freshness.unaudited_keeper(searching)
     keeper.current()
     # What was committed, from the first to the last.
@@ -262,7 +265,7 @@ def shown(known: Snapshot) -> list[tuple[int, int]]:
 # Threads
 
 
-def test_no_thread_ever_sees_half_a_change(database: api.Database) -> None:
+def test_no_thread_ever_sees_half_a_change(database: Database) -> None:
     cloud = Cloud(database)
     cloud.add('child', parent=HOSTS[0])
     cloud.add('leaf', parent='child', VCPU=100)

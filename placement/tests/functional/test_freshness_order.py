@@ -13,7 +13,8 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import strategies as st
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.feed import changes
 from placement.feed.keeper import LONGEST_TRANSACTION, Position
@@ -30,8 +31,8 @@ HAPPENINGS = st.tuples(
 
 
 @pytest.fixture
-def database(url: str) -> Iterator[api.Database]:
-    database = api.Database(api.create_engine(url))
+def database(url: str) -> Iterator[Database]:
+    database = Database(create_engine(url))
     yield database
     database.dispose()
 
@@ -42,7 +43,7 @@ class Cluster:
     Each node leaves out the ids of the others, and goes on from what was committed anywhere.
     """
 
-    def __init__(self, database: api.Database, nodes: int) -> None:
+    def __init__(self, database: Database, nodes: int) -> None:
         self.database = database
         self.nodes = nodes
         self.now = 1000.0
@@ -135,7 +136,7 @@ class Cluster:
 @pytest.mark.parametrize('most_gaps_named', [1, 4])
 @pytest.mark.parametrize('nodes', [1, 3])
 def test_each_search_sees_whatever_was_committed_before(
-    database: api.Database, nodes: int, most_gaps_named: int, monkeypatch: pytest.MonkeyPatch
+    database: Database, nodes: int, most_gaps_named: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, 'MAX_GAPS_NAMED', most_gaps_named)
     found: collections.Counter[str] = collections.Counter()
@@ -154,7 +155,7 @@ def test_each_search_sees_whatever_was_committed_before(
     assert found['loaded'], 'nobody fell behind'
 
 
-def test_a_statement_sees_one_moment_in_all_of_its_parts(database: api.Database) -> None:
+def test_a_statement_sees_one_moment_in_all_of_its_parts(database: Database) -> None:
     """Or what is committed between a count and a sum would be in the one and not in the other."""
     pause = {'mysql': 'SLEEP(1)', 'postgresql': 'LENGTH(CAST(pg_sleep(1) AS text))'}.get(
         database.engine.dialect.name

@@ -12,7 +12,7 @@ from gabbi import reporter
 
 from placement import deploy
 from placement.conf import ConfigOpts
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 
 from . import test_api
 from .fixtures import freshness

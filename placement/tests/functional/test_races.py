@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import api
+from placement.db.engine import transactions
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.statements import allocations, providers
 from placement.objects.allocation import AllocationList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
@@ -21,18 +23,18 @@ pytestmark = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of serv
 
 
 @pytest.fixture
-def database(url: str) -> Iterator[api.Database]:
-    made = api.Database(api.create_engine(url))
+def database(url: str) -> Iterator[Database]:
+    made = Database(create_engine(url))
     yield made
     made.dispose()
 
 
 @pytest.fixture
-def cloud(database: api.Database) -> Cloud:
+def cloud(database: Database) -> Cloud:
     return Cloud(database)
 
 
-def hold_tree(database: api.Database, root_id: int, has_looked: threading.Event) -> set[str]:
+def hold_tree(database: Database, root_id: int, has_looked: threading.Event) -> set[str]:
     """The uuids of a tree that is held whole; `has_looked` is set when it was read for once."""
     mine = threading.get_ident()
 
@@ -43,7 +45,7 @@ def hold_tree(database: api.Database, root_id: int, has_looked: threading.Event)
     sa.event.listen(database.engine, 'after_cursor_execute', note)
     try:
         with database.writer() as connection:
-            rows: Sequence[api.Row] = providers.lock_trees(connection, [root_id])
+            rows: Sequence[transactions.Row] = providers.lock_trees(connection, [root_id])
             return {row.uuid for row in rows}
     finally:
         sa.event.remove(database.engine, 'after_cursor_execute', note)

@@ -16,7 +16,7 @@ from benchmarks.scenarios import claims, reads, search
 from benchmarks.scenarios.base import number_of_items
 from placement import conf as placement_conf
 from placement import deploy
-from placement.db.engine.api import Database
+from placement.db.engine.database import Database
 
 PARTS = ('inventories', 'traits', 'aggregates', 'usages')
 PARTS_OF_MIXED = (clouds.flat(3), clouds.trees(2), clouds.wide(2))

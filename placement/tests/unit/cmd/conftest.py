@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, tables
 
 
@@ -23,20 +24,20 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def engine(url: str) -> Iterator[sa.Engine]:
     """An engine for that file, still without any table."""
-    engine = api.create_engine(url)
+    engine = create_engine(url)
     yield engine
     engine.dispose()
 
 
 @pytest.fixture
-def database(engine: sa.Engine) -> api.Database:
+def database(engine: sa.Engine) -> Database:
     """The database with the newest schema and no rows."""
     migration.sync(engine)
-    return api.Database(engine)
+    return Database(engine)
 
 
 @pytest.fixture
-def old_data(database: api.Database) -> api.Database:
+def old_data(database: Database) -> Database:
     """Three providers without root, and two consumers of four allocations without record."""
     providers = [{'uuid': f'uuid {number}', 'name': f'name {number}'} for number in range(3)]
     allocations = [

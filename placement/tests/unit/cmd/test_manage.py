@@ -15,7 +15,8 @@ from oslo_log import log
 
 import placement
 from placement.cmd import manage
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import data_migrations, migration, revisions, tables
 
 HEAD = 'a082b8bb98d0'
@@ -71,12 +72,12 @@ def test_sync_migrates_to_the_newest_revision(run: Run, engine: sa.Engine) -> No
     assert revisions.version(engine) == HEAD
 
 
-def test_sync_again_does_no_harm(run: Run, database: api.Database) -> None:
+def test_sync_again_does_no_harm(run: Run, database: Database) -> None:
     assert run('db', 'sync') == (0, '', '')
     assert revisions.version(database.engine) == HEAD
 
 
-def test_sync_inserts_no_standard_names(run: Run, database: api.Database) -> None:
+def test_sync_inserts_no_standard_names(run: Run, database: Database) -> None:
     run('db', 'sync')
     with database.reader() as connection:
         assert connection.execute(sa.select(tables.traits)).all() == []
@@ -186,7 +187,7 @@ def test_everything_is_done_at_once(run: Run) -> None:
     )
 
 
-def test_batches_are_repeated_and_summed(run: Run, old_data: api.Database) -> None:
+def test_batches_are_repeated_and_summed(run: Run, old_data: Database) -> None:
     with old_data.writer() as connection:
         connection.execute(
             sa.insert(tables.resource_providers),
@@ -237,7 +238,7 @@ def test_a_maximum_has_to_be_a_positive_number(run: Run, count: str) -> None:
 
 
 def test_consumers_are_created_for_the_configured_project_and_user(
-    run: Run, old_data: api.Database, monkeypatch: pytest.MonkeyPatch
+    run: Run, old_data: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('OS_PLACEMENT__INCOMPLETE_CONSUMER_PROJECT_ID', 'that project')
     monkeypatch.setenv('OS_PLACEMENT__INCOMPLETE_CONSUMER_USER_ID', 'that user')
@@ -316,7 +317,7 @@ def test_standard_output_is_kept_clear_of_the_log(url: str) -> None:
     )
     assert (process.returncode, process.stdout) == (0, '')
     assert f'-> {HEAD}' in process.stderr
-    engine = api.create_engine(url)
+    engine = create_engine(url)
     assert revisions.version(engine) == HEAD
     engine.dispose()
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from placement.cmd import manage, status
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, tables
 
 ALL_IS_WELL = """\
@@ -80,7 +80,7 @@ def test_a_missing_root_is_a_failure(check: Check) -> None:
 
 
 def test_incomplete_consumers_are_a_warning_with_their_number(
-    check: Check, old_data: api.Database
+    check: Check, old_data: Database
 ) -> None:
     with old_data.writer() as connection:
         connection.execute(sa.delete(tables.resource_providers))

@@ -6,23 +6,24 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
 
 
 @pytest.fixture
 def engine() -> Iterator[sa.Engine]:
     """An engine for a database without any table."""
-    engine = api.create_engine('sqlite://')
+    engine = create_engine('sqlite://')
     yield engine
     engine.dispose()
 
 
 @pytest.fixture
-def database(engine: sa.Engine) -> api.Database:
+def database(engine: sa.Engine) -> Database:
     """A database that has the newest schema and no rows."""
     migration.sync(engine)
-    return api.Database(engine)
+    return Database(engine)
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def statements(engine: sa.Engine) -> list[str]:
 
 
 @pytest.fixture
-def rows(database: api.Database) -> Callable[..., list[tuple[object, ...]]]:
+def rows(database: Database) -> Callable[..., list[tuple[object, ...]]]:
     """A function that gives what a SELECT finds, as plain tuples."""
 
     def select(*columns: sa.ColumnElement[object]) -> list[tuple[object, ...]]:

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import strategies as st
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.db.schema import tables
 from placement.feed.audit import WEIGHTS, Figures, figures_in, figures_of
 from placement.feed.keeper import load_providers
@@ -25,14 +25,14 @@ RATIOS = st.one_of(st.sampled_from([1.0, 16.0, 0.1]), st.floats(0.01, 1000))
 
 
 @pytest.fixture(scope='module')
-def database() -> Iterator[api.Database]:
+def database() -> Iterator[Database]:
     database = create_database()
     yield database
     database.dispose()
 
 
 @pytest.fixture
-def connection(database: api.Database) -> Iterator[sa.Connection]:
+def connection(database: Database) -> Iterator[sa.Connection]:
     """A transaction of which nothing is kept."""
     with database.engine.connect() as connection:
         yield connection
@@ -90,7 +90,7 @@ def both(connection: sa.Connection) -> tuple[Figures, Figures]:
 )
 @hypothesis.given(data=st.data(), chance=st.randoms(use_true_random=False))
 def test_snapshot_and_tables_have_the_same_sums(
-    database: api.Database, data: st.DataObject, chance: random.Random
+    database: Database, data: st.DataObject, chance: random.Random
 ) -> None:
     with database.engine.connect() as connection:
         fill(connection, data, chance)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.db.schema import tables
 from placement.feed import changes
 
@@ -22,12 +22,12 @@ def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
 
 
-def record(database: api.Database, *provider_ids: int, allocations_only: bool = False) -> None:
+def record(database: Database, *provider_ids: int, allocations_only: bool = False) -> None:
     with database.writer() as connection:
         changes.record(connection, provider_ids, allocations_only)
 
 
-def write(database: api.Database, *ids: int, age: int = 0) -> None:
+def write(database: Database, *ids: int, age: int = 0) -> None:
     """Let entries appear under these ids, about a provider of ten times the number."""
     at = tables.utcnow() - datetime.timedelta(seconds=age)
     with database.writer() as connection:
@@ -36,14 +36,12 @@ def write(database: api.Database, *ids: int, age: int = 0) -> None:
         )
 
 
-def prune(database: api.Database, kept: int) -> None:
+def prune(database: Database, kept: int) -> None:
     with database.writer() as connection:
         changes.prune(connection, kept)
 
 
-def since(
-    database: api.Database, last: int, gaps: Sequence[int] = ()
-) -> list[tuple[int, int]] | None:
+def since(database: Database, last: int, gaps: Sequence[int] = ()) -> list[tuple[int, int]] | None:
     """Id and provider of what is listed, which is the same when sums are read besides."""
     with database.reader() as connection:
         entries = changes.list_since(connection, last, gaps)
@@ -51,7 +49,7 @@ def since(
     return None if entries is None else [(entry.id, entry.provider_id) for entry in entries]
 
 
-def recent(database: api.Database, seconds: int) -> list[int]:
+def recent(database: Database, seconds: int) -> list[int]:
     with database.reader() as connection:
         return list(changes.list_recent(connection, datetime.timedelta(seconds=seconds)))
 
@@ -64,21 +62,19 @@ def test_a_new_feed_has_one_entry_about_nobody(rows: Rows) -> None:
     assert entries(rows) == [FIRST]
 
 
-def test_each_provider_is_recorded_once_in_order(database: api.Database, rows: Rows) -> None:
+def test_each_provider_is_recorded_once_in_order(database: Database, rows: Rows) -> None:
     record(database, 7, 3, 7)
 
     assert entries(rows) == [FIRST, (2, 3), (3, 7)]
 
 
-def test_nothing_is_recorded_of_nobody(database: api.Database, rows: Rows) -> None:
+def test_nothing_is_recorded_of_nobody(database: Database, rows: Rows) -> None:
     record(database)
 
     assert entries(rows) == [FIRST]
 
 
-def test_nothing_is_recorded_by_a_transaction_that_fails(
-    database: api.Database, rows: Rows
-) -> None:
+def test_nothing_is_recorded_by_a_transaction_that_fails(database: Database, rows: Rows) -> None:
     with database.engine.connect() as connection:
         changes.record(connection, [7])
         connection.rollback()
@@ -86,7 +82,7 @@ def test_nothing_is_recorded_by_a_transaction_that_fails(
     assert entries(rows) == [FIRST]
 
 
-def test_an_entry_knows_when_it_was_written(database: api.Database, rows: Rows) -> None:
+def test_an_entry_knows_when_it_was_written(database: Database, rows: Rows) -> None:
     before = tables.utcnow()
     record(database, 7)
 
@@ -95,7 +91,7 @@ def test_an_entry_knows_when_it_was_written(database: api.Database, rows: Rows) 
 
 
 def test_an_entry_knows_whether_anything_else_than_allocations_changed(
-    database: api.Database,
+    database: Database,
 ) -> None:
     record(database, 7)
     record(database, 7, 8, allocations_only=True)
@@ -108,7 +104,7 @@ def test_an_entry_knows_whether_anything_else_than_allocations_changed(
     assert entries == with_used[0] == [(2, 7, False), (3, 7, True), (4, 8, True), (5, 50, False)]
 
 
-def allocate(database: api.Database, *rows: tuple[int, str, int]) -> None:
+def allocate(database: Database, *rows: tuple[int, str, int]) -> None:
     """Insert allocations of an amount of a class of a provider, by any consumer."""
     with database.writer() as connection:
         connection.exec_driver_sql('PRAGMA defer_foreign_keys = ON')
@@ -126,7 +122,7 @@ def allocate(database: api.Database, *rows: tuple[int, str, int]) -> None:
 
 @pytest.mark.parametrize('gaps', [(), (2,), range(2, 3 + changes.MAX_GAPS_NAMED)])
 def test_what_is_used_of_some_providers_is_read_with_the_entries(
-    database: api.Database, gaps: Sequence[int]
+    database: Database, gaps: Sequence[int]
 ) -> None:
     with database.writer() as connection:
         connection.execute(
@@ -149,7 +145,7 @@ def test_what_is_used_of_some_providers_is_read_with_the_entries(
     assert used == {3: {'VCPU': 4}, 7: {'VCPU': 2**31 + 1, 'CUSTOM_GOLD': 3}}
 
 
-def test_what_was_written_since_is_listed_by_id(database: api.Database) -> None:
+def test_what_was_written_since_is_listed_by_id(database: Database) -> None:
     record(database, 7, 3)
     record(database, 7)
 
@@ -158,7 +154,7 @@ def test_what_was_written_since_is_listed_by_id(database: api.Database) -> None:
     assert since(database, 4) == []
 
 
-def test_what_fills_a_gap_is_listed_and_what_was_read_is_not(database: api.Database) -> None:
+def test_what_fills_a_gap_is_listed_and_what_was_read_is_not(database: Database) -> None:
     write(database, 2, 4, 6, 7)
 
     assert since(database, 6, (3, 5)) == [(7, 70)]
@@ -167,7 +163,7 @@ def test_what_fills_a_gap_is_listed_and_what_was_read_is_not(database: api.Datab
     assert since(database, 7, (3,)) == []
 
 
-def interleaved(database: api.Database, count: int) -> tuple[int, list[int]]:
+def interleaved(database: Database, count: int) -> tuple[int, list[int]]:
     """Let entries appear under every third id, with so many gaps; the last of them, and the gaps.
 
     As a node of Galera counts, of three.
@@ -179,9 +175,7 @@ def interleaved(database: api.Database, count: int) -> tuple[int, list[int]]:
 
 @pytest.mark.parametrize('place', [0, 1, 7, -101, -100, -99, -1])
 @pytest.mark.parametrize('gaps', [100, 102, 200, 300])
-def test_what_fills_any_of_many_gaps_is_listed(
-    database: api.Database, gaps: int, place: int
-) -> None:
+def test_what_fills_any_of_many_gaps_is_listed(database: Database, gaps: int, place: int) -> None:
     last, missing = interleaved(database, gaps)
     assert since(database, last, missing) == []
 
@@ -193,7 +187,7 @@ def test_what_fills_any_of_many_gaps_is_listed(
     assert since(database, last + 5, missing) == []
 
 
-def test_what_fills_old_and_new_gaps_at_once_is_listed(database: api.Database) -> None:
+def test_what_fills_old_and_new_gaps_at_once_is_listed(database: Database) -> None:
     last, missing = interleaved(database, 300)
     filled = [missing[place] for place in (0, 3, 199, 200, 298, 299)]
     write(database, *filled)
@@ -202,7 +196,7 @@ def test_what_fills_old_and_new_gaps_at_once_is_listed(database: api.Database) -
 
 
 def test_many_gaps_are_not_named_and_what_was_read_is_not_read_again(
-    database: api.Database, statements: list[str]
+    database: Database, statements: list[str]
 ) -> None:
     last, missing = interleaved(database, 3 * changes.MAX_GAPS_NAMED)
     statements.clear()
@@ -220,7 +214,7 @@ def test_many_gaps_are_not_named_and_what_was_read_is_not_read_again(
     assert count_rows() <= 2 + changes.MAX_GAPS_NAMED
 
 
-def test_the_feed_is_whole_while_the_last_entry_is_there(database: api.Database) -> None:
+def test_the_feed_is_whole_while_the_last_entry_is_there(database: Database) -> None:
     record(database, 7, 8, 9)
     prune(database, 2)
 
@@ -229,7 +223,7 @@ def test_the_feed_is_whole_while_the_last_entry_is_there(database: api.Database)
     assert since(database, 1) is None
 
 
-def test_an_entry_that_never_was_is_not_the_last(database: api.Database) -> None:
+def test_an_entry_that_never_was_is_not_the_last(database: Database) -> None:
     write(database, 5)
 
     assert since(database, 3) is None
@@ -238,7 +232,7 @@ def test_an_entry_that_never_was_is_not_the_last(database: api.Database) -> None
 
 
 @pytest.mark.parametrize('kept', [1, 4])
-def test_the_feed_is_not_whole_when_a_gap_was_pruned(database: api.Database, kept: int) -> None:
+def test_the_feed_is_not_whole_when_a_gap_was_pruned(database: Database, kept: int) -> None:
     write(database, 2, 4, 5, 6, 7, 8)
     write(database, 3)
     prune(database, kept)
@@ -249,7 +243,7 @@ def test_the_feed_is_not_whole_when_a_gap_was_pruned(database: api.Database, kep
 
 
 @pytest.mark.parametrize('kept', [1, 100, 200, 399, 449])
-def test_many_gaps_are_noticed_to_be_pruned_as_well(database: api.Database, kept: int) -> None:
+def test_many_gaps_are_noticed_to_be_pruned_as_well(database: Database, kept: int) -> None:
     last, missing = interleaved(database, 300)
     assert last == 454
     write(database, missing[6], missing[100], missing[200])
@@ -258,7 +252,7 @@ def test_many_gaps_are_noticed_to_be_pruned_as_well(database: api.Database, kept
     assert since(database, last, missing) is None
 
 
-def test_as_many_are_not_the_same_when_some_were_pruned(database: api.Database) -> None:
+def test_as_many_are_not_the_same_when_some_were_pruned(database: Database) -> None:
     last, missing = interleaved(database, 300)
     assert since(database, last, missing) == []
     # The entries 1, 4 and 7 are gone, and two of those after the first gap; but two are there
@@ -269,7 +263,7 @@ def test_as_many_are_not_the_same_when_some_were_pruned(database: api.Database) 
     assert since(database, last, missing) is None
 
 
-def test_a_gap_after_the_pruned_end_is_no_loss(database: api.Database) -> None:
+def test_a_gap_after_the_pruned_end_is_no_loss(database: Database) -> None:
     write(database, 2, 3, 4, 6, 7)
     prune(database, 4)
 
@@ -278,7 +272,7 @@ def test_a_gap_after_the_pruned_end_is_no_loss(database: api.Database) -> None:
     assert since(database, 7, (5,)) == [(5, 50)]
 
 
-def test_pruning_keeps_the_newest(database: api.Database, rows: Rows) -> None:
+def test_pruning_keeps_the_newest(database: Database, rows: Rows) -> None:
     record(database, 7, 8, 9)
     prune(database, 2)
 
@@ -286,14 +280,14 @@ def test_pruning_keeps_the_newest(database: api.Database, rows: Rows) -> None:
 
 
 @pytest.mark.parametrize('kept', [0, 1])
-def test_pruning_keeps_one_at_least(database: api.Database, rows: Rows, kept: int) -> None:
+def test_pruning_keeps_one_at_least(database: Database, rows: Rows, kept: int) -> None:
     record(database, 7)
     prune(database, kept)
 
     assert entries(rows) == [(2, 7)]
 
 
-def test_ids_do_not_come_back_after_pruning(database: api.Database, rows: Rows) -> None:
+def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> None:
     record(database, 7, 8)
     with database.writer() as connection:
         connection.execute(sa.delete(changes.feed))
@@ -304,7 +298,7 @@ def test_ids_do_not_come_back_after_pruning(database: api.Database, rows: Rows) 
 
 
 def test_a_record_prunes_by_chance(
-    database: api.Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 1)
     monkeypatch.setattr(changes.prune, '__defaults__', (2,))
@@ -313,7 +307,7 @@ def test_a_record_prunes_by_chance(
     assert entries(rows) == [(3, 8), (4, 9)]
 
 
-def test_recent_are_all_after_the_newest_old_one(database: api.Database) -> None:
+def test_recent_are_all_after_the_newest_old_one(database: Database) -> None:
     write(database, 2, 3, age=300)
     write(database, 5, 7)
     write(database, 6, age=200)
@@ -323,7 +317,7 @@ def test_recent_are_all_after_the_newest_old_one(database: api.Database) -> None
     assert recent(database, 1000) == [1, 2, 3, 5, 6, 7]
 
 
-def test_recent_is_never_nothing(database: api.Database) -> None:
+def test_recent_is_never_nothing(database: Database) -> None:
     write(database, 5, age=300)
 
     assert recent(database, 100) == [5]

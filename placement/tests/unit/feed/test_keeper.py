@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import errors
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.db.schema import tables
 from placement.feed import changes
 from placement.feed import keeper as keeper_module
@@ -552,7 +552,7 @@ def test_what_is_rolled_back_is_never_seen(cloud: Cloud, keeper: SnapshotKeeper)
 
 def test_searches_never_ask_a_replica_that_may_lag_behind(cloud: Cloud) -> None:
     replica = create_database()
-    keeper = SnapshotKeeper(api.Database(cloud.database.engine, replica.engine))
+    keeper = SnapshotKeeper(Database(cloud.database.engine, replica.engine))
     keeper.current()
     cloud.add('new', VCPU=1)
 

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from placement import conf as placement_conf
-from placement.db.engine.api import Database, create_engine
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names
 from placement.middleware import health
 from placement.tests.unit.middleware.samples import Inner, ask

@@ -10,7 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.context import RequestContext
-from placement.db.engine import api
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names, tables
 from placement.db.statements.id_cache import IdCache
 from placement.feed import changes
@@ -31,9 +32,9 @@ def uuid_of(name: str) -> str:
 @functools.cache
 def _migrated() -> bytes:
     """A database with the newest schema, the standard traits and the standard classes."""
-    engine = api.create_engine('sqlite://')
+    engine = create_engine('sqlite://')
     migration.sync(engine)
-    standard_names.sync(api.Database(engine))
+    standard_names.sync(Database(engine))
     content: bytes
     with engine.connect() as connection:
         content = connection.connection.driver_connection.serialize()  # type: ignore[union-attr]
@@ -41,18 +42,18 @@ def _migrated() -> bytes:
     return content
 
 
-def create_database() -> api.Database:
+def create_database() -> Database:
     """A database in memory as a service finds it that has just been installed."""
-    engine = api.create_engine('sqlite://')
+    engine = create_engine('sqlite://')
     with engine.connect() as connection:
         connection.connection.driver_connection.deserialize(_migrated())  # type: ignore[union-attr]
-    return api.Database(engine)
+    return Database(engine)
 
 
 class Cloud:
     """What is in a database; providers and consumers are called by their names."""
 
-    def __init__(self, database: api.Database) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
         self.context = RequestContext(database)
 

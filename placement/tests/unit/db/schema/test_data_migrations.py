@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.context import RequestContext
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, tables
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -18,16 +18,16 @@ consumers = tables.consumers.c
 
 
 @pytest.fixture
-def context(database: api.Database) -> RequestContext:
+def context(database: Database) -> RequestContext:
     return RequestContext(database=database)
 
 
-def insert(database: api.Database, table: sa.Table, *rows: Mapping[str, object]) -> None:
+def insert(database: Database, table: sa.Table, *rows: Mapping[str, object]) -> None:
     with database.writer() as connection:
         connection.execute(sa.insert(table), list(rows))
 
 
-def insert_providers(database: api.Database, roots: dict[int, int | None]) -> None:
+def insert_providers(database: Database, roots: dict[int, int | None]) -> None:
     insert(
         database,
         tables.resource_providers,
@@ -38,7 +38,7 @@ def insert_providers(database: api.Database, roots: dict[int, int | None]) -> No
     )
 
 
-def insert_allocations(database: api.Database, *uuids: str) -> None:
+def insert_allocations(database: Database, *uuids: str) -> None:
     insert(
         database,
         tables.allocations,
@@ -56,7 +56,7 @@ def create_consumers(context: RequestContext, max_count: int = 50) -> tuple[int,
 
 
 def test_providers_without_root_become_their_own(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, {1: 1, 2: 1, 3: None, 4: None})
     assert data_migrations.set_root_provider_ids(context, 50) == (2, 2)
@@ -65,7 +65,7 @@ def test_providers_without_root_become_their_own(
 
 
 def test_only_providers_that_change_are_marked_as_updated(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, {1: 1, 2: None})
     data_migrations.set_root_provider_ids(context, 50)
@@ -74,7 +74,7 @@ def test_only_providers_that_change_are_marked_as_updated(
 
 
 def test_no_more_roots_are_set_than_asked_for(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, {1: None, 2: 2, 3: None, 4: None})
     assert data_migrations.set_root_provider_ids(context, 2) == (2, 2)
@@ -85,7 +85,7 @@ def test_no_more_roots_are_set_than_asked_for(
 
 
 def test_any_number_of_providers_can_be_done_at_once(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, dict.fromkeys(range(1, 40_001)))
     assert data_migrations.set_root_provider_ids(context, 1_000_000) == (40_000, 40_000)
@@ -93,7 +93,7 @@ def test_any_number_of_providers_can_be_done_at_once(
 
 
 def test_each_consumer_that_allocations_lack_is_created_once(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert(database, tables.consumers, {'uuid': 'known', 'project_id': 9, 'user_id': 9})
     insert_allocations(database, 'lost', 'known', 'lost', 'other')
@@ -102,7 +102,7 @@ def test_each_consumer_that_allocations_lack_is_created_once(
 
 
 def test_a_created_consumer_is_nobodys_and_has_no_type(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert(database, tables.projects, {'external_id': 'somebody'})
     insert_allocations(database, 'lost')
@@ -119,7 +119,7 @@ def test_a_created_consumer_is_nobodys_and_has_no_type(
 
 
 def test_a_project_and_a_user_that_exist_are_used(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert(database, tables.projects, {'id': 7, 'external_id': 'nobody'})
     insert(database, tables.users, {'id': 8, 'external_id': 'no one'})
@@ -130,7 +130,7 @@ def test_a_project_and_a_user_that_exist_are_used(
 
 
 def test_no_more_consumers_are_created_than_asked_for(
-    database: api.Database, context: RequestContext, rows: Rows
+    database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_allocations(database, 'a', 'a', 'b', 'b', 'c')
     assert create_consumers(context, 2) == (2, 2)
@@ -148,7 +148,7 @@ def test_nothing_is_created_when_no_consumer_is_missing(
 
 
 def test_missing_roots_are_seen_until_they_are_set(
-    database: api.Database, context: RequestContext
+    database: Database, context: RequestContext
 ) -> None:
     assert not data_migrations.has_missing_root_provider_ids(context)
     insert_providers(database, {1: 1, 2: None})
@@ -158,7 +158,7 @@ def test_missing_roots_are_seen_until_they_are_set(
 
 
 def test_incomplete_consumers_are_counted_not_their_allocations(
-    database: api.Database, context: RequestContext
+    database: Database, context: RequestContext
 ) -> None:
     insert(database, tables.consumers, {'uuid': 'known', 'project_id': 9, 'user_id': 9})
     insert_allocations(database, 'known', 'lost', 'lost', 'other')

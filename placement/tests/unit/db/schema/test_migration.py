@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import command, script, util
 
 import placement
-from placement.db.engine import api
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, revisions, tables
 from placement.feed import changes
 from placement.tests.unit.db.schema import expected_schema
@@ -250,9 +250,9 @@ def test_migrations_need_the_connection_of_our_commands() -> None:
 
 SYNC = """
 import sys
-from placement.db.engine import api
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, revisions
-engine = api.create_engine(sys.argv[1])
+engine = create_engine(sys.argv[1])
 print('ready', flush=True)
 sys.stdin.readline()
 migration.sync(engine)
@@ -264,7 +264,7 @@ engine.dispose()
 def test_many_processes_sync_one_database_at_once(tmp_path: Path) -> None:
     url = f'sqlite:///{tmp_path}/placement.db'
     # The switch of a new file to write-ahead logging is not what is tested here.
-    engine = api.create_engine(url)
+    engine = create_engine(url)
     assert revisions.version(engine) is None
     processes = [
         subprocess.Popen(

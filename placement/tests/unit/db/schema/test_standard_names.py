@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement.db.engine import api
+from placement.db.engine.database import Database
 from placement.db.schema import standard_names, tables
 
 Rows = Callable[..., list[tuple[Any, ...]]]
@@ -43,19 +43,19 @@ classes = tables.resource_classes.c
 traits = tables.traits.c
 
 
-def insert(database: api.Database, table: sa.Table, **values: object) -> None:
+def insert(database: Database, table: sa.Table, **values: object) -> None:
     with database.writer() as connection:
         connection.execute(sa.insert(table).values(**values))
 
 
-def test_standard_classes_have_the_ids_of_the_contract(database: api.Database, rows: Rows) -> None:
+def test_standard_classes_have_the_ids_of_the_contract(database: Database, rows: Rows) -> None:
     standard_names.sync(database)
     found: dict[int, str] = dict(rows(classes.id, classes.name))
     assert [found[position] for position in range(len(CLASSES))] == CLASSES
 
 
 def test_every_standard_trait_is_inserted_once(
-    database: api.Database, rows: Rows, caplog: pytest.LogCaptureFixture
+    database: Database, rows: Rows, caplog: pytest.LogCaptureFixture
 ) -> None:
     standard_names.sync(database)
     assert caplog.text == ''
@@ -63,7 +63,7 @@ def test_every_standard_trait_is_inserted_once(
     assert sorted(found) == sorted(os_traits.get_traits())
 
 
-def test_what_is_inserted_has_the_time_of_its_creation(database: api.Database, rows: Rows) -> None:
+def test_what_is_inserted_has_the_time_of_its_creation(database: Database, rows: Rows) -> None:
     standard_names.sync(database)
     times = rows(traits.created_at, traits.updated_at) + rows(
         classes.created_at, classes.updated_at
@@ -71,7 +71,7 @@ def test_what_is_inserted_has_the_time_of_its_creation(database: api.Database, r
     assert all(created and not updated for created, updated in times)
 
 
-def test_only_what_is_missing_is_inserted(database: api.Database, rows: Rows) -> None:
+def test_only_what_is_missing_is_inserted(database: Database, rows: Rows) -> None:
     insert(database, tables.traits, id=5000, name='HW_CPU_X86_AVX2')
     insert(database, tables.resource_classes, id=1, name='MEMORY_MB')
     standard_names.sync(database)
@@ -80,7 +80,7 @@ def test_only_what_is_missing_is_inserted(database: api.Database, rows: Rows) ->
     assert len(rows(classes.id)) == len(CLASSES)
 
 
-def test_names_that_are_not_standard_stay_as_they_are(database: api.Database, rows: Rows) -> None:
+def test_names_that_are_not_standard_stay_as_they_are(database: Database, rows: Rows) -> None:
     insert(database, tables.traits, id=1, name='CUSTOM_FAST')
     insert(database, tables.traits, id=2, name='HW_NO_LONGER_STANDARD')
     insert(database, tables.resource_classes, id=10000, name='CUSTOM_GOLD')
@@ -89,7 +89,7 @@ def test_names_that_are_not_standard_stay_as_they_are(database: api.Database, ro
     assert (10000, 'CUSTOM_GOLD') in rows(classes.id, classes.name)
 
 
-def test_a_later_sync_reads_each_table_once(database: api.Database, statements: list[str]) -> None:
+def test_a_later_sync_reads_each_table_once(database: Database, statements: list[str]) -> None:
     standard_names.sync(database)
     del statements[:]
     standard_names.sync(database)
@@ -100,7 +100,7 @@ def test_a_later_sync_reads_each_table_once(database: api.Database, statements: 
 
 
 def test_the_first_sync_inserts_into_each_table_with_one_statement(
-    database: api.Database, statements: list[str]
+    database: Database, statements: list[str]
 ) -> None:
     standard_names.sync(database)
     assert [statement.split('(')[0] for statement in statements if 'INSERT' in statement] == [
@@ -123,7 +123,7 @@ def look_stale(
 
 
 def test_a_lost_race_is_ignored_and_the_rest_still_inserted(
-    database: api.Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     insert(database, tables.traits, name='HW_CPU_X86_AVX2')
     look_stale(monkeypatch, 2, [{'name': 'HW_CPU_X86_AVX'}, {'name': 'HW_CPU_X86_AVX2'}])
@@ -133,7 +133,7 @@ def test_a_lost_race_is_ignored_and_the_rest_still_inserted(
 
 
 def test_races_that_are_lost_for_ever_do_not_stop_the_start(
-    database: api.Database,
+    database: Database,
     rows: Rows,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -147,7 +147,7 @@ def test_races_that_are_lost_for_ever_do_not_stop_the_start(
 
 def test_a_database_without_schema_is_refused(engine: sa.Engine) -> None:
     with pytest.raises(db_errors.DBNonExistentTable):
-        standard_names.sync(api.Database(engine))
+        standard_names.sync(Database(engine))
 
 
 class MySQLConnection:

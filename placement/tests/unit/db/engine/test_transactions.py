@@ -17,8 +17,10 @@ from placement import conf as placement_conf
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
-from placement.db.engine import api
+from placement.db.engine import transactions
 from placement.db.engine.backoff import FIRST_DELAY, MAX_DELAY
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, tables
 
 INTERFERENCE = [
@@ -36,7 +38,7 @@ class Writer:
         self._failures = list(failures)
         self.attempts = 0
 
-    @api.writer
+    @transactions.writer
     def insert(self, name: str) -> int:
         """Insert a trait and fail as told; the last failure stays."""
         self.attempts += 1
@@ -46,7 +48,7 @@ class Writer:
             raise failure
         return self.attempts
 
-    @api.reader
+    @transactions.reader
     def read(self) -> list[str]:
         """The names of all traits."""
         self.attempts += 1
@@ -56,7 +58,7 @@ class Writer:
 
 
 @pytest.fixture
-def context(database: api.Database) -> RequestContext:
+def context(database: Database) -> RequestContext:
     """A context without an open transaction."""
     return RequestContext(database)
 
@@ -106,7 +108,7 @@ def test_a_writer_that_is_always_interfered_with_gives_up(
 
     assert raised.value.status == 409
     assert raised.value.code == 'placement.concurrent_update'
-    assert writer.attempts == api.ATTEMPTS
+    assert writer.attempts == transactions.WRITE_ATTEMPTS
     assert names(context) == []
 
 
@@ -119,7 +121,7 @@ def test_a_writer_without_a_database_gives_up(
         writer.insert('CUSTOM_A')
 
     assert raised.value.status == 503
-    assert writer.attempts == api.ATTEMPTS
+    assert writer.attempts == transactions.WRITE_ATTEMPTS
 
 
 def test_a_reader_without_a_database_gives_up_soon(
@@ -130,7 +132,7 @@ def test_a_reader_without_a_database_gives_up_soon(
     with pytest.raises(errors.DatabaseUnavailable):
         reader.read()
 
-    assert reader.attempts == api.READ_ATTEMPTS
+    assert reader.attempts == transactions.READ_ATTEMPTS
 
 
 def test_pauses_are_short_and_bounded(context: RequestContext, pauses: list[float]) -> None:
@@ -172,7 +174,7 @@ def test_a_value_beyond_the_database_is_the_mistake_of_the_client(context: Reque
     assert writer.attempts == 1
 
 
-def test_a_real_duplicate_is_one_of_oslo_db(database: api.Database) -> None:
+def test_a_real_duplicate_is_one_of_oslo_db(database: Database) -> None:
     twice = [{'name': 'CUSTOM_A'}, {'name': 'CUSTOM_A'}]
 
     with pytest.raises(db_errors.DBDuplicateEntry), database.writer() as connection:
@@ -187,17 +189,17 @@ def test_what_is_called_inside_of_a_transaction_joins_it(
 ) -> None:
     seen = []
 
-    @api.reader
+    @transactions.reader
     def inner_reader(context: RequestContext) -> list[str]:
         seen.append(context.connection)
         return list(context.connection.scalars(sa.select(tables.traits.c.name)))
 
-    @api.writer
+    @transactions.writer
     def inner_writer(context: RequestContext) -> None:
         seen.append(context.connection)
         context.connection.execute(sa.insert(tables.traits).values(name='CUSTOM_A'))
 
-    @api.writer
+    @transactions.writer
     def outer(context: RequestContext) -> list[str]:
         seen.append(context.connection)
         inner_writer(context)
@@ -212,7 +214,7 @@ def test_what_is_called_inside_of_a_transaction_joins_it(
 def test_a_failure_outside_undoes_what_was_done_inside(context: RequestContext) -> None:
     inner = Writer(context, None)
 
-    @api.writer
+    @transactions.writer
     def outer(_context: RequestContext) -> None:
         inner.insert('CUSTOM_A')
         raise ValueError('after all')
@@ -229,7 +231,7 @@ def test_interference_inside_repeats_from_the_outermost(
     inner = Writer(context, db_errors.DBDeadlock(), None)
     attempts = []
 
-    @api.writer
+    @transactions.writer
     def outer(_context: RequestContext) -> None:
         attempts.append(inner.attempts)
         inner.insert('CUSTOM_A')
@@ -246,15 +248,15 @@ def test_the_context_is_found_wherever_it_stands(context: RequestContext) -> Non
             self._context = context
 
         @classmethod
-        @api.reader
+        @transactions.reader
         def of_class(cls, context: RequestContext) -> bool:
             return context.open_connection is not None
 
-        @api.reader
+        @transactions.reader
         def of_object(self) -> bool:
             return self._context.open_connection is not None
 
-    @api.reader
+    @transactions.reader
     def of_function(context: RequestContext) -> bool:
         return context.open_connection is not None
 
@@ -272,16 +274,16 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def on_file(path: pathlib.Path) -> Iterator[api.Database]:
+def on_file(path: pathlib.Path) -> Iterator[Database]:
     """A migrated database in a file."""
-    engine = api.create_engine(f'sqlite:///{path}')
+    engine = create_engine(f'sqlite:///{path}')
     migration.sync(engine)
-    database = api.Database(engine)
+    database = Database(engine)
     yield database
     database.dispose()
 
 
-def test_a_file_has_a_write_ahead_log_and_foreign_keys(on_file: api.Database) -> None:
+def test_a_file_has_a_write_ahead_log_and_foreign_keys(on_file: Database) -> None:
     with on_file.reader() as connection:
         pragmas = {
             name: connection.exec_driver_sql(f'PRAGMA {name}').scalar()
@@ -293,22 +295,20 @@ def test_a_file_has_a_write_ahead_log_and_foreign_keys(on_file: api.Database) ->
 
 
 def test_a_file_need_not_be_synchronous(path: pathlib.Path) -> None:
-    engine = api.create_engine(f'sqlite:///{path}', sqlite_synchronous=False)
+    engine = create_engine(f'sqlite:///{path}', sqlite_synchronous=False)
     with engine.begin() as connection:
         assert connection.exec_driver_sql('PRAGMA synchronous').scalar() == 0
     engine.dispose()
 
 
-def test_foreign_keys_are_kept(on_file: api.Database) -> None:
+def test_foreign_keys_are_kept(on_file: Database) -> None:
     orphan = {'trait_id': 1, 'resource_provider_id': 1}
 
     with pytest.raises(db_errors.DBReferenceError), on_file.writer() as connection:
         connection.execute(sa.insert(tables.resource_provider_traits).values(**orphan))
 
 
-def test_a_writer_holds_the_lock_from_the_beginning(
-    on_file: api.Database, path: pathlib.Path
-) -> None:
+def test_a_writer_holds_the_lock_from_the_beginning(on_file: Database, path: pathlib.Path) -> None:
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         with on_file.writer():
@@ -320,7 +320,7 @@ def test_a_writer_holds_the_lock_from_the_beginning(
         other.close()
 
 
-def test_a_reader_holds_no_lock(on_file: api.Database, path: pathlib.Path) -> None:
+def test_a_reader_holds_no_lock(on_file: Database, path: pathlib.Path) -> None:
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         with on_file.reader() as connection:
@@ -375,7 +375,7 @@ def test_writers_queue_and_none_overwrites_another(
         assert connection.scalar(sa.select(tables.resource_providers.c.generation)) == 8
 
 
-def test_a_database_in_memory_is_one_for_all_threads(database: api.Database) -> None:
+def test_a_database_in_memory_is_one_for_all_threads(database: Database) -> None:
     contexts = [RequestContext(database) for _ in range(8)]
 
     in_threads(8, lambda number: Writer(contexts[number], None).insert(f'CUSTOM_{number}'))
@@ -383,21 +383,21 @@ def test_a_database_in_memory_is_one_for_all_threads(database: api.Database) -> 
     assert sorted(names(contexts[0])) == [f'CUSTOM_{number}' for number in range(8)]
 
 
-def test_two_databases_in_memory_are_two(database: api.Database, context: RequestContext) -> None:
-    other = api.create_engine('sqlite://')
+def test_two_databases_in_memory_are_two(database: Database, context: RequestContext) -> None:
+    other = create_engine('sqlite://')
     migration.sync(other)
     Writer(context, None).insert('CUSTOM_A')
 
-    assert names(RequestContext(api.Database(other))) == []
+    assert names(RequestContext(Database(other))) == []
     other.dispose()
 
 
 def _open_and_write(url: str, number: int, barrier: Barrier) -> None:
     """What each process does: open a file that is not there yet, migrate it, and write."""
-    engine = api.create_engine(url)
+    engine = create_engine(url)
     barrier.wait(60)
     migration.sync(engine)
-    Writer(RequestContext(api.Database(engine)), None).insert(f'CUSTOM_{number}')
+    Writer(RequestContext(Database(engine)), None).insert(f'CUSTOM_{number}')
     engine.dispose()
 
 
@@ -416,8 +416,8 @@ def test_processes_that_open_one_new_file_at_once_all_succeed(path: pathlib.Path
         process.join(120)
 
     assert [process.exitcode for process in processes] == [0] * 8
-    engine = api.create_engine(url)
-    stored = names(RequestContext(api.Database(engine)))
+    engine = create_engine(url)
+    stored = names(RequestContext(Database(engine)))
     engine.dispose()
     assert sorted(stored) == [f'CUSTOM_{number}' for number in range(8)]
 
@@ -435,7 +435,7 @@ def configured(**options: object) -> ConfigOpts:
 
 
 def test_the_configuration_names_the_database(path: pathlib.Path) -> None:
-    database = api.Database.from_conf(configured(connection=f'sqlite:///{path}'))
+    database = Database.from_conf(configured(connection=f'sqlite:///{path}'))
     migration.sync(database.engine)
     database.dispose()
 
@@ -443,7 +443,7 @@ def test_the_configuration_names_the_database(path: pathlib.Path) -> None:
 
 
 def test_parameters_of_the_configuration_are_appended(path: pathlib.Path) -> None:
-    database = api.Database.from_conf(
+    database = Database.from_conf(
         configured(connection=f'sqlite:///{path}', connection_parameters='cached_statements=7')
     )
     database.dispose()
@@ -452,18 +452,18 @@ def test_parameters_of_the_configuration_are_appended(path: pathlib.Path) -> Non
 
 
 def test_reads_that_may_lag_go_to_the_replica_and_others_do_not(
-    tmp_path: pathlib.Path, on_file: api.Database, path: pathlib.Path
+    tmp_path: pathlib.Path, on_file: Database, path: pathlib.Path
 ) -> None:
     replica = tmp_path / 'replica.sqlite'
-    database = api.Database.from_conf(
+    database = Database.from_conf(
         configured(connection=f'sqlite:///{path}', slave_connection=f'sqlite:///{replica}')
     )
-    copy = api.create_engine(f'sqlite:///{replica}')
+    copy = create_engine(f'sqlite:///{replica}')
     migration.sync(copy)
     context = RequestContext(database, allow_replica_read=True)
     Writer(context, None).insert('CUSTOM_A')
 
-    @api.writer
+    @transactions.writer
     def read_to_write(context: RequestContext) -> list[str]:
         return names(context)
 

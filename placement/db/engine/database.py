@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Database`: the engines of one configuration, and the connections they open."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+
+import sqlalchemy as sa
+
+from placement.conf import ConfigOpts
+from placement.db.engine import sqlite
+from placement.db.engine.engines import create_engine
+from placement.db.engine.transactions import WRITE_ATTEMPTS
+from placement.db.statements.id_cache import IdCache
+
+# Options of [placement_database] that `create_engine` takes.
+ENGINE_OPTIONS = (
+    'mysql_sql_mode',
+    'connection_recycle_time',
+    'connection_debug',
+    'max_pool_size',
+    'max_overflow',
+    'pool_timeout',
+    'sqlite_synchronous',
+    'connection_trace',
+    'max_retries',
+    'retry_interval',
+    'connection_parameters',
+)
+
+
+class Database:
+    """The engines of one configuration: one for writes, and one for reads.
+
+    `attempts` is how many times a transaction that writes is tried before the client is told
+    about the conflict. `id_cache` holds what this process remembers of the database.
+    """
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        read_engine: sa.Engine | None = None,
+        attempts: int = WRITE_ATTEMPTS,
+    ) -> None:
+        self.engine = engine
+        self.attempts = attempts
+        self.id_cache = IdCache()
+        self._writer = sqlite.writing(engine)
+        self._reader = engine if read_engine is None else read_engine
+
+    @classmethod
+    def from_conf(cls, conf: ConfigOpts) -> Database:
+        """Return the database that `[placement_database]` names.
+
+        The rules are those of config_and_policy.md in the contract. Raises what `create_engine`
+        raises.
+        """
+        group = conf.placement_database
+        options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
+        # oslo.db would set an empty mode as it is, where the option promises the server's own.
+        options['mysql_sql_mode'] = group.mysql_sql_mode or None
+        read_engine = None
+        if group.slave_connection:
+            read_engine = create_engine(group.slave_connection, **options)
+        attempts = max(1, conf.placement.allocation_conflict_retry_count)
+        return cls(create_engine(group.connection, **options), read_engine, attempts)
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads, on the replica where one is configured."""
+        with self._reader.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def fresh_reader(self) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads, never on a replica, which may lag behind."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def consistent_reader(self) -> Iterator[sa.Connection]:
+        """Open a transaction as `fresh_reader` does, whose statements all see one moment."""
+        with self.engine.begin() as connection:
+            # Every transaction of SQLite is like that.
+            if connection.dialect.name != 'sqlite':
+                connection.execute(sa.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'))
+            yield connection
+
+    @contextlib.contextmanager
+    def writer(self) -> Iterator[sa.Connection]:
+        """Open a transaction that may write; on SQLite it takes the write lock at once."""
+        with self._writer.begin() as connection:
+            yield connection
+
+    @property
+    def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:
+        """The functions that open a transaction that only reads, one for each engine."""
+        if self._reader is self.engine:
+            return (self.fresh_reader,)
+        return self.fresh_reader, self.reader
+
+    def dispose(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+        if self._reader is not self.engine:
+            self._reader.dispose()

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions: `reader` and `writer` open one for a function, `retry` begins a failed one again.
+
+The public methods of objects are wrapped in `reader` or `writer`. What they call finds the open
+transaction as `context.connection`; nothing else opens one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from placement import errors
+from placement.db.engine import backoff, failures
+
+if TYPE_CHECKING:
+    from placement.db.engine.database import Database
+
+LOG = logging.getLogger(__name__)
+
+Arguments = ParamSpec('Arguments')
+Result = TypeVar('Result')
+
+Connection = sa.Connection
+
+# A row of whatever columns a statement selects.
+Row = sa.Row[*tuple[Any, ...]]
+
+# Attempts at a transaction that writes before the client is told about the conflict, where the
+# configuration does not say.
+WRITE_ATTEMPTS = 10
+
+# Attempts at a transaction that only reads: enough to replace a lost connection, too few to wait
+# for a database that is down.
+READ_ATTEMPTS = 3
+
+
+class Context(Protocol):
+    """What a transaction needs of a context.
+
+    `placement.context.RequestContext` is one. `open_connection` is None unless a transaction is
+    open, and `connection` is its connection. `allow_replica_read` lets a replica answer reads,
+    which may not yet have what was committed last.
+    """
+
+    allow_replica_read: bool
+    open_connection: Connection | None
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def connection(self) -> Connection: ...
+
+
+OpenConnection = Callable[[Any], contextlib.AbstractContextManager[sa.Connection]]
+
+
+def reader(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Run a method of an object or class, or a function of a context, in one transaction.
+
+    A function that is called while a transaction is open joins it. Raises what `retry` raises.
+    """
+    return _in_transaction(function, _open_reader, lambda _database: READ_ATTEMPTS)
+
+
+def writer(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Do as `reader`, for a transaction that writes.
+
+    The function may run several times, so it must not change its object in a way that the next
+    run does not undo. Raises what `retry` raises.
+    """
+    return _in_transaction(
+        function, lambda context: context.database.writer(), lambda database: database.attempts
+    )
+
+
+def _in_transaction(
+    function: Callable[Concatenate[Any, Arguments], Result],
+    open_connection: OpenConnection,
+    attempts: Callable[[Any], int],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    @functools.wraps(function)
+    def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        context = _context_of(subject, args)
+        if context.open_connection is not None:
+            return function(subject, *args, **kwargs)
+
+        def transaction() -> Result:
+            with open_connection(context) as connection, _bound(context, connection):
+                return function(subject, *args, **kwargs)
+
+        return retry(transaction, function.__qualname__, attempts(context.database))
+
+    return run
+
+
+def _context_of(subject: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return the context of an object, the first argument of a class method, or the context."""
+    if isinstance(subject, type):
+        return arguments[0]
+    return getattr(subject, '_context', subject)
+
+
+def _open_reader(context: Context) -> contextlib.AbstractContextManager[sa.Connection]:
+    """Open a transaction that reads, on a replica only where the context allows that.
+
+    A write decides by what it reads, so it must never read what a replica still shows.
+    """
+    database = context.database
+    return database.reader() if context.allow_replica_read else database.fresh_reader()
+
+
+@contextlib.contextmanager
+def _bound(context: Context, connection: sa.Connection) -> Iterator[None]:
+    """Let statements find the connection in the context while its transaction is open."""
+    context.open_connection = connection
+    try:
+        yield
+    finally:
+        context.open_connection = None
+
+
+def retry(transaction: Callable[[], Result], name: str, attempts: int) -> Result:
+    """Return what a transaction returns; begin it again after a conflict or a lost connection.
+
+    `name` is for the log, `attempts` the largest number of attempts. Raises
+    `errors.TooManyConflicts` when the last attempt ended in a conflict,
+    `errors.DatabaseUnavailable` when the last attempt found no database or any attempt found no
+    free connection, `errors.BadRequest` for a value that the database cannot store, and every
+    other error of the database as it is.
+    """
+    for attempt in range(attempts):
+        try:
+            return transaction()
+        except failures.DATABASE_ERRORS as error:
+            cause, failure = failures.cause_of(error), error
+        if cause is None:
+            raise failure
+        if cause is failures.Cause.VALUE:
+            raise errors.BadRequest('A value is beyond what the database can hold.') from failure
+        if cause is failures.Cause.NO_FREE_CONNECTION:
+            # The attempt has already waited for `pool_timeout`.
+            LOG.warning('%s found no free connection: %s', name, failure)
+            raise errors.DatabaseUnavailable() from failure
+        LOG.debug('Attempt %d at %s: %s', attempt + 1, name, failure)
+        if attempt + 1 < attempts:
+            backoff.sleep(attempt)
+    LOG.warning('%s gave up after %d attempts: %s', name, attempts, failure)
+    if cause is failures.Cause.LOST_CONNECTION:
+        raise errors.DatabaseUnavailable() from failure
+    raise errors.TooManyConflicts() from failure
