@@ -1,4 +1,4 @@
-# Everything a new clone can do with Python 3.11 or later, and make.
+# All commands of the project; they need Python 3.11 or later, and make.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,38 +6,38 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check \
     --no-build-isolation --constraint constraints.txt
 
-# Stamps: the environment can run the service; it can run the tests, and the benchmark.
+# Stamps: the environment has what the service, the tests, the pages, and the benchmarks need.
 READY := $(VENV)/.ready
 TESTABLE := $(VENV)/.testable
 DOCUMENTABLE := $(VENV)/.documentable
 SPHINX := $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env
 MEASURABLE := $(VENV)/.measurable
 
-# The released service, in an environment of its own; name the Python of another to use that.
-RELEASED := .released
-RELEASED_PYTHON ?= $(RELEASED)/bin/python
+# Upstream (openstack-placement 16) in an environment of its own; name the Python of another to use that.
+UPSTREAM := .upstream
+UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 
-# Servers on which the tests make databases of their own, by a user who may.
+# Servers on which the tests create databases, as a user who has the right to.
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-switch test-client-released docs test-apache test-keystone lint bench bench-workers clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-keystone lint bench bench-workers clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
-	@echo 'make test    run the tests, the stories, the layer check, ruff and mypy'
-	@echo 'make test-client-released   test the client against the released service'
+	@echo 'make test    run the unit tests, the gabbi tests, the layer check, ruff and mypy'
+	@echo 'make test-client-upstream   run the tests of the client against upstream'
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
-	@echo 'make test-faults   let database servers and workers fail under load'
-	@echo 'make test-clusters   read from replicas, write to all nodes of Galera, stop servers'
-	@echo 'make test-switch   hand databases over from the released service, and back'
-	@echo 'make docs    build the reference of the API and the other pages'
-	@echo 'make test-apache   tell stories below Apache, uWSGI and gunicorn; installs Apache on Debian'
-	@echo 'make test-keystone   ask a real Keystone who may do what'
+	@echo 'make test-faults   inject faults under load: kill workers and database servers, cut connections'
+	@echo 'make test-clusters   test read replicas, Galera clusters, and restarts of database servers'
+	@echo 'make test-upgrade   test upgrade from upstream, and rollback to it'
+	@echo 'make docs    build the API reference and the documentation'
+	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
+	@echo 'make test-keystone   test authentication and policy with a real Keystone'
 	@echo 'make lint    run ruff and mypy'
-	@echo 'make bench   measure the service beside the released one: make bench ARGS=--quick'
-	@echo 'make bench-workers   measure how many processes and threads get through how much'
-	@echo 'make clean   remove what these have made, except for ./state'
+	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
+	@echo 'make bench-workers   measure throughput by number of processes and threads'
+	@echo 'make clean   remove everything that these targets created, except ./state'
 
 serve: $(READY)
 	@exec $(BIN)/placement-serve --state-dir state
@@ -48,45 +48,45 @@ test: $(TESTABLE)
 	@$(BIN)/pytest -n 2 --dist loadfile placement/tests
 	@$(MAKE) --no-print-directory lint
 
-test-client-released: $(TESTABLE) $(RELEASED_PYTHON)
-	@echo '==> the client against the released service'
-	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(RELEASED_PYTHON)) \
+test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
+	@echo '==> client tests against upstream'
+	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
 	    $(BIN)/pytest placement/tests/functional/test_client.py \
 	    placement/tests/functional/test_client_scheduler.py
 
 test-mariadb: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_MARIADB_URL)
 test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQL_URL)
 test-mariadb test-postgresql: $(TESTABLE)
-	@echo '==> $@: stories and other functional tests'
+	@echo '==> $@: gabbi tests and other functional tests'
 	@$(BIN)/pytest -n 2 --dist loadfile placement/tests/functional
 
 test-faults: $(TESTABLE)
-	@echo '==> workers, servers and connections that fail'
+	@echo '==> fault injection: workers, database servers and connections'
 	@$(BIN)/pytest placement/tests/databases/test_faults.py
 
 test-clusters: $(TESTABLE)
-	@echo '==> replicas, Galera, and servers that go and come'
+	@echo '==> read replicas, Galera, and restarts of database servers'
 	@$(BIN)/pytest placement/tests/databases/test_healthcheck.py \
 	    placement/tests/databases/test_replicas.py placement/tests/databases/test_galera.py
 
-test-switch: $(TESTABLE) $(RELEASED_PYTHON)
-	@echo '==> databases handed over by the released service, and back'
-	@PLACEMENT_TEST_RELEASED_PYTHON=$(abspath $(RELEASED_PYTHON)) \
-	    $(BIN)/pytest placement/tests/databases/test_switch.py
+test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
+	@echo '==> upgrade from upstream, and rollback'
+	@PLACEMENT_TEST_UPSTREAM_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
+	    $(BIN)/pytest placement/tests/databases/test_upgrade.py
 
-# Pages are built from nothing, so that no warning is overlooked because it was given before.
+# A fresh build each time: an incremental one repeats no warning of an unchanged page.
 docs: $(DOCUMENTABLE)
 	@echo '==> api-ref/build/html and doc/build/html'
 	@$(SPHINX) api-ref/source api-ref/build/html
 	@$(SPHINX) doc/source doc/build/html
 
-# Both make environments of their own, in the directory for temporary files.
+# Both create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)
-	@echo '==> the service below Apache, uWSGI and gunicorn'
+	@echo '==> gabbi tests under Apache, uWSGI and gunicorn'
 	@$(BIN)/pytest placement/tests/servers/test_apache.py placement/tests/servers/test_wsgi_servers.py
 
 test-keystone: $(TESTABLE)
-	@echo '==> the service beside Keystone'
+	@echo '==> tests with Keystone'
 	@$(BIN)/pytest placement/tests/servers/test_keystone.py
 
 lint: $(TESTABLE)
@@ -110,22 +110,22 @@ bench-workers: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
 
 clean:
-	@echo '==> removing the environments, the caches and the pages'
-	@rm -rf $(VENV) $(RELEASED) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
+	@echo '==> removing environments, caches and built pages'
+	@rm -rf $(VENV) $(UPSTREAM) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
 	    api-ref/build doc/build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Made once, and again when one of these files is newer.
+# Created once, and again when one of these files is newer.
 $(READY): constraints.txt setup.cfg setup.py
 	@command -v $(PYTHON) >/dev/null || { \
-	    echo '$(PYTHON) is not there: install Python 3.11 or later, or name it: make PYTHON=...' >&2; \
+	    echo '$(PYTHON) not found: install Python 3.11 or later, or name it: make PYTHON=...' >&2; \
 	    exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "$(PYTHON) is too old, $$($(PYTHON) -V 2>&1): Python 3.11 or later is needed" >&2; \
 	    exit 1; }
-	@echo '==> making the Python environment in $(VENV)'
+	@echo '==> creating the Python environment in $(VENV)'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || { \
-	    echo '$(PYTHON) cannot make a virtual environment: is its venv module installed?' >&2; \
+	    echo '$(PYTHON) cannot create a virtual environment: is its venv module installed?' >&2; \
 	    exit 1; }
 	@echo '==> installing the service, a minute or so the first time'
 	@$(PIP_INSTALL) setuptools
@@ -133,22 +133,22 @@ $(READY): constraints.txt setup.cfg setup.py
 	@touch $@
 
 $(TESTABLE): $(READY)
-	@echo '==> installing what the tests need'
+	@echo '==> installing the requirements of the tests'
 	@$(PIP_INSTALL) --editable '.[test]'
 	@touch $@
 
 $(DOCUMENTABLE): $(READY)
-	@echo '==> installing what the pages are built with'
+	@echo '==> installing Sphinx and its extensions'
 	@$(PIP_INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(MEASURABLE): $(READY)
-	@echo '==> installing a web server and the drivers of the databases'
+	@echo '==> installing a web server and database drivers'
 	@$(PIP_INSTALL) --editable '.[bench,mysql,postgresql]'
 	@touch $@
 
-$(RELEASED)/bin/python:
-	@echo '==> installing the released service in $(RELEASED)'
-	@$(PYTHON) -m venv $(RELEASED)
-	@$(RELEASED)/bin/python -m pip install --quiet --disable-pip-version-check \
-	    openstack-placement==16.0.0 psycopg2-binary PyMySQL waitress || { rm -rf $(RELEASED); exit 1; }
+$(UPSTREAM)/bin/python:
+	@echo '==> installing upstream (openstack-placement 16) in $(UPSTREAM)'
+	@$(PYTHON) -m venv $(UPSTREAM)
+	@$(UPSTREAM)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    openstack-placement==16.0.0 psycopg2-binary PyMySQL waitress || { rm -rf $(UPSTREAM); exit 1; }

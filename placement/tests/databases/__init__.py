@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What takes database servers of its own, or the released service, to be proven.
+"""Tests that need database servers of their own, or upstream (`openstack-placement` 16).
 
 They take minutes and programs that a bare machine may not have, so `make test` leaves them out;
 `.ci/run` does not.

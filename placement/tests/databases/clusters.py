@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Database servers that have the same data: a primary and its replica, the nodes of Galera."""
+"""Replicated database servers: a primary with its replica, and the nodes of a Galera cluster."""
 
 import contextlib
 import pathlib
@@ -13,8 +13,7 @@ from placement.tests.databases import servers
 #: Where distributions put the library of Galera.
 PROVIDERS = ('/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so')
 
-#: What makes servers small, because their files are written, and copied, as often as there are
-#: servers.
+#: Small files: each server of a cluster writes, and copies, files of its own.
 SMALL = ('--innodb-log-file-size=8M', '--innodb-buffer-pool-size=32M')
 
 
@@ -22,7 +21,7 @@ SMALL = ('--innodb-log-file-size=8M', '--innodb-buffer-pool-size=32M')
 
 
 class MariadbPrimary(servers.Mariadb):
-    """MariaDB that writes down what it does, for a replica to do the same."""
+    """MariaDB that writes a binary log for its replica."""
 
     options = SMALL
 
@@ -35,18 +34,18 @@ class MariadbPrimary(servers.Mariadb):
         ]
 
     def service_url(self) -> str:
-        """How a service connects, as a user who is not above the rules of a replica."""
+        """The URL for a service, as a user to whom read_only applies (it does not to root)."""
         return self.url('placement').replace('//root@', '//placement@')
 
     def prepare(self) -> None:
-        """Make the database and the user of a service."""
+        """Create the database and the user of a service."""
         self.execute('CREATE DATABASE placement')
         self.execute("CREATE USER placement@'127.0.0.1'")
         self.execute("GRANT ALL ON placement.* TO placement@'127.0.0.1'")
 
 
 class MariadbReplica(servers.Mariadb):
-    """MariaDB that does what its primary does, a moment later, and nothing else."""
+    """MariaDB that replays the binary log of its primary, and is read-only for all others."""
 
     options = SMALL
 
@@ -58,7 +57,7 @@ class MariadbReplica(servers.Mariadb):
         return [*super().command(), '--server-id=2', '--read-only=1']
 
     def follow(self) -> None:
-        """Begin to do what the primary has done and does."""
+        """Start replication."""
         self.execute(
             f"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={self._primary.port},"
             " MASTER_USER='root', MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos"
@@ -66,37 +65,37 @@ class MariadbReplica(servers.Mariadb):
         self.execute('START SLAVE')
 
     def service_url(self) -> str:
-        """How a service connects."""
+        """The URL for a service."""
         return self.url('placement').replace('//root@', '//placement@')
 
     def pause(self) -> None:
-        """Do nothing more of what the primary does."""
+        """Stop replaying, so that the replica lags."""
         self.execute('STOP SLAVE SQL_THREAD')
 
     def resume(self) -> None:
-        """Go on."""
+        """Replay again."""
         self.execute('START SLAVE SQL_THREAD')
 
     def catch_up(self) -> None:
-        """Wait until everything is done that the primary has done by now."""
+        """Wait until all is replayed that the primary has committed by now."""
         done = self._primary.value('SELECT @@gtid_binlog_pos')
-        self.wait_until(f"SELECT MASTER_GTID_WAIT('{done}', {servers.PATIENCE})", 0)
+        self.wait_until(f"SELECT MASTER_GTID_WAIT('{done}', {servers.TIMEOUT})", 0)
 
 
 class PostgresqlPrimary(servers.Postgresql):
-    """PostgreSQL, which sends what it writes to whoever connects for that."""
+    """PostgreSQL, which streams its write-ahead log to replicas."""
 
     def service_url(self) -> str:
-        """How a service connects."""
+        """The URL for a service."""
         return self.url('placement')
 
     def prepare(self) -> None:
-        """Make the database of a service."""
+        """Create the database of a service."""
         self.execute('CREATE DATABASE placement')
 
 
 class PostgresqlReplica(servers.Postgresql):
-    """PostgreSQL that begins with a copy of its primary and goes on with what that sends."""
+    """PostgreSQL that starts from a base backup and replays the log streamed by its primary."""
 
     def __init__(self, primary: PostgresqlPrimary) -> None:
         super().__init__()
@@ -118,24 +117,24 @@ class PostgresqlReplica(servers.Postgresql):
         )
 
     def follow(self) -> None:
-        """Nothing, for the copy knows whose copy it is."""
+        """Nothing: pg_basebackup has written the connection to the primary."""
 
     def service_url(self) -> str:
-        """How a service connects."""
+        """The URL for a service."""
         return self.url('placement')
 
     def pause(self) -> None:
-        """Do nothing more of what the primary does."""
+        """Stop replaying, so that the replica lags."""
         self.execute('SELECT pg_wal_replay_pause()')
-        # Asked for is not done: what is being read is read to its end.
+        # The pause takes effect only after the record that is being replayed.
         self.wait_until('SELECT pg_get_wal_replay_pause_state()', 'paused')
 
     def resume(self) -> None:
-        """Go on."""
+        """Replay again."""
         self.execute('SELECT pg_wal_replay_resume()')
 
     def catch_up(self) -> None:
-        """Wait until everything is done that the primary has done by now."""
+        """Wait until all is replayed that the primary has committed by now."""
         done = self._primary.value('SELECT pg_current_wal_lsn()')
         self.wait_until(f"SELECT pg_last_wal_replay_lsn() >= '{done}'", True)
 
@@ -158,7 +157,7 @@ def postgresql_pair() -> tuple[Primary, Replica]:
 
 @contextlib.contextmanager
 def replicating(primary: Primary, replica: Replica) -> Iterator[None]:
-    """Let both run, with an empty database `placement`."""
+    """Run both, with an empty database `placement`."""
     try:
         primary.initialise()
         primary.start()
@@ -176,7 +175,7 @@ def replicating(primary: Primary, replica: Replica) -> Iterator[None]:
 
 
 class GaleraNode(servers.Mariadb):
-    """A node of a cluster, all nodes of which can be written to."""
+    """One node of a multi-primary cluster."""
 
     options = SMALL
 
@@ -186,23 +185,20 @@ class GaleraNode(servers.Mariadb):
         self.group_port, self._state_port, self._copy_port = (
             servers.free_port() for _ in range(3)
         )
-        # Where to go on, as it was found in the tables after a crash.
+        # The position to start from, as recovered from the tables after a crash.
         self._position = ''
-        self.founds = False
+        self.bootstraps = False
 
     def service_url(self, waits: bool = True) -> str:
-        """How a service connects that sees what was committed on any node before it asked.
-
-        Or one that does not wait for that.
-        """
+        """The URL for a service; with `waits` its reads see all that was committed on any node."""
         url = sa.make_url(self.url('placement'))
         statement = f'SET SESSION wsrep_sync_wait = {int(waits)}'
         url = url.update_query_dict({'init_command': statement})
         return url.render_as_string(hide_password=False)
 
     def initialise(self) -> None:
-        """Make the first tables of a cluster; who joins one gets a copy of them."""
-        if self.founds:
+        """Create the tables on the node that bootstraps the cluster; joining nodes copy them."""
+        if self.bootstraps:
             super().initialise()
 
     def command(self) -> Sequence[str]:
@@ -231,18 +227,18 @@ class GaleraNode(servers.Mariadb):
             '--wsrep-sst-method=rsync',
             f'--wsrep-sst-receive-address=127.0.0.1:{self._copy_port}',
             f'--wsrep-provider-options={provider_options}',
-            *(['--wsrep-new-cluster'] if self.founds else []),
+            *(['--wsrep-new-cluster'] if self.bootstraps else []),
             *([f'--wsrep-start-position={self._position}'] if self._position else []),
         ]
 
     def start(self) -> None:
-        """Start the node, and wait until it takes part."""
+        """Start the node, and wait until it is synced."""
         super().start()
         self.wait_until(STATUS % 'wsrep_local_state_comment', 'Synced')
-        self.founds = False
+        self.bootstraps = False
 
     def recover(self) -> None:
-        """Find where to go on after a crash, as the script does that distributions bring."""
+        """Find the position to start from after a crash, as the script of distributions does."""
         self._run_once([*self.command(), '--wsrep-recover'])
         found = re.findall(r'Recovered position: (\S+)', self.log())
         assert found, self.log()
@@ -258,12 +254,12 @@ STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARI
 
 @contextlib.contextmanager
 def galera(number: int = 3) -> Iterator[Sequence[GaleraNode]]:
-    """The nodes of a cluster that has no database yet."""
-    # With which nodes copy each other, and would say only in their logs that they cannot.
+    """The nodes of a running cluster without any database of a service."""
+    # Nodes copy each other's data with rsync, and report only in their logs when it is missing.
     servers.program('rsync')
     nodes: list[GaleraNode] = []
     nodes += [GaleraNode(nodes) for _ in range(number)]
-    nodes[0].founds = True
+    nodes[0].bootstraps = True
     try:
         for node in nodes:
             node.initialise()

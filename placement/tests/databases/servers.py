@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Database servers that a test may stop, crash and start as it likes."""
+"""Database servers that a test may stop, crash and start."""
 
 import contextlib
 import os
@@ -17,21 +17,21 @@ from typing import Any
 import sqlalchemy as sa
 
 #: How long a server may take to start, in seconds, after a crash as well.
-PATIENCE = 60
+TIMEOUT = 60
 
-#: Where servers are when they are not among the commands of everybody.
+#: Directories of server programs that are not on the PATH of every user.
 PLACES = ('/usr/sbin', *map(str, pathlib.Path('/usr/lib/postgresql').glob('*/bin')))
 
-#: What servers listen on: below those that systems lend to whoever connects to somebody.
+#: Ports of servers: below the range that systems use for outgoing connections.
 PORTS = range(20000, 32000)
 
 
 class PrivateServer:
     """A server with a directory of its own, listening on a port of its own."""
 
-    #: The user that the server is run as by root, which it refuses to be run as.
+    #: The user that root runs the server as; servers refuse to run as root.
     user: str
-    #: The databases of the server, and how connections are cut that are in a transaction.
+    #: The scheme of URLs, and the statement that lists connections which are in a transaction.
     scheme: str
     cut: str
 
@@ -49,21 +49,21 @@ class PrivateServer:
         )
 
     def url(self, database: str) -> str:
-        """How to connect to a database."""
+        """The URL of a database."""
         return f'{self.scheme}@127.0.0.1:{self.port}/{database}'
 
     def initialise(self) -> None:
-        """Make the directory that the server works on."""
+        """Create the data directory."""
         raise NotImplementedError
 
     def command(self) -> Sequence[str]:
-        """What runs the server."""
+        """The command line of the server."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Start the server, and wait until it answers."""
+        """Start the server, and return when it answers."""
         self._process = self._run(self.command())
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 return self.execute('SELECT 1')
@@ -73,19 +73,19 @@ class PrivateServer:
                 time.sleep(0.1)
 
     def crash(self) -> None:
-        """End the server at once, as when the machine loses power."""
+        """Kill the server at once, as when the machine loses power."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
     def stop(self) -> None:
-        """End the server as an operator does."""
+        """Stop the server as an operator does."""
         assert self._process is not None
         self._process.send_signal(signal.SIGINT if self.user == 'postgres' else signal.SIGTERM)
-        self._process.wait(PATIENCE)
+        self._process.wait(TIMEOUT)
 
     def remove(self) -> None:
-        """End the server for good."""
+        """Stop the server and delete its files."""
         if self._process is not None and self._process.poll() is None:
             self.crash()
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -96,32 +96,32 @@ class PrivateServer:
             connection.execute(sa.text(statement))
 
     def value(self, statement: str) -> Any:
-        """What a statement of the superuser says, which is one value."""
+        """The single value that a statement of the superuser returns."""
         with self._admin.connect() as connection:
             return connection.scalar(sa.text(statement))
 
-    def wait_until(self, question: str, *answers: object) -> None:
-        """Wait until the server answers a question like this."""
-        deadline = time.monotonic() + PATIENCE
-        while (found := self.value(question)) not in answers:
-            assert time.monotonic() < deadline, f'{question}: {found}\n{self.log()}'
+    def wait_until(self, query: str, *answers: object) -> None:
+        """Wait until a query returns one of these values."""
+        deadline = time.monotonic() + TIMEOUT
+        while (found := self.value(query)) not in answers:
+            assert time.monotonic() < deadline, f'{query}: {found}\n{self.log()}'
             time.sleep(0.05)
 
     def cut_transactions(self) -> int:
-        """Cut the connections that are in a transaction; how many there were."""
+        """Kill the connections that are in a transaction; how many there were."""
         with self._admin.connect() as connection:
             ids = connection.scalars(sa.text(self.cut)).all()
             for one in ids:
-                with contextlib.suppress(sa.exc.DBAPIError):  # it may have gone by itself
+                with contextlib.suppress(sa.exc.DBAPIError):  # it may have ended by itself
                     connection.execute(sa.text(self.kill(one)))
         return len(ids)
 
     def kill(self, connection_id: int) -> str:
-        """The statement that cuts a connection."""
+        """The statement that kills a connection."""
         raise NotImplementedError
 
     def log(self) -> str:
-        """What the server has to say."""
+        """The end of the server's log."""
         return (self.directory / 'log').read_text(errors='replace')[-4000:]
 
     def _run(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -140,7 +140,7 @@ class PrivateServer:
 
 
 class Postgresql(PrivateServer):
-    """PostgreSQL, as it comes."""
+    """PostgreSQL with its default configuration."""
 
     user = 'postgres'
     scheme = 'postgresql+psycopg://postgres'
@@ -169,17 +169,17 @@ class Postgresql(PrivateServer):
         ]
 
     def crash(self) -> None:
-        # Its children would live on without it; on this signal all end without writing anything.
+        # SIGKILL would leave its children running; on SIGQUIT all end without writing anything.
         assert self._process is not None
         self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(PATIENCE)
+        self._process.wait(TIMEOUT)
 
     def kill(self, connection_id: int) -> str:
         return f'SELECT pg_terminate_backend({connection_id})'
 
 
 class Mariadb(PrivateServer):
-    """MariaDB, as it comes, but for what is set here."""
+    """MariaDB with its default configuration, except for `options`."""
 
     user = 'mysql'
     options: Sequence[str] = ()
@@ -223,7 +223,7 @@ class Mariadb(PrivateServer):
 
 
 def free_port() -> int:
-    """A port that nobody listens on, nor gets for a connection while a server is not running."""
+    """A port without listener, outside the range of outgoing connections."""
     while True:
         port = random.choice(PORTS)
         with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', port)):
@@ -231,7 +231,7 @@ def free_port() -> int:
 
 
 def program(name: str) -> str:
-    """The path of a program; it is a failure when there is none."""
+    """The path of a program; fails the test when it is not installed."""
     path = os.pathsep.join([os.environ.get('PATH', ''), *PLACES])
     found = shutil.which(name, path=path)
     assert found, f'{name} is not installed'

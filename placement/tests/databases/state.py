@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a service says about its database, over HTTP, in a form that can be compared."""
+"""All that a service answers about its database over HTTP, in a form that can be compared."""
 
 import json
 import urllib.parse
@@ -10,7 +10,7 @@ from placement.tests.functional.fixtures.client import Sender
 
 State = dict[str, Any]
 
-#: What is asked about every provider.
+#: The sub-resources read of every provider.
 OF_PROVIDER = ('inventories', 'aggregates', 'traits', 'allocations', 'usages')
 
 SEARCHES = (
@@ -25,7 +25,7 @@ SEARCHES = (
 def read(
     client: Sender, owners: Iterable[tuple[str, str]], usage_versions: Iterable[str]
 ) -> State:
-    """The state of the service; `owners` are the projects and users whose usage is asked."""
+    """The state of the service; `owners` are the projects and users whose usage is read."""
     listed = _get(client, '/resource_providers')['resource_providers']
     state: State = {'providers': _by(listed, 'uuid')}
     consumers: set[str] = set()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines fail while many clients claim: what was acknowledged is there, and nothing half-done.
+"""Fault injection under load: acknowledged claims survive, and no write is done in part.
 
-The service recovers by itself: whoever asks again gets an answer.
+Workers are killed, database servers stopped and crashed, connections cut while 32 clients claim.
+The service recovers by itself: requests that are repeated succeed.
 """
 
 import time
@@ -10,64 +11,64 @@ from collections.abc import Callable
 import pytest
 
 from placement.tests.databases import servers
-from placement.tests.functional import proof
+from placement.tests.functional import consistency_check
 from placement.tests.functional.fixtures import databases, workers, workload
 
 SERVERS = [servers.Mariadb, servers.Postgresql]
 
-Disturb = Callable[[workers.Workers, workload.Account], None]
+InjectFaults = Callable[[workers.Workers, workload.Account], None]
 
 
-def prove(url: str, disturb: Disturb) -> None:
-    """Let clients claim while the service is disturbed, and check all of it in the end."""
+def check_under_faults(url: str, inject: InjectFaults) -> None:
+    """Let clients claim while faults are injected, then check database and service."""
     databases.migrate(url)
     with workers.running(url) as cluster:
-        proof.build(cluster)
-        run = proof.Proof(url, cluster.port, faults=True)
-        run.run(meanwhile=lambda: disturb(cluster, run.account))
+        consistency_check.build(cluster)
+        run = consistency_check.ConsistencyCheck(url, cluster.port, faults=True)
+        run.run(meanwhile=lambda: inject(cluster, run.account))
         cluster.wait()
         run.check()
         print(f'{url}: {dict(run.account.answers)}, {run.samples} samples')
-        assert run.account.answers['done'] > proof.REQUESTS / 4
+        assert run.account.answers['done'] > consistency_check.REQUESTS / 4
         assert 'unexpected error' not in cluster.log()
 
 
 def kill_workers(cluster: workers.Workers, account: workload.Account) -> None:
-    """Kill one worker after the other, and go on until that has met requests."""
+    """Kill one worker after the other until more than ten requests were interrupted."""
     killed: list[float] = []
 
-    def met() -> int:
+    def interrupted() -> int:
         return sum(
             any(sent < moment < lost for moment in killed) for sent, lost in account.unanswered
         )
 
-    deadline = time.monotonic() + workload.PATIENCE
-    while len(killed) < 4 or (met() <= 10 and time.monotonic() < deadline):
+    deadline = time.monotonic() + workload.TIMEOUT
+    while len(killed) < 4 or (interrupted() <= 10 and time.monotonic() < deadline):
         time.sleep(2)
         killed.append(time.monotonic())
         cluster.replace_one(len(killed) % 4)
         # The clients have to notice.
         time.sleep(0.5)
-    assert met() > 10, 'nobody was at work'
+    assert interrupted() > 10, 'no request was interrupted'
 
 
-def test_workers_are_killed_on_sqlite() -> None:
+def test_claims_survive_killed_workers_on_sqlite() -> None:
     database = databases.create_empty('')
     try:
-        prove(database.url, kill_workers)
+        check_under_faults(database.url, kill_workers)
     finally:
         database.drop()
 
 
 @pytest.mark.parametrize('kind', SERVERS)
-def test_workers_are_killed(kind: type[servers.PrivateServer]) -> None:
+def test_claims_survive_killed_workers(kind: type[servers.PrivateServer]) -> None:
     with servers.started(kind) as server:
-        prove(server.url('placement'), kill_workers)
+        check_under_faults(server.url('placement'), kill_workers)
 
 
 @pytest.mark.parametrize('kind', SERVERS)
-def test_the_server_is_stopped_and_crashes(kind: type[servers.PrivateServer]) -> None:
-    def disturb(_cluster: workers.Workers, _account: workload.Account) -> None:
+def test_claims_survive_stopped_and_crashed_servers(kind: type[servers.PrivateServer]) -> None:
+    def inject(_cluster: workers.Workers, _account: workload.Account) -> None:
         for end in (server.stop, server.crash, server.crash):
             time.sleep(2)
             end()
@@ -75,18 +76,18 @@ def test_the_server_is_stopped_and_crashes(kind: type[servers.PrivateServer]) ->
             server.start()
 
     with servers.started(kind) as server:
-        prove(server.url('placement'), disturb)
+        check_under_faults(server.url('placement'), inject)
 
 
 @pytest.mark.parametrize('kind', SERVERS)
-def test_connections_are_cut_in_the_middle(kind: type[servers.PrivateServer]) -> None:
-    cut = []
+def test_claims_survive_cut_connections(kind: type[servers.PrivateServer]) -> None:
+    cut: list[int] = []
 
-    def disturb(_cluster: workers.Workers, _account: workload.Account) -> None:
+    def inject(_cluster: workers.Workers, _account: workload.Account) -> None:
         for _ in range(40):
             time.sleep(0.1)
             cut.append(server.cut_transactions())
 
     with servers.started(kind) as server:
-        prove(server.url('placement'), disturb)
+        check_under_faults(server.url('placement'), inject)
     assert sum(cut) > 10, 'nothing was cut'

@@ -16,7 +16,7 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.feed import changes
 from placement.tests.databases import clusters
-from placement.tests.functional import proof
+from placement.tests.functional import consistency_check
 from placement.tests.functional.fixtures import (
     applications,
     clouds,
@@ -61,13 +61,13 @@ def serving(nodes: Nodes) -> Iterator[list[workers.Workers]]:
         yield [stack.enter_context(workers.running(node.service_url(), 1)) for node in nodes]
 
 
-def check_every_node(nodes: Nodes, run: proof.Proof) -> None:
-    """Assert that what the clients were told is on every node."""
+def check_every_node(nodes: Nodes, run: consistency_check.ConsistencyCheck) -> None:
+    """Assert that every node has the writes that were acknowledged to the clients."""
     run.check()
     expected = run.used()
     for node in nodes:
         engine = sa.create_engine(node.service_url(), poolclass=sa.NullPool)
-        assert proof.used_in(engine) == expected
+        assert consistency_check.used_in(engine) == expected
 
 
 def search(ports: Sequence[int], until: threading.Event) -> None:
@@ -82,11 +82,11 @@ def search(ports: Sequence[int], until: threading.Event) -> None:
         sender.close()
 
 
-def test_capacity_holds_when_every_node_is_written_to(nodes: Nodes) -> None:
+def test_claims_on_all_nodes_never_exceed_capacity(nodes: Nodes) -> None:
     with serving(nodes) as cluster:
-        proof.build(cluster[0])
+        consistency_check.build(cluster[0])
         ports = [one.port for one in cluster]
-        run = proof.Proof(nodes[0].service_url(), *ports, faults=True)
+        run = consistency_check.ConsistencyCheck(nodes[0].service_url(), *ports, faults=True)
         is_over = threading.Event()
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             searching = pool.submit(search, ports, is_over)
@@ -109,10 +109,10 @@ def test_capacity_holds_when_every_node_is_written_to(nodes: Nodes) -> None:
             assert RELOADS not in one.log()
 
 
-def test_a_node_is_killed_and_comes_back(nodes: Nodes) -> None:
+def test_claims_survive_a_crashed_node(nodes: Nodes) -> None:
     killed = nodes[2]
 
-    def disturb() -> None:
+    def crash_and_recover() -> None:
         time.sleep(1)
         killed.crash()
         health = workload.HttpClient(ports[2])
@@ -123,10 +123,10 @@ def test_a_node_is_killed_and_comes_back(nodes: Nodes) -> None:
         health.close()
 
     with serving(nodes) as cluster:
-        proof.build(cluster[0])
+        consistency_check.build(cluster[0])
         ports = [one.port for one in cluster]
-        run = proof.Proof(nodes[0].service_url(), *ports, faults=True)
-        run.run(REQUESTS // 2, meanwhile=disturb)
+        run = consistency_check.ConsistencyCheck(nodes[0].service_url(), *ports, faults=True)
+        run.run(REQUESTS // 2, meanwhile=crash_and_recover)
         check_every_node(nodes, run)
         print(f'{dict(run.account.answers)}, {run.samples} samples')
         assert run.account.answers['503'] > 0
@@ -138,8 +138,8 @@ def test_a_node_is_killed_and_comes_back(nodes: Nodes) -> None:
 REJECTED = "SET GLOBAL wsrep_reject_queries = '%s'"
 
 
-def test_a_worker_whose_node_takes_no_part_says_so(nodes: Nodes) -> None:
-    """The node lets clients in and answers nothing, as when it has lost the others."""
+def test_worker_answers_503_while_its_node_is_out_of_the_cluster(nodes: Nodes) -> None:
+    """The node accepts connections and refuses queries, as when it has lost the others."""
     admin = sa.create_engine(nodes[1].url(''), isolation_level='AUTOCOMMIT')
     with (
         admin.connect() as connection,
@@ -147,7 +147,7 @@ def test_a_worker_whose_node_takes_no_part_says_so(nodes: Nodes) -> None:
         contextlib.ExitStack() as stack,
     ):
         client = Client(application)
-        # Whatever is found: the other tests need the node.
+        # Also when the test fails: the other tests need the node.
         stack.callback(connection.execute, sa.text(REJECTED % 'NONE'))
         for state, found in (('NONE', 200), ('ALL', 503), ('NONE', 200)):
             connection.execute(sa.text(REJECTED % state))
@@ -166,7 +166,7 @@ HOSTS = tuple(f'host{number}' for number in range(9))
 
 @pytest.fixture
 def connections(nodes: Nodes) -> Iterator[list[Database]]:
-    """What a worker on each node has of its database, which knows some hosts."""
+    """The database object of a worker on each node; the database has some hosts."""
     connections = [Database(create_engine(node.service_url())) for node in nodes]
     cloud = Cloud(connections[0])
     for host in HOSTS:
@@ -182,12 +182,12 @@ def newest(database: Database) -> set[int]:
         return set(connection.scalars(sa.select(changes.feed.c.id)))
 
 
-def test_every_worker_sees_what_all_nodes_have_committed(
+def test_every_worker_applies_the_commits_of_all_nodes(
     connections: list[Database], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """However their ids are interleaved, and whichever transaction ends first."""
+    """However the ids of the change feed are interleaved, and whichever transaction ends first."""
     caplog.set_level(logging.INFO)
-    # Nobody ends a transaction while what is known is compared with what is committed.
+    # No transaction ends while the snapshots are compared with what is committed.
     gate = threading.Lock()
     keepers = [freshness.unaudited_keeper(one) for one in connections]
     stale: list[str] = []
@@ -227,12 +227,12 @@ def test_every_worker_sees_what_all_nodes_have_committed(
         if late:
             break
     assert stale == []
-    assert late > 0, 'nothing came after what was begun later'
+    assert late > 0, 'no transaction committed an id lower than one already read'
     assert RELOADS not in caplog.text
 
 
-def test_ids_go_on_from_those_of_other_nodes(connections: list[Database]) -> None:
-    """Or what an idle node writes at last would be below what workers have read long ago."""
+def test_feed_ids_of_a_node_exceed_those_of_other_nodes(connections: list[Database]) -> None:
+    """Otherwise a late write of an idle node would have an id that workers have already passed."""
     for number in range(20):
         Cloud(connections[0]).give(HOSTS[0], VCPU=200 + number)
     for one in connections[1:]:
@@ -242,7 +242,7 @@ def test_ids_go_on_from_those_of_other_nodes(connections: list[Database]) -> Non
         assert added > max(before)
 
 
-def test_a_search_costs_one_statement_however_many_ids_are_left_out(
+def test_search_takes_one_statement_with_any_number_of_gaps(
     connections: list[Database],
 ) -> None:
     keepers = [freshness.unaudited_keeper(one) for one in connections]
@@ -250,7 +250,7 @@ def test_a_search_costs_one_statement_however_many_ids_are_left_out(
         keeper.current()
     with Lingering(connections[0], HOSTS[0], 77) as lingering:
         other = Cloud(connections[0]).provider(HOSTS[1]).id
-        # As workers should, which write to one node and leave out two ids of three.
+        # Workers that write to one node of three use every third id.
         for _ in range(changes.MAX_GAPS_NAMED):
             with connections[1].writer() as connection:
                 changes.record(connection, [other], allocations_only=True)
@@ -259,14 +259,14 @@ def test_a_search_costs_one_statement_however_many_ids_are_left_out(
             with Cloud(database).statements() as seen:
                 keeper.current()
             assert len(seen) == 1
-            assert 'count(' in seen[0], 'there are so few gaps that they are named'
+            assert 'count(' in seen[0], 'there are too few gaps: the statement names each of them'
         lingering.end()
     for keeper, database in zip(keepers, connections, strict=True):
         assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
 
 
 def used(client: Client) -> int:
-    """What a search says of the first host."""
+    """What a search answers as used of the first host."""
     answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
     assert answer.status == 200, answer.text
     summary = answer.json['provider_summaries'][clouds.uuid_of(HOSTS[0])]
@@ -287,11 +287,11 @@ def claim(client: Client, amount: int, generation: int | None) -> None:
     assert answer.status == 204, answer.text
 
 
-def test_a_search_on_one_node_sees_what_was_claimed_on_another_when_it_waits_for_that(
+def test_search_with_sync_wait_sees_claims_made_on_another_node(
     nodes: Nodes,
 ) -> None:
     with contextlib.ExitStack() as stack:
-        writer, waiting, hasty = (
+        writer, waiting, lagging = (
             Client(stack.enter_context(applications.serving(url)))
             for url in (
                 nodes[0].service_url(),
@@ -304,14 +304,14 @@ def test_a_search_on_one_node_sees_what_was_claimed_on_another_when_it_waits_for
             claim(writer, amount, amount - 1 or None)
             assert used(waiting) == amount
 
-        # Now with a node that falls behind for as long as we like.
+        # Now with a node that stays behind until its tables are unlocked.
         pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(1))
         locking = sa.create_engine(nodes[1].url('placement'), poolclass=sa.NullPool)
         with locking.connect() as connection:
             connection.execute(sa.text('FLUSH TABLES WITH READ LOCK'))
             claim(writer, 30, 29)
             searching = pool.submit(used, waiting)
-            assert [used(hasty) for _ in range(5)] == [29] * 5
+            assert [used(lagging) for _ in range(5)] == [29] * 5
             assert not searching.done()
             connection.execute(sa.text('UNLOCK TABLES'))
         assert searching.result() == 30

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a load balancer is told while a database server is away: soon, and the truth."""
+"""GET /healthcheck answers 503 promptly while the database server is down, and 200 after."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ ENDS: tuple[Callable[[servers.PrivateServer], None], ...] = (
 
 
 @pytest.mark.parametrize('kind', [servers.Mariadb, servers.Postgresql])
-def test_the_health_of_a_worker_is_that_of_its_server(
+def test_healthcheck_follows_the_database_server(
     kind: type[servers.PrivateServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
@@ -44,5 +44,5 @@ def test_the_health_of_a_worker_is_that_of_its_server(
                 server.start()
                 assert client.send('GET', '/healthcheck').status == 200
                 assert client.send('GET', '/traits', version='1.39').status == 200
-    # Nobody waited as one does at start, when the same database is awaited for minutes.
+    # No request waited as the start of a worker does, which waits minutes for its database.
     assert max(pauses) < 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replica answers reads: what may lag behind the primary, and what never does."""
+"""Reads from a replica: which answers may lag behind the primary, and which never do."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ import pytest
 from placement.tests.databases import clusters, servers
 from placement.tests.functional.fixtures import applications, clouds, databases
 from placement.tests.functional.fixtures.client import Answer, Client
-from placement.tests.functional.fixtures.door import Door
+from placement.tests.functional.fixtures.tcp_proxy import TcpProxy
 
 HOST, LATE, OTHER = map(clouds.uuid_of, ('host', 'late', 'other'))
 CONSUMERS = tuple(clouds.uuid_of(f'consumer {number}') for number in range(3))
@@ -27,13 +27,13 @@ class Pair(NamedTuple):
     client: Client
 
     def get(self, path: str) -> Any:
-        """What the service says."""
+        """The body of the answer to GET."""
         answer = self.client.send('GET', path, version='1.39')
         assert answer.status == 200, answer.text
         return answer.json
 
     def claim(self, consumer: str, amount: int, host: str = HOST) -> Answer:
-        """The answer to a new consumer that takes something of a host."""
+        """The answer to a claim of a new consumer."""
         body = {
             'allocations': {host: {'resources': {'VCPU': amount}}},
             'project_id': 'project',
@@ -52,14 +52,14 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         replica.catch_up()
         options = {
             ('placement_database', 'slave_connection'): replica.service_url(),
-            # Nobody waits for a database but at start.
+            # Requests must not wait this long; only the start of a worker does.
             ('placement_database', 'retry_interval'): 3600,
         }
         with applications.serving(primary.service_url(), options) as application:
             yield Pair(primary, replica, Client(application))
 
 
-def test_reads_lag_while_searches_and_checks_do_not(pair: Pair) -> None:
+def test_reads_lag_and_searches_and_writes_do_not(pair: Pair) -> None:
     clouds.build((clouds.Provider('host', {'VCPU': 10}),), pair.client)
     pair.replica.catch_up()
     path = f'/resource_providers/{HOST}'
@@ -69,21 +69,21 @@ def test_reads_lag_while_searches_and_checks_do_not(pair: Pair) -> None:
     clouds.build((clouds.Provider('late', {'VCPU': 1}, ('CUSTOM_LATE',)),), pair.client)
     assert pair.claim(CONSUMERS[0], 6).status == 204
 
-    # What is read is as old as the replica.
+    # Reads are as old as the replica.
     assert pair.get('/resource_providers?name=late')['resource_providers'] == []
     assert pair.client.send('GET', f'/resource_providers/{LATE}').status == 404
     assert pair.get(f'{path}/usages')['usages'] == {'VCPU': 0}
     assert pair.get(f'/allocations/{CONSUMERS[0]}')['allocations'] == {}
     assert pair.get(f'{path}/inventories') == before
 
-    # What is searched is not, names that are new included.
+    # Searches are current, also by names that are new.
     found = pair.get('/allocation_candidates?resources=VCPU:1')['provider_summaries']
     assert found[HOST]['resources']['VCPU']['used'] == 6
     assert found[LATE]['resources']['VCPU']['used'] == 0
     found = pair.get('/allocation_candidates?resources=VCPU:1&required=CUSTOM_LATE')
     assert list(found['provider_summaries']) == [LATE]
 
-    # Neither is what a write is checked against.
+    # Writes are checked against current data.
     answer = pair.claim(CONSUMERS[1], 6)
     assert answer.status == 409
     assert 'exceed the capacity' in answer.text
@@ -111,7 +111,7 @@ ENDS: tuple[Callable[[servers.PrivateServer], None], ...] = (
 )
 
 
-def test_reads_are_refused_while_the_replica_is_away_and_nothing_else_is(pair: Pair) -> None:
+def test_only_reads_are_refused_while_the_replica_is_down(pair: Pair) -> None:
     clouds.build((clouds.Provider('other', {'VCPU': 10}),), pair.client)
     for number, end in enumerate(ENDS):
         pair.replica.catch_up()
@@ -134,7 +134,7 @@ def test_reads_are_refused_while_the_replica_is_away_and_nothing_else_is(pair: P
     assert pair.client.send('GET', '/healthcheck').status == 200
 
 
-def test_a_service_whose_database_only_reads_tells_writers_to_come_again(pair: Pair) -> None:
+def test_writes_to_a_read_only_database_are_answered_503(pair: Pair) -> None:
     """As when another server has become the primary, and the address leads to the old one."""
     with applications.serving(pair.replica.service_url()) as application:
         client = Client(application)
@@ -147,13 +147,13 @@ def test_a_service_whose_database_only_reads_tells_writers_to_come_again(pair: P
             assert answer.status == 503, answer.text
 
 
-def test_writers_do_not_notice_that_the_address_leads_to_another_primary(pair: Pair) -> None:
-    """The old one still has the connections of the service, but only reads."""
-    door = Door(pair.primary.service_url())
-    door.lead_to(pair.replica.service_url())
-    with contextlib.closing(door), applications.serving(door.url) as application:
+def test_writes_succeed_after_a_failover_of_the_primary(pair: Pair) -> None:
+    """Pooled connections still lead to the old primary, which has become read-only."""
+    proxy = TcpProxy(pair.primary.service_url())
+    proxy.forward_to(pair.replica.service_url())
+    with contextlib.closing(proxy), applications.serving(proxy.url) as application:
         client = Client(application)
         assert client.send('GET', '/traits', version='1.39').status == 200
-        door.lead_to(pair.primary.service_url())
+        proxy.forward_to(pair.primary.service_url())
         answer = client.send('PUT', '/traits/CUSTOM_MOVED', version='1.39')
         assert answer.status == 201, answer.text

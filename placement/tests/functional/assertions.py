@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a story can say about an answer beyond gabbi's own words, and what holds for every answer.
+"""What gabbi tests can expect of an answer beyond gabbi's own keys, and what holds for any answer.
 
 =======================  ======================================================================
 ``response_error``       ``detail``: one or more pieces of the error's text, ``code``: its code,
@@ -59,7 +59,7 @@ class FastJSONHandler(jsonhandler.JSONHandler):
 
 
 class HouseRules(base.ResponseHandler):
-    """What holds for every answer of the service, whatever the story is about."""
+    """What holds for every answer of the service, whatever the gabbi test is about."""
 
     test_key_suffix = 'house_rules'
     test_key_value: ClassVar[dict[str, Any]] = {}
@@ -267,12 +267,12 @@ RESPONSE_HANDLERS: list[type[Any]] = [
 KEYS = [f'response_{handler.test_key_suffix}' for handler in RESPONSE_HANDLERS]
 
 
-def check_that_something_is_said(story: Mapping[str, Any]) -> None:
+def check_every_test_expects_something(suite: Mapping[str, Any]) -> None:
     """Raise for one of our keys with an empty value.
 
     A handler cannot tell it from a key that is not there, and lets every answer pass.
     """
-    for request in (story.get('defaults', {}), *story['tests']):
+    for request in (suite.get('defaults', {}), *suite['tests']):
         for key in KEYS:
             if key in request and not request[key]:
                 name = request.get('name', 'defaults')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a story says of an answer has to say something."""
+"""What a gabbi test expects of an answer must not be empty, or it could never fail."""
 
 import unittest
 from typing import Any
@@ -18,20 +18,20 @@ def test_an_empty_value_is_refused(key: str, value: Any) -> None:
     request = {'name': 'a request', 'GET': '/', key: value}
 
     with pytest.raises(exception.GabbiFormatError, match=f"{key} in 'a request' is empty"):
-        assertions.check_that_something_is_said({'tests': [request]})
+        assertions.check_every_test_expects_something({'tests': [request]})
 
 
 def test_an_empty_value_is_refused_among_the_defaults() -> None:
-    story = {'defaults': {'response_candidates': []}, 'tests': []}
+    suite = {'defaults': {'response_candidates': []}, 'tests': []}
 
     with pytest.raises(exception.GabbiFormatError, match="response_candidates in 'defaults'"):
-        assertions.check_that_something_is_said(story)
+        assertions.check_every_test_expects_something(suite)
 
 
 def test_what_says_something_is_let_through() -> None:
     request = {'name': 'a request', 'GET': '/', 'response_candidates': ['none']}
 
-    assertions.check_that_something_is_said({'tests': [{'name': 'silent'}, request]})
+    assertions.check_every_test_expects_something({'tests': [{'name': 'silent'}, request]})
 
 
 @pytest.mark.parametrize('detail', ['', [], ['']], ids=repr)

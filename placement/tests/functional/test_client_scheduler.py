@@ -36,7 +36,7 @@ MAX_INSTANCES = 6
 #: Instances that every thread meddles with, so that they meet.
 SHARED = 3
 
-PATIENCE = client.RetryPolicy(attempts=12, first_delay=0.02, call_timeout=300)
+RETRY_POLICY = client.RetryPolicy(attempts=12, first_delay=0.02, call_timeout=300)
 
 Amounts = dict[str, dict[str, int]]
 
@@ -102,7 +102,7 @@ class Cloud:
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     service = client_services.Service(tmp_path_factory.mktemp('service'))
     wire = service.adapter()
-    report = client.ReportClient(wire, PATIENCE)
+    report = client.ReportClient(wire, RETRY_POLICY)
     hosts = [a_host(number) for number in range(HOSTS)]
     # Agents do not wait for each other either.
     in_parallel(report.ensure_tree, hosts)

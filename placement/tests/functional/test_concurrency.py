@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """32 clients and 4 worker processes: what is acknowledged is kept, and nothing more is taken."""
 
-from . import proof
+from . import consistency_check
 from .fixtures import databases, workers
 
 
@@ -9,12 +9,12 @@ def test_capacity_holds_and_the_sum_is_what_was_acknowledged() -> None:
     database = databases.create()
     try:
         with workers.running(database.url) as cluster:
-            proof.build(cluster)
-            run = proof.Proof(database.url, cluster.port)
+            consistency_check.build(cluster)
+            run = consistency_check.ConsistencyCheck(database.url, cluster.port)
             run.run()
             run.check()
             print(f'{databases.backend()}: {dict(run.account.answers)}, {run.samples} samples')
-            assert run.account.answers['done'] > proof.REQUESTS / 4
+            assert run.account.answers['done'] > consistency_check.REQUESTS / 4
             assert run.account.answers['full'] > 0, 'the hosts were never full'
             assert run.samples > 0
             assert 'deadlock' not in cluster.log().lower()

@@ -21,14 +21,14 @@ from placement.db.engine.database import Database
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
-from .fixtures.door import Door
+from .fixtures.tcp_proxy import TcpProxy
 
 on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
 on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
 on_sqlite = pytest.mark.skipif(databases.backend() != 'sqlite', reason='of SQLite only')
 
 #: Seconds after which what should have happened by now never will.
-PATIENCE = 60
+TIMEOUT = 60
 
 
 @contextlib.contextmanager
@@ -82,7 +82,7 @@ class Watch:
 
     def wait_for(self, is_so: Callable[[frozenset[int]], bool]) -> frozenset[int]:
         """The connections when they are as expected; servers take their time to close some."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not is_so(found := self.connections()):
             assert time.monotonic() < deadline, found
             time.sleep(0.02)
@@ -307,20 +307,20 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
 
 
 @pytest.fixture
-def door(url: str) -> Iterator[Door]:
-    door = Door(url)
-    yield door
-    door.close()
+def proxy(url: str) -> Iterator[TcpProxy]:
+    proxy = TcpProxy(url)
+    yield proxy
+    proxy.close()
 
 
 @on_servers
 @pytest.mark.parametrize(('retries', 'waited'), [(3, 1), (3, 2), (-1, 20)])
 def test_a_service_that_is_started_before_its_database_waits_for_it(
-    url: str, door: Door, waits: Waits, retries: int, waited: int
+    url: str, proxy: TcpProxy, waits: Waits, retries: int, waited: int
 ) -> None:
-    waits.at_the[waited] = lambda: door.lead_to(url)
+    waits.at_the[waited] = lambda: proxy.forward_to(url)
     options = {'max_retries': retries, 'retry_interval': INTERVAL}
-    with connected(door.url, **options) as database:
+    with connected(proxy.url, **options) as database:
         assert waits.times == waited
         assert client_of(database).send('GET', '/traits', version='1.39').status == 200
 
@@ -328,12 +328,12 @@ def test_a_service_that_is_started_before_its_database_waits_for_it(
 @on_servers
 @pytest.mark.parametrize(('retries', 'waited'), [(1, 0), (3, 2)])
 def test_a_service_gives_up_waiting_for_its_database(
-    door: Door, waits: Waits, retries: int, waited: int
+    proxy: TcpProxy, waits: Waits, retries: int, waited: int
 ) -> None:
     options = {'max_retries': retries, 'retry_interval': INTERVAL}
     with (
         pytest.raises(Exception, match=r'(?i)lost connection|connection failed'),
-        connected(door.url, **options),
+        connected(proxy.url, **options),
     ):
         pytest.fail('there is no database')  # pragma: no cover
     assert waits.times == waited
@@ -341,11 +341,11 @@ def test_a_service_gives_up_waiting_for_its_database(
 
 @on_servers
 def test_a_service_that_is_not_to_ask_starts_without_its_database(
-    url: str, door: Door, waits: Waits
+    url: str, proxy: TcpProxy, waits: Waits
 ) -> None:
-    with connected(door.url, max_retries=0) as database:
+    with connected(proxy.url, max_retries=0) as database:
         assert waits.times == 0
-        door.lead_to(url)
+        proxy.forward_to(url)
         assert client_of(database).send('GET', '/traits', version='1.39').status == 200
 
 
@@ -361,9 +361,9 @@ def test_a_service_does_not_wait_for_what_will_not_change(url: str, waits: Waits
 
 
 @on_servers
-def test_a_service_waits_for_its_replica_too(door: Door, waits: Waits, url: str) -> None:
-    waits.at_the[2] = lambda: door.lead_to(url)
-    options = {'slave_connection': door.url, 'retry_interval': INTERVAL}
+def test_a_service_waits_for_its_replica_too(proxy: TcpProxy, waits: Waits, url: str) -> None:
+    waits.at_the[2] = lambda: proxy.forward_to(url)
+    options = {'slave_connection': proxy.url, 'retry_interval': INTERVAL}
     with connected(url, **options) as database:
         assert client_of(database).send('GET', '/traits', version='1.39').status == 200
     assert waits.times == 2

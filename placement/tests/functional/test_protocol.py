@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a story cannot send: requests without the headers that every HTTP library adds."""
+"""What a gabbi test cannot send: requests without the headers that every HTTP library adds."""
 
 from collections.abc import Iterator
 

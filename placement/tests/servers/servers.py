@@ -25,7 +25,7 @@ PROCESSES = 3
 THREADS = 4
 
 # Longer than anything takes, so that a test which hangs fails.
-PATIENCE = 60
+TIMEOUT = 60
 
 CONFIGURATION = """
 [DEFAULT]
@@ -73,7 +73,7 @@ class Process:
                 stderr=log,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not self._answers():
             assert self._process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
@@ -83,12 +83,12 @@ class Process:
         """Stop it as its manager would; it may be stopped already."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(PATIENCE)
+            self._process.wait(TIMEOUT)
             self._process = None
 
     def _answers(self) -> bool:
         try:
-            return requests.get(self.probe, timeout=PATIENCE).ok
+            return requests.get(self.probe, timeout=TIMEOUT).ok
         except requests.ConnectionError:
             return False
 
@@ -103,7 +103,7 @@ class Process:
 
 
 class Server(Process):
-    """The service below one kind of server, mounted at ``prefix``, in a directory of its own."""
+    """The service under one kind of web server, mounted at ``prefix``, with its own directory."""
 
     def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
         super().__init__(directory / 'server.log')
@@ -287,7 +287,7 @@ def processes_that_answer(server: Server) -> set[str]:
     # What was there before the server was last started is of other processes.
     before = server.log.stat().st_size
     found: set[str] = set()
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while len(found) < 2 and time.monotonic() < deadline:
         assert _ask_often(server) == {200}
         logged = server.log.read_bytes()[before:].decode(errors='replace')

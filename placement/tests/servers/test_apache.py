@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service below Apache with mod_wsgi, in processes and threads, installed as on Debian."""
+"""The service under Apache with mod_wsgi, in processes and threads, installed as on Debian."""
 
 import pathlib
 import shutil
@@ -7,16 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.tests.servers import installation, servers, telling
+from placement.tests.servers import gabbi_runner, installation, servers
 
 SCRIPT = 'lib/python3*/site-packages/placement/wsgi/api.py'
 
-AT_ROOT = telling.stories_of('Placement')
+AT_ROOT = gabbi_runner.files_using('Placement')
 
-# Those of mounted services, and of the others some that say nothing of links.
-BELOW_PREFIX = [
-    *telling.stories_of('PlacementUnderPrefix'),
-    *telling.named(('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper'), AT_ROOT),
+# Those of mounted services, and of the others some that check no links.
+UNDER_PREFIX = [
+    *gabbi_runner.files_using('PlacementUnderPrefix'),
+    *gabbi_runner.named(
+        ('allocations-moves', 'content', 'errors', 'negotiation', 'reshaper'), AT_ROOT
+    ),
 ]
 
 
@@ -37,7 +39,7 @@ def at_root(environment: pathlib.Path) -> Iterator[servers.Server]:
 
 
 @pytest.fixture(scope='module')
-def below_prefix(environment: pathlib.Path) -> Iterator[servers.Server]:
+def under_prefix(environment: pathlib.Path) -> Iterator[servers.Server]:
     """Apache with a copy of the script, alone in a directory."""
     with installation.directory() as directory:
         (origin,) = environment.glob(SCRIPT)
@@ -49,24 +51,24 @@ def below_prefix(environment: pathlib.Path) -> Iterator[servers.Server]:
 
 
 @pytest.mark.parametrize('path', AT_ROOT, ids=[path.stem for path in AT_ROOT])
-def test_story_at_the_root(
+def test_gabbi_file_at_the_root(
     path: pathlib.Path,
     at_root: servers.Server,
     subtests: pytest.Subtests,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    telling.tell(path, at_root, subtests, monkeypatch)
+    gabbi_runner.run(path, at_root, subtests, monkeypatch)
 
 
-@pytest.mark.parametrize('path', BELOW_PREFIX, ids=[path.stem for path in BELOW_PREFIX])
-def test_story_below_a_prefix(
+@pytest.mark.parametrize('path', UNDER_PREFIX, ids=[path.stem for path in UNDER_PREFIX])
+def test_gabbi_file_under_a_prefix(
     path: pathlib.Path,
-    below_prefix: servers.Server,
+    under_prefix: servers.Server,
     subtests: pytest.Subtests,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    telling.tell(path, below_prefix, subtests, monkeypatch, '/placement')
+    gabbi_runner.run(path, under_prefix, subtests, monkeypatch, '/placement')
 
 
-def test_the_work_is_shared_by_processes(at_root: servers.Server) -> None:
+def test_several_processes_answer_requests(at_root: servers.Server) -> None:
     assert len(servers.processes_that_answer(at_root)) > 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service below uWSGI and gunicorn, in processes and threads."""
+"""The service under uWSGI and gunicorn, in processes and threads."""
 
 import http.client
 import os
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.tests.servers import installation, servers, telling
+from placement.tests.servers import gabbi_runner, installation, servers
 
-# A server starts anew for each story: a few are enough, for what is common to all.
+# The server restarts for each file, so a few have to do: what all servers must pass on correctly.
 AT_ROOT = ('allocations-refused', 'inventories', 'resource-providers', 'traits')
-BELOW_PREFIX = ('mount-prefix', 'mount-prefix-authentication', 'negotiation')
+UNDER_PREFIX = ('mount-prefix', 'mount-prefix-authentication', 'negotiation')
 
-# Whoever runs everything wants to be told of what cannot be run.
+# In the complete run, a test that cannot run fails instead of being skipped.
 MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
 
 SERVERS = {'uwsgi': servers.Uwsgi, 'gunicorn': servers.Gunicorn}
@@ -42,7 +42,7 @@ def directory() -> Iterator[pathlib.Path]:
 
 
 @pytest.mark.parametrize('prefix', ['', '/placement'])
-def test_stories(
+def test_gabbi_files(
     server_class: type[servers.Server],
     environment: pathlib.Path,
     directory: pathlib.Path,
@@ -51,14 +51,14 @@ def test_stories(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = server_class(directory, environment, prefix)
-    names = BELOW_PREFIX if prefix else AT_ROOT
-    stories = telling.stories_of('Placement', 'PlacementUnderPrefix')
+    names = UNDER_PREFIX if prefix else AT_ROOT
+    files = gabbi_runner.files_using('Placement', 'PlacementUnderPrefix')
     with server:
-        for path in telling.named(names, stories):
-            telling.tell(path, server, subtests, monkeypatch, prefix)
+        for path in gabbi_runner.named(names, files):
+            gabbi_runner.run(path, server, subtests, monkeypatch, prefix)
 
 
-def test_the_work_is_shared_by_processes(
+def test_several_processes_answer_requests(
     server_class: type[servers.Server], environment: pathlib.Path, directory: pathlib.Path
 ) -> None:
     with server_class(directory, environment, '') as server:
@@ -93,8 +93,10 @@ class Confined(servers.Gunicorn):
         return status
 
 
-@pytest.mark.skipif(os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can take these away')
-def test_the_service_needs_no_network_and_no_disk_to_write_to_but_its_database(
+@pytest.mark.skipif(
+    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
+)
+def test_service_runs_without_network_on_a_read_only_file_system(
     environment: pathlib.Path, directory: pathlib.Path
 ) -> None:
     with Confined(directory, environment, '') as server:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""While any story is told, searches see after each request all that it has changed, and no more.
+"""After each request of any gabbi file, searches see all that it has changed, and no more.
 
-These are the stories of gabbits/ once more.  What they should be answered is for `test_api` to
-say; here a worker beside the service is asked after every request what it knows.
+These are the files of gabbits/ once more.  `test_gabbi` checks the answers; here the snapshot of a
+second worker is compared with the database after every request.
 """
 
 import pathlib
@@ -14,7 +14,7 @@ from placement import deploy
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
 
-from . import test_api
+from . import test_gabbi
 from .fixtures import freshness
 
 
@@ -32,18 +32,20 @@ def watches(monkeypatch: pytest.MonkeyPatch) -> list[freshness.Watch]:
     return watches
 
 
-@pytest.mark.parametrize('path', test_api.STORIES, ids=[path.stem for path in test_api.STORIES])
-def test_searches_see_what_a_story_has_changed(
+@pytest.mark.parametrize(
+    'path', test_gabbi.GABBI_FILES, ids=[path.stem for path in test_gabbi.GABBI_FILES]
+)
+def test_searches_see_what_gabbi_tests_have_changed(
     path: pathlib.Path, watches: list[freshness.Watch]
 ) -> None:
-    story = test_api.load_story(path)
+    suite = test_gabbi.load_suite(path)
     result = reporter.PyTestResult()
-    story.start(result)
+    suite.start(result)
     try:
-        for request in story:
+        for request in suite:
             request(result)
     finally:
-        story.stop()
+        suite.stop()
 
     assert [line for watch in watches for line in watch.stale] == []
-    assert sum(watch.checks for watch in watches) >= len(list(story))
+    assert sum(watch.checks for watch in watches) >= len(list(suite))

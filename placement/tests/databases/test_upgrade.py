@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database changes hands: from the released service to ours, and back.
+"""Upgrade of a database from upstream to this service, and rollback.
 
-After every change whoever has it now says over HTTP exactly what the one before it said.
+After every switch the service that runs now answers over HTTP exactly what the one before it did.
 """
 
 import contextlib
@@ -18,11 +18,11 @@ from alembic import command
 
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
-from placement.tests.databases import state, story
+from placement.tests.databases import sample_data, state
 from placement.tests.functional.fixtures import databases, workers, workload
 
-#: The Python of the environment that the released service is installed in.
-RELEASED = os.environ.get('PLACEMENT_TEST_RELEASED_PYTHON', '')
+#: The Python of the environment that upstream (`openstack-placement` 16) is installed in.
+UPSTREAM = os.environ.get('PLACEMENT_TEST_UPSTREAM_PYTHON', '')
 OURS = sys.executable
 
 #: Servers by name; the Makefile gives the URLs.
@@ -38,8 +38,8 @@ OLDEST = 'b4ed3a175331'
 @pytest.fixture(params=SERVERS)
 def database(request: pytest.FixtureRequest) -> Iterator[databases.Database]:
     url = SERVERS[request.param]
-    assert url is not None, f'no URL of a {request.param} server: use make test-switch'
-    assert RELEASED, 'no released service: use make test-switch'
+    assert url is not None, f'no URL of a {request.param} server: use make test-upgrade'
+    assert UPSTREAM, 'upstream is not installed: use make test-upgrade'
     empty = databases.create_empty(url)
     yield empty
     empty.drop()
@@ -66,21 +66,21 @@ def serving(python: str, url: str) -> Iterator[workload.HttpClient]:
 
 def _for_driver(url: str, python: str) -> str:
     """The URL for the driver that a service has."""
-    return url.replace('+psycopg:', '+psycopg2:') if python == RELEASED else url
+    return url.replace('+psycopg:', '+psycopg2:') if python == UPSTREAM else url
 
 
-class Hands:
-    """A database that goes from one service to the other, compared each time."""
+class SwitchedDatabase:
+    """A database that both services run on in turn, whose answers are compared at each switch."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        # The released service fails to tell usage by type of consumer on PostgreSQL.
+        # Upstream fails to answer usage by type of consumer on PostgreSQL.
         self._usage_versions = ('1.37',) if url.startswith('postgresql') else ('1.37', '1.39')
         self._said: state.State | None = None
 
     @contextlib.contextmanager
-    def of(self, python: str) -> Iterator[workload.HttpClient]:
-        """A client of the service that has the database now; what it left is compared."""
+    def serving(self, python: str) -> Iterator[workload.HttpClient]:
+        """A client of the service that runs now; its answers are compared with the last one's."""
         with serving(python, self._url) as client:
             said = self._read(client)
             if self._said is not None:
@@ -90,81 +90,81 @@ class Hands:
             assert len(self._said['providers']) > 3
 
     def _read(self, client: workload.HttpClient) -> state.State:
-        return state.read(client, story.OWNERS, self._usage_versions)
+        return state.read(client, sample_data.OWNERS, self._usage_versions)
 
 
-def test_a_database_goes_to_us_and_back(database: databases.Database) -> None:
-    assert manage(RELEASED, database.url, 'db', 'sync') == 0
-    hands = Hands(database.url)
-    with hands.of(RELEASED) as client:
-        _tell(client, 'first')
+def test_upstream_database_upgrades_and_rolls_back(database: databases.Database) -> None:
+    assert manage(UPSTREAM, database.url, 'db', 'sync') == 0
+    switched = SwitchedDatabase(database.url)
+    with switched.serving(UPSTREAM) as client:
+        _write(client, 'first')
     assert manage(OURS, database.url, 'db', 'sync') == 0
     assert manage(OURS, database.url, 'upgrade', 'check', program='placement-status') == 0
-    with hands.of(OURS) as client:
-        story.Chapter(client, 'first').change()
-        _tell(client, 'second')
-    _go_back_and_forth(database.url, hands)
+    with switched.serving(OURS) as client:
+        sample_data.SampleData(client, 'first').change()
+        _write(client, 'second')
+    _roll_back_and_upgrade_again(database.url, switched)
 
 
-def test_a_database_that_we_made_goes_to_the_released_service(
+def test_upstream_serves_a_database_made_by_this_service(
     database: databases.Database,
 ) -> None:
     assert manage(OURS, database.url, 'db', 'sync') == 0
-    hands = Hands(database.url)
-    with hands.of(OURS) as client:
-        _tell(client, 'second')
-    _go_back_and_forth(database.url, hands)
+    switched = SwitchedDatabase(database.url)
+    with switched.serving(OURS) as client:
+        _write(client, 'second')
+    _roll_back_and_upgrade_again(database.url, switched)
 
 
-def test_a_database_of_the_oldest_revision_goes_to_us_and_back(
+def test_database_of_the_oldest_revision_upgrades_and_rolls_back(
     database: databases.Database,
 ) -> None:
-    """It was left with allocations of nobody and providers without root, as in former times."""
+    """It has allocations without consumer and providers without root, as old services did."""
     engine = create_engine(database.url)
     with migration.migrating(engine) as connection:
         command.upgrade(migration.configuration(connection), OLDEST)
-    with serving(RELEASED, database.url) as client:
-        story.Chapter(client, 'first').write_providers()
+    with serving(UPSTREAM, database.url) as client:
+        sample_data.SampleData(client, 'first').write_providers()
     _leave_incomplete(engine)
     engine.dispose()
 
     assert manage(OURS, database.url, 'db', 'sync') != 0
     assert manage(OURS, database.url, 'db', 'online_data_migrations') == 0
     assert manage(OURS, database.url, 'db', 'sync') == 0
-    hands = Hands(database.url)
-    with hands.of(OURS):
+    switched = SwitchedDatabase(database.url)
+    with switched.serving(OURS):
         pass
-    with hands.of(RELEASED) as client:
-        story.Chapter(client, 'first').write_consumers()
-    with hands.of(OURS) as client:
-        story.Chapter(client, 'first').change()
-        _tell(client, 'second')
-    _go_back_and_forth(database.url, hands)
+    with switched.serving(UPSTREAM) as client:
+        sample_data.SampleData(client, 'first').write_consumers()
+    with switched.serving(OURS) as client:
+        sample_data.SampleData(client, 'first').change()
+        _write(client, 'second')
+    _roll_back_and_upgrade_again(database.url, switched)
 
 
-def _tell(client: workload.HttpClient, name: str) -> None:
-    chapter = story.Chapter(client, name)
-    chapter.write_providers()
-    chapter.write_consumers()
+def _write(client: workload.HttpClient, name: str) -> None:
+    data = sample_data.SampleData(client, name)
+    data.write_providers()
+    data.write_consumers()
 
 
-def _go_back_and_forth(url: str, hands: Hands) -> None:
-    """The released service has what we left, goes on with it, and we have what it left."""
-    assert manage(RELEASED, url, 'db', 'sync') == 0
-    assert manage(RELEASED, url, 'upgrade', 'check', program='placement-status') == 0
-    with hands.of(RELEASED) as client:
-        story.Chapter(client, 'second').change()
-        _tell(client, 'third')
-    with hands.of(OURS) as client:
-        story.Chapter(client, 'third').change()
-    with hands.of(RELEASED):
+def _roll_back_and_upgrade_again(url: str, switched: SwitchedDatabase) -> None:
+    """Upstream reads what this service has written, writes more, and this service reads that."""
+    assert manage(UPSTREAM, url, 'db', 'sync') == 0
+    assert manage(UPSTREAM, url, 'upgrade', 'check', program='placement-status') == 0
+    with switched.serving(UPSTREAM) as client:
+        sample_data.SampleData(client, 'second').change()
+        _write(client, 'third')
+    with switched.serving(OURS) as client:
+        sample_data.SampleData(client, 'third').change()
+    with switched.serving(UPSTREAM):
         pass
 
 
 def _leave_incomplete(engine: sa.Engine) -> None:
-    """Write what only a service of that time could: claims, some of them of no consumer."""
-    chapter = story.Chapter(workload.HttpClient(0), 'first')
-    known, unknown, empty, node = map(chapter.uuid, ('known', 'unknown', 'empty', 'numa1_1'))
+    """Write what only a service of that time could: allocations, some of them without consumer."""
+    data = sample_data.SampleData(workload.HttpClient(0), 'first')
+    known, unknown, empty, node = map(data.uuid, ('known', 'unknown', 'empty', 'numa1_1'))
     claim = (
         'INSERT INTO allocations'
         ' (created_at, consumer_id, resource_provider_id, resource_class_id, used)'

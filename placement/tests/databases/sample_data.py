@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients do with a service, chapter by chapter, each time with providers of its own."""
+"""Sample data that clients write to a service: sets with providers and consumers of their own."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ OWNERS = (
 
 
 @dataclasses.dataclass
-class Chapter:
-    """A piece of the story; chapters do not meddle with each other, except by `change`."""
+class SampleData:
+    """One set of providers and consumers; names and uuids in it are derived from `name`."""
 
     client: Sender
     name: str
 
     def write_providers(self) -> None:
-        """Two hosts with NUMA nodes, a share, and providers with what is seldom seen."""
+        """Two hosts with NUMA nodes, a sharing provider, and unusual providers."""
         for kind, named in (('traits', 'TRAIT'), ('resource_classes', 'CLASS')):
             self.send('PUT', f'/{kind}/CUSTOM_{named}_{self.name.upper()}')
         self.send('PUT', '/traits/CUSTOM_SSD')
@@ -63,7 +63,7 @@ class Chapter:
         self.send('DELETE', self.path('gone'))
 
     def write_consumers(self) -> None:
-        """Consumers of several owners and types, some changed, some gone."""
+        """Consumers of several owners and types, some changed, some deleted."""
         for number, (project, user) in enumerate(OWNERS[:3]):
             self.claim(f'c{number}', {'numa1_1': {'VCPU': number + 1}}, project, user)
         both = {'numa2_1': {'VCPU': 2}, 'cn2': {'MEMORY_MB': 256}, 'ss1': {'DISK_GB': 5}}
@@ -83,7 +83,7 @@ class Chapter:
         self.send('PUT', path, {**claim, 'consumer_generation': None}, version='1.28')
 
     def change(self) -> None:
-        """Change what another service has written: all that one can."""
+        """Change what the other service has written, by every kind of write."""
         path = self.path('h\u00f4te \u2603')
         inventories = self.send('GET', f'{path}/inventories')
         del inventories['inventories']['CUSTOM_IRON']
@@ -141,7 +141,7 @@ class Chapter:
         generation: int | None = None,
         consumer_type: str = 'INSTANCE',
     ) -> None:
-        """Let a consumer have something of some providers."""
+        """Write the allocations of one consumer."""
         self.send(
             'PUT',
             f'/allocations/{self.uuid(consumer)}',
@@ -164,15 +164,15 @@ class Chapter:
         return answer.json if answer.body else None
 
     def of(self, name: str) -> str:
-        """The name of something in this chapter."""
+        """The name of a provider or consumer of this set."""
         return f'{self.name} {name}'
 
     def uuid(self, name: str) -> str:
-        """The uuid of something in this chapter."""
+        """The uuid of a provider or consumer of this set."""
         return clouds.uuid_of(self.of(name))
 
     def path(self, name: str) -> str:
-        """The path of a provider of this chapter."""
+        """The path of a provider of this set."""
         return f'/resource_providers/{self.uuid(name)}'
 
     def _renamed(self, cloud: clouds.Cloud) -> clouds.Cloud:

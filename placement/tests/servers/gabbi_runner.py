@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stories of gabbits/, told to a service on the other end of a connection."""
+"""Runs files of gabbits/ against a service on the other end of a connection."""
 
 import http.client
 import pathlib
@@ -11,33 +11,33 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import pytest
 from gabbi import reporter, utils
 
-from placement.tests.functional import test_api
+from placement.tests.functional import test_gabbi
 from placement.tests.functional.fixtures import applications
-from placement.tests.servers.servers import PATIENCE, Server
+from placement.tests.servers.servers import TIMEOUT, Server
 
 # What stands in a path as it is; all else is quoted.
 PLAIN = "/:@!$&'()*+,;=~"
 
 
-def stories_of(*services: str) -> list[pathlib.Path]:
-    """The stories that are told to one of these services."""
+def files_using(*services: str) -> list[pathlib.Path]:
+    """The gabbi files whose first fixture is one of these services."""
     return [
         path
-        for path in test_api.STORIES
+        for path in test_gabbi.GABBI_FILES
         if utils.load_yaml(yaml_file=path)['fixtures'][0] in services
     ]
 
 
-def named(names: Collection[str], stories: Iterable[pathlib.Path]) -> list[pathlib.Path]:
-    """The stories with these names, each of which has to be there."""
-    by_name = {path.stem: path for path in stories}
+def named(names: Collection[str], files: Iterable[pathlib.Path]) -> list[pathlib.Path]:
+    """The files with these names, each of which has to exist."""
+    by_name = {path.stem: path for path in files}
     missing = [name for name in names if name not in by_name]
-    assert not missing, f'there is no story {missing}'
+    assert not missing, f'no gabbi file is named {missing}'
     return [by_name[name] for name in names]
 
 
 def reaches_service(headers: Mapping[str, str]) -> bool:
-    """Whether a web server hands a request on: not if its length is no number."""
+    """Whether a web server passes a request on: not if its length is no number."""
     return headers.get('content-length', '0').isdigit()
 
 
@@ -49,7 +49,7 @@ class Remote:
         self._prefix = prefix
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        connection = http.client.HTTPConnection('127.0.0.1', self._server.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection('127.0.0.1', self._server.port, timeout=TIMEOUT)
         try:
             self._send(connection, environ)
             response = connection.getresponse()
@@ -60,8 +60,8 @@ class Remote:
         return [body]
 
     def _send(self, connection: http.client.HTTPConnection, environ: WSGIEnvironment) -> None:
-        told = environ.get('SCRIPT_NAME', '') + environ['PATH_INFO']
-        path = self._prefix + parse.quote(told, PLAIN, 'latin-1')
+        requested = environ.get('SCRIPT_NAME', '') + environ['PATH_INFO']
+        path = self._prefix + parse.quote(requested, PLAIN, 'latin-1')
         query = environ.get('QUERY_STRING', '')
         target = f'{path}?{query}' if query else path
         connection.putrequest(
@@ -78,40 +78,40 @@ class Remote:
 
 
 class RemoteService:
-    """In the place of `applications.Service`: a server that starts afresh for each story."""
+    """Replaces `applications.Service`: a server, restarted on an empty database for each file."""
 
-    def __init__(self, server: Server, prefix: str, told_prefix: str) -> None:
+    def __init__(self, server: Server, prefix: str, mounted_at: str) -> None:
         server.reset()
-        # A story of a mounted service has the prefix in its paths.
-        remote = Remote(server, '' if told_prefix else prefix)
-        self.application: WSGIApplication = applications.mounted(remote, told_prefix)
+        # The paths of a file for a mounted service contain the prefix already.
+        remote = Remote(server, '' if mounted_at else prefix)
+        self.application: WSGIApplication = applications.mounted(remote, mounted_at)
 
     def stop(self) -> None:
-        """Leave the server running for the next story."""
+        """Leave the server running for the next file."""
 
 
-def tell(
+def run(
     path: pathlib.Path,
     server: Server,
     subtests: pytest.Subtests,
     monkeypatch: pytest.MonkeyPatch,
     prefix: str = '',
 ) -> None:
-    """Tell one story, its paths below a prefix, to the server with an empty database."""
+    """Run one gabbi file, its paths under a prefix, against the server with an empty database."""
 
-    def serve(options: Mapping[Any, Any], told_prefix: str) -> RemoteService:
-        assert not options, 'the story needs a configuration of its own'
-        return RemoteService(server, prefix, told_prefix)
+    def serve(options: Mapping[Any, Any], mounted_at: str) -> RemoteService:
+        assert not options, 'the gabbi file needs a configuration of its own'
+        return RemoteService(server, prefix, mounted_at)
 
     monkeypatch.setattr(applications, 'Service', serve)
-    story = test_api.load_story(path)
+    suite = test_gabbi.load_suite(path)
     result = reporter.PyTestResult()
-    story.start(result)
+    suite.start(result)
     try:
-        for request in story:
+        for request in suite:
             if not reaches_service(request.test_data['request_headers']):
                 continue
             with subtests.test(request.test_data['name']):
                 request(result)
     finally:
-        story.stop()
+        suite.stop()

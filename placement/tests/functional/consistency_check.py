@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many clients and several workers on one database, and what must be true at any moment.
+"""Many clients and several workers on one database, and the invariants that must always hold.
 
-What the database holds is asked without the service, so that both are held against what the
-clients were told.
+The database is read without the service, so that both are compared with the answers that the
+clients received.
 """
 
 import concurrent.futures
@@ -31,8 +31,8 @@ USED = sa.text(
     ' GROUP BY p.name, c.name'
 )
 
-#: What has to be nothing: allocations of nobody, consumers of nothing, consumers of two hosts.
-HALF_DONE = {
+#: Queries that must count zero rows, by what they would find.
+INCONSISTENCIES = {
     'allocations without consumer': (
         'SELECT COUNT(*) FROM allocations WHERE consumer_id NOT IN (SELECT uuid FROM consumers)'
     ),
@@ -46,7 +46,7 @@ HALF_DONE = {
 }
 
 
-class Proof:
+class ConsistencyCheck:
     """One run of all clients against the workers of one database, at one port or several."""
 
     def __init__(self, url: str, *ports: int, faults: bool = False) -> None:
@@ -66,7 +66,7 @@ class Proof:
         ]
 
     def run(self, requests: int = REQUESTS, meanwhile: Callable[[], None] | None = None) -> None:
-        """Let every client do its share, and go on for as long as `meanwhile` runs beside them."""
+        """Run all clients: `requests` in all, and for as long as `meanwhile` runs beside them."""
         rounds = max(1, requests // CLIENTS)
         done = threading.Event()
         with concurrent.futures.ThreadPoolExecutor(CLIENTS + 2) as pool:
@@ -82,7 +82,7 @@ class Proof:
             sender.close()
 
     def _watch(self, done: threading.Event) -> None:
-        """Look all the time that nothing is taken that is not there."""
+        """Check all the time that no usage exceeds its capacity."""
         while not done.wait(0.02):
             try:
                 used = self.used()
@@ -94,11 +94,11 @@ class Proof:
                 assert amount <= workload.CAPACITIES[name], f'{host}: {amount} {name}'
 
     def used(self) -> Usage:
-        """What is used of each class of each host, as the database has it."""
+        """Usage by host and resource class, read from the database."""
         return used_in(self.engine)
 
     def check(self) -> None:
-        """Assert that database and service have what the clients were told, and only that."""
+        """Assert that database and service have all acknowledged writes, and nothing else."""
         expected = {(h, name): 0 for h in workload.HOSTS for name in workload.CAPACITIES}
         for holding in self._holdings():
             assert holding.host is not None
@@ -106,8 +106,8 @@ class Proof:
             expected[holding.host, 'MEMORY_MB'] += holding.amount * workload.MEMORY_PER_VCPU
         assert self.used() == expected
         with self.engine.connect() as connection:
-            for what, statement in HALF_DONE.items():
-                assert connection.scalar(sa.text(statement)) == 0, what
+            for name, statement in INCONSISTENCIES.items():
+                assert connection.scalar(sa.text(statement)) == 0, name
         self._check_every_consumer()
         self._check_searches(expected)
 
@@ -117,7 +117,7 @@ class Proof:
         return own + [holding for holding in shared if holding.host is not None]
 
     def _shared(self, consumer: str) -> workload.Holding:
-        """What a shared consumer has, which is what the last one was told who wrote it."""
+        """What a shared consumer has, checked against the last acknowledged write."""
         client = workload.HttpClient(self._ports[0])
         answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
         client.close()
@@ -139,7 +139,7 @@ class Proof:
         client.close()
 
     def _check_searches(self, expected: Usage) -> None:
-        """Every worker that comes to answer must search among the same usage."""
+        """Every worker must find the same usage in its snapshot."""
         for _, port in itertools.product(range(16), self._ports):
             client = workload.HttpClient(port)
             answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
@@ -152,14 +152,14 @@ class Proof:
 
 
 def used_in(engine: sa.Engine) -> Usage:
-    """What is used of each class of each host, as a database has it."""
+    """Usage by host and resource class, read from a database."""
     with engine.connect() as connection:
         rows = connection.execute(USED).all()
     return {(host, name): int(used) for host, name, used in rows}
 
 
 def build(workers: Workers) -> None:
-    """Make the hosts."""
+    """Create the hosts."""
     client = workload.HttpClient(workers.port)
     clouds.build(workload.CLOUD, client)
     client.close()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every gabbi file of gabbits/ against the service.
+
+One file is one test, on a database of its own, so that files can be run in any order and by
+several processes; one gabbi test (a request and what is expected of its answer) is one subtest.
+"""
+
+import pathlib
+import unittest
+from typing import Any
+
+import pytest
+from gabbi import handlers as gabbi_handlers
+from gabbi import reporter, suite, suitemaker, utils
+
+from . import assertions
+from .conformance import conforming
+from .fixtures import applications, gabbi_fixtures
+
+GABBI_FILES = sorted(applications.repository_path('gabbits').glob('*.yaml'))
+
+
+def load_suite(path: pathlib.Path) -> suite.GabbiSuite:
+    """The gabbi tests of one file, to be run in their order."""
+    tests = utils.load_yaml(yaml_file=path)
+    assertions.check_every_test_expects_something(tests)
+    handlers: list[Any] = [
+        handler()
+        for handler in (
+            *assertions.CONTENT_HANDLERS,
+            *assertions.RESPONSE_HANDLERS,
+            *gabbi_handlers.RESPONSE_HANDLERS,
+        )
+    ]
+    return suitemaker.test_suite_from_dict(
+        unittest.defaultTestLoader,
+        path.stem,
+        tests,
+        str(path.parent),
+        'placement.example',
+        80,
+        gabbi_fixtures,
+        lambda: conforming(gabbi_fixtures.application),
+        handlers=handlers,
+        test_loader_name=__name__,
+    )
+
+
+@pytest.mark.parametrize('path', GABBI_FILES, ids=[path.stem for path in GABBI_FILES])
+def test_gabbi_file(path: pathlib.Path, subtests: pytest.Subtests) -> None:
+    tests = load_suite(path)
+    result = reporter.PyTestResult()
+    tests.start(result)
+    try:
+        for request in tests:
+            with subtests.test(request.test_data['name']):
+                request(result)
+    finally:
+        tests.stop()
+
+
+def test_gabbits_holds_gabbi_files() -> None:
+    assert GABBI_FILES, 'gabbits/ holds no gabbi file'
