@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This service beside the released `openstack-placement`: `make bench`, `python -m benchmarks`."""
+"""Benchmarks of this service and upstream (`openstack-placement` 16): `python -m benchmarks`."""

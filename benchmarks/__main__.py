@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures this service beside the released openstack-placement, on this machine.
+"""Compares the performance of this service and upstream (openstack-placement 16).
 
-Both run under the same server on databases of the same kind, with the same cloud in them, and
-take turns at the same work. Nothing but Linux, Python and, for other databases than SQLite, a
-database server is needed.
+Both run on this machine under the same web server, on databases of the same kind that hold the
+same cloud, and take turns at the same work. It needs Linux, Python and, for other databases than
+SQLite, a database server.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from benchmarks import chart, clouds, databases, growth, released, report, services, starts
-from benchmarks.measure import Effort, measure
+from benchmarks import chart, clouds, databases, growth, report, services, starts, upstream
+from benchmarks.measure import Durations, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
 from benchmarks.scenarios.base import Scenario
@@ -29,10 +29,10 @@ from benchmarks.session import Bench
 ROOT = pathlib.Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000, 50_000)
 QUICK_SIZES = (1_000,)
-QUICK = Effort(
+QUICK = Durations(
     seconds=1.5,
     turn_seconds=0.1,
-    crowded_turn_seconds=0.75,
+    concurrent_turn_seconds=0.75,
     limit_seconds=4,
     total_seconds=260,
 )
@@ -43,7 +43,7 @@ KINDS: tuple[Callable[[Collection[int]], Iterator[Scenario]], ...] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; the exit status."""
+    """Run the chosen scenarios; the exit status."""
     options = _parser().parse_args(arguments)
     sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
     known = [scenario for kind in KINDS for scenario in kind(sizes)]
@@ -54,13 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print('\n'.join(titles + [f'{starts.NAME} [{size}]' for size in start_sizes]))
         return 0
     if not scenarios and not start_sizes:
-        print('no scenario has such a name, see --list', file=sys.stderr)
+        print('no title of a scenario contains these words, see --list', file=sys.stderr)
         return 2
-    bench, effort = _bench(options), _effort(options)
+    bench, durations = _bench(options), _durations(options)
     progress = Progress(len(scenarios) + len(start_sizes))
     try:
         started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
-        results = run(scenarios, bench, effort, progress)
+        results = run(scenarios, bench, durations, progress)
     except CannotStart as reason:
         print(f'\n{reason}', file=sys.stderr)
         return 1
@@ -68,14 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shutil.rmtree(bench.directory)
     _report(options, results, started)
     if len(results) < len(scenarios):
-        print(f'\nThe time was up before {len(scenarios) - len(results)} other scenarios.')
+        print(f'\nTime limit reached: {len(scenarios) - len(results)} scenarios were not run.')
     return 0
 
 
 def choose(
     scenarios: Iterable[Scenario], only: Sequence[str], is_quick: bool
 ) -> Iterator[Scenario]:
-    """Those with one of these words in their titles; without words all, or the quick ones."""
+    """The scenarios with one of these words in the title; without words all or the quick ones."""
     for scenario in scenarios:
         if only:
             is_chosen = any(word in scenario.title for word in only)
@@ -86,23 +86,23 @@ def choose(
 
 
 def run(
-    scenarios: Sequence[Scenario], bench: Bench, effort: Effort, progress: Progress
+    scenarios: Sequence[Scenario], bench: Bench, durations: Durations, progress: Progress
 ) -> list[report.Result]:
-    """What was measured, in the order of the scenarios; those in the same cloud share it.
+    """The results in the order of the scenarios; those of the same cloud share one start.
 
-    Nothing more is begun when the time is up.
+    No scenario is begun after `durations.total_seconds`.
     """
     results = {}
     for together in _by_cloud(scenarios):
-        if progress.seconds > effort.total_seconds:
+        if progress.seconds > durations.total_seconds:
             break
         make, size = together[0].cloud
-        with bench.services(make(size), together[0].released_settings, progress.say) as both:
+        with bench.services(make(size), together[0].upstream_settings, progress.say) as both:
             for scenario in together:
-                if progress.seconds > effort.total_seconds:
+                if progress.seconds > durations.total_seconds:
                     break
                 progress.say(scenario.title)
-                ours, theirs = measure(scenario, both, effort)
+                ours, theirs = measure(scenario, both, durations)
                 results[scenario.title] = report.Result(scenario, ours, theirs, bench.engine)
                 progress.advance()
     return [results[scenario.title] for scenario in scenarios if scenario.title in results]
@@ -111,7 +111,7 @@ def run(
 def run_starts(
     sizes: Sequence[int], bench: Bench, progress: Progress, repetitions: int
 ) -> Iterator[starts.StartResult]:
-    """What the first moments of a worker cost in flat clouds of these sizes."""
+    """The cost of starting a worker and of its first search, in flat clouds of these sizes."""
     for size in sizes:
         with bench.services(clouds.flat(size), {}, progress.say) as both:
             progress.say(f'{starts.NAME} [{size}]')
@@ -120,10 +120,10 @@ def run_starts(
 
 
 def _by_cloud(scenarios: Iterable[Scenario]) -> Iterable[list[Scenario]]:
-    """The scenarios that can be measured without another start."""
+    """The scenarios in groups that can be measured without another start."""
     groups: dict[Any, list[Scenario]] = {}
     for scenario in scenarios:
-        key = scenario.cloud, tuple(scenario.released_settings.items())
+        key = scenario.cloud, tuple(scenario.upstream_settings.items())
         groups.setdefault(key, []).append(scenario)
     return groups.values()
 
@@ -155,35 +155,35 @@ def _report(
 
 def _bench(options: argparse.Namespace) -> Bench:
     directory = ROOT / '.bench'
-    # Of this run alone; when the run fails, the logs stay behind in it.
+    # For this run alone; when the run fails, the logs remain in it.
     run_directory = directory / f'run-{os.getpid()}'
     run_directory.mkdir(parents=True)
-    python = options.released or released.install(directory / 'released', ROOT / 'constraints.txt')
+    python = options.upstream or upstream.install(directory / 'upstream', ROOT / 'constraints.txt')
     return Bench(
         run_directory,
         our_python=options.ours,
-        released_python=python,
+        upstream_python=python,
         engine=options.db,
-        server=options.server,
+        database_url=options.database_url,
         threads=options.threads,
-        below=options.below,
+        wsgi_server=options.wsgi_server,
         most_through_api=min(100, options.api) if options.quick else options.api,
     )
 
 
-def _effort(options: argparse.Namespace) -> Effort:
+def _durations(options: argparse.Namespace) -> Durations:
     if options.quick:
         return QUICK
-    return Effort(seconds=options.seconds, limit_seconds=options.limit)
+    return Durations(seconds=options.seconds, limit_seconds=options.limit)
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:
-    """What the figures depend on."""
+    """The circumstances that the figures depend on."""
     return {
         'command': ' '.join(['python -m benchmarks', *sys.argv[1:]]),
-        'released': released.REQUIREMENT,
+        'upstream': upstream.REQUIREMENT,
         'database': options.db,
-        'below': options.below,
+        'wsgi server': options.wsgi_server,
         'python': platform.python_version(),
         'machine': platform.platform(),
     }
@@ -194,13 +194,13 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add('--db', choices=databases.ENGINES, default='sqlite', help='database engine (%(default)s)')
     add(
-        '--server', metavar='URL',
+        '--database-url', metavar='URL',
         help='SQLAlchemy URL of the database server, without a database; by default '
         + ', '.join(databases.SERVERS.values()),
     )  # fmt: skip
     add(
         '--quick', action='store_true',
-        help='end within five minutes: one size, short looks, whatever --seconds and --limit say',
+        help='end within five minutes: one size, short turns, ignoring --seconds and --limit',
     )  # fmt: skip
     add(
         '--only', metavar='WORDS', action='append', default=[],
@@ -209,30 +209,30 @@ def _parser() -> argparse.ArgumentParser:
     add('--list', action='store_true', help='show the titles, measure nothing')
     add('--sizes', type=_sizes, metavar='N,N', help='sizes of clouds, of 100,1000,10000,50000')
     add(
-        '--seconds', type=float, default=Effort.seconds,
+        '--seconds', type=float, default=Durations.seconds,
         help='how long one scenario is measured (%(default)s)',
     )  # fmt: skip
     add(
-        '--limit', type=float, default=Effort.limit_seconds, metavar='SECONDS',
+        '--limit', type=float, default=Durations.limit_seconds, metavar='SECONDS',
         help='how long to wait for one answer (%(default)s)',
     )  # fmt: skip
     add(
-        '--below', choices=services.BELOW, default=services.WAITRESS,
-        help='the web server that both run below (%(default)s)',
+        '--wsgi-server', choices=services.WSGI_SERVERS, default=services.WAITRESS,
+        help='the web server that both services run under (%(default)s)',
     )  # fmt: skip
-    add('--threads', type=int, default=4, help='threads of either server (%(default)s)')
+    add('--threads', type=int, default=4, help='threads of the web server (%(default)s)')
     add(
         '--api', type=int, default=1_000, metavar='N',
-        help='load clouds of up to so many providers through the API, larger ones as rows '
-        'of the database (%(default)s, at most 100 when quick)',
+        help='load clouds of up to N providers through the API, larger ones as rows of the '
+        'database (%(default)s, at most 100 with --quick)',
     )  # fmt: skip
     add(
         '--ours', metavar='PYTHON', type=os.path.abspath, default=sys.executable,
-        help='Python of an environment that has this service; by default the one that runs this',
+        help='Python of an environment that has this service (by default the running one)',
     )  # fmt: skip
     add(
-        '--released', metavar='PYTHON', type=os.path.abspath,
-        help='Python of an environment that has the released service; by default one is made',
+        '--upstream', metavar='PYTHON', type=os.path.abspath,
+        help='Python of an environment that has upstream (by default one is created)',
     )  # fmt: skip
     add('--json', type=pathlib.Path, metavar='FILE', help='write all figures to this file')
     add('--chart', type=pathlib.Path, metavar='FILE', help='draw cost against size, as SVG')
@@ -244,5 +244,5 @@ def _sizes(text: str) -> list[int]:
 
 
 if __name__ == '__main__':
-    services.stop_when_told()
+    services.stop_on_sigterm()
     sys.exit(main())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chart as SVG, of small plots with logarithmic axes.
+"""Charts of the results as SVG: small plots with logarithmic axes.
 
-One plot for each scenario shows what a unit costs by the size of the cloud; for those that differ
-in how many clients there are, one shows what all of them together get through.
+One plot for each scenario shows the cost of a unit by the size of the cloud; scenarios that differ
+in the number of clients share a plot of throughput by clients.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Points = Sequence[tuple[float, float]]
 PLOT_WIDTH, PLOT_HEIGHT = 260, 180
 LEFT, TOP, RIGHT, BOTTOM = 48, 28, 12, 30
 PLOTS_PER_ROW = 4
-COLOURS = {'ours': '#1f6feb', 'released': '#d1495b'}
+COLOURS = {'ours': '#1f6feb', 'upstream': '#d1495b'}
 HEAD = 34
-_CROWD = re.compile(r'(.+), \d+ clients')
+_CONCURRENT = re.compile(r'(.+), \d+ clients')
 FONT = 'font-family="sans-serif" font-size="10"'
 
 
 def svg(results: Iterable[Result], unit: str = 'CPU ms') -> str:
-    """The chart of all scenarios that were measured at more than one size."""
+    """The chart of all scenarios that were measured at more than one size or number of clients."""
     plots = {name: series for name, series in _by_name(results).items() if _is_worth(series)}
     rows = math.ceil(len(plots) / PLOTS_PER_ROW)
     width, height = PLOTS_PER_ROW * PLOT_WIDTH, HEAD + rows * PLOT_HEIGHT
@@ -50,14 +50,14 @@ def _by_name(results: Iterable[Result]) -> dict[str, dict[str, list[tuple[float,
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for result in results:
         scenario = result.scenario
-        crowd = _CROWD.fullmatch(scenario.name)
-        title = f'{crowd[1]}: units/s by clients' if crowd else scenario.name
-        series = found.setdefault(title, {'ours': [], 'released': []})
+        concurrent = _CONCURRENT.fullmatch(scenario.name)
+        title = f'{concurrent[1]}: units/s by clients' if concurrent else scenario.name
+        series = found.setdefault(title, {'ours': [], 'upstream': []})
         for name in series:
             measured: Measurement = getattr(result, name)
-            value = measured.units_per_second if crowd else measured.cpu_ms
+            value = measured.units_per_second if concurrent else measured.cpu_ms
             if value:
-                series[name].append((scenario.clients if crowd else scenario.size, value))
+                series[name].append((scenario.clients if concurrent else scenario.size, value))
     return found
 
 
@@ -105,7 +105,7 @@ class Axis:
         self._begin, self._end = begin, end
 
     def place(self, value: float) -> float:
-        """Where the value is drawn."""
+        """The coordinate of a value."""
         part = (math.log10(value) - self._low) / (self._high - self._low)
         return round(self._begin + part * (self._end - self._begin), 1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP client that costs little: one kept connection, and a limit to its retry_policy."""
+"""An HTTP client with little overhead: one persistent connection, and a limit for each answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import json
 import socket
 from typing import Any, NamedTuple
 
-MICROVERSION = '1.39'
+from benchmarks.upstream import MICROVERSION
+
 HEADERS = (
     'Host: 127.0.0.1\r\n'
     'X-Auth-Token: admin\r\n'
@@ -28,7 +29,7 @@ class Unexpected(Exception):
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """Status and body of an answer."""
 
     status: int
     body: bytes
@@ -52,7 +53,7 @@ class Client:
         """The answer, whatever its status.
 
         :raises TooSlow: there is none within the limit
-        :raises OSError: the connection cannot be had, or was lost
+        :raises OSError: the connection cannot be made, or was lost
         """
         content = b'' if body is None else json.dumps(body).encode()
         head = f'{method} {path} HTTP/1.1\r\n{HEADERS}'
@@ -85,7 +86,7 @@ class Client:
         return _checked(self.request(method, path, body), f'{method} {path}')
 
     def close(self) -> None:
-        """Let the connection go; the next request makes another."""
+        """Close the connection; the next request makes another."""
         if self._socket is not None:
             self._socket.close()
         self._socket = None
@@ -129,7 +130,7 @@ def _parse_head(head: bytes) -> tuple[int, int, bool]:
     return status, length, headers.get('connection', '').lower() == 'close'
 
 
-def _checked(answer: Answer, what: str) -> Answer:
+def _checked(answer: Answer, request: str) -> Answer:
     if answer.status >= 300:
-        raise Unexpected(f'{what[:120]}: {answer.status} {answer.body[:300].decode()}')
+        raise Unexpected(f'{request[:120]}: {answer.status} {answer.body[:300].decode()}')
     return answer

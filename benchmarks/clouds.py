@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clouds to measure in, as data: the same providers and consumers for both services."""
+"""Sample clouds as data: the same providers and consumers for both services."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Provider(NamedTuple):
 
 
 class Consumer(NamedTuple):
-    """Someone who uses resources, class by class, of providers."""
+    """A consumer with its allocations by provider and resource class."""
 
     uuid: str
     allocations: Mapping[str, Mapping[str, int]]
 
 
 class Cloud(NamedTuple):
-    """Everything that is loaded before anything is measured."""
+    """The providers and consumers that are loaded before a measurement."""
 
     name: str
     providers: tuple[Provider, ...]
@@ -42,7 +42,7 @@ class Cloud(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A cloud before it is made: a large one takes a moment and some memory."""
+    """A cloud that is not generated yet, since a large one takes time and memory."""
 
     make: Callable[[int], Cloud]
     size: int
@@ -54,7 +54,7 @@ def uuid_of(name: str) -> str:
 
 
 def inventory(total: int, ratio: float = 1.0, reserved: int = 0) -> dict[str, Any]:
-    """An inventory with all its members, so that what is loaded and what is read are equal."""
+    """An inventory with all its members, so that it equals the one read back."""
     return {
         'total': total, 'reserved': reserved, 'min_unit': 1, 'max_unit': total, 'step_size': 1,
         'allocation_ratio': ratio,
@@ -68,7 +68,7 @@ def flat(count: int) -> Cloud:
 
 
 def trees(count: int) -> Cloud:
-    """Hosts of seven: the root, two NUMA nodes, two network cards beneath each."""
+    """Trees of seven providers: the host, its two NUMA nodes, two network cards under each."""
     providers = tuple(provider for number in range(count) for provider in _tree(number))
     return Cloud(f'{count} trees of seven', providers)
 

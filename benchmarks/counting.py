@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many statements each request of a unit sends to the database."""
+"""Counts the statements that each request of a unit sends to the database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
 
 class Counted(NamedTuple):
-    """What one request took; round trips to the database are known for MariaDB alone."""
+    """Statements and round trips of one request; round trips are counted with PyMySQL only."""
 
     request: str
     statements: int
@@ -21,7 +21,7 @@ class Counted(NamedTuple):
 
 
 class CountingClient(Client):
-    """A client that looks at the counters of the service around each request."""
+    """A client that reads the counters of the service before and after each request."""
 
     def __init__(self, service: Service, limit: float) -> None:
         super().__init__(service.port, limit)
@@ -29,7 +29,7 @@ class CountingClient(Client):
         self.requests: list[Counted] = []
 
     def request(self, method: str, path: str, body: Any = None) -> Answer:
-        """As any client does."""
+        """The answer; its cost is appended to `requests`."""
         before = self._service.counters()
         answer = super().request(method, path, body)
         after = self._service.counters()
@@ -41,5 +41,5 @@ class CountingClient(Client):
 
 
 def _route(path: str) -> str:
-    """The path without what differs from request to request."""
+    """The path without query string and uuids."""
     return _UUID.sub('{uuid}', path.partition('?')[0])

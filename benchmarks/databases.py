@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Databases of the benchmark's own: made, and dropped afterwards."""
+"""Temporary databases of the benchmark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 ENGINES = ('sqlite', 'mariadb', 'postgresql')
 
-# Where a server is expected unless another is named.
+# Default URLs of database servers.
 SERVERS = {
     'mariadb': 'mysql+pymysql://root@127.0.0.1:3306',
     'postgresql': 'postgresql+psycopg://postgres@127.0.0.1:5432',
@@ -21,16 +21,16 @@ SERVERS = {
 
 @contextmanager
 def temporary_database(
-    engine: str, name: str, directory: pathlib.Path, server: str | None = None
+    engine: str, name: str, directory: pathlib.Path, server_url: str | None = None
 ) -> Iterator[str]:
-    """The URL of an empty database, which is gone when the block ends.
+    """The URL of an empty database, which is dropped at the end of the block.
 
     :raises sqlalchemy.exc.SQLAlchemyError: the server cannot be used
     """
     if engine == 'sqlite':
         yield from _temporary_file(directory / f'{name}.sqlite')
         return
-    url = server or SERVERS[engine]
+    url = server_url or SERVERS[engine]
     database = f'placement_bench_{name}_{os.getpid()}'
     options = '?charset=utf8mb4' if engine == 'mariadb' else ''
     _administer(url, engine, f'CREATE DATABASE {database}')
@@ -53,7 +53,7 @@ def _temporary_file(file: pathlib.Path) -> Iterator[str]:
 
 
 def _administer(server: str, engine: str, statement: str) -> None:
-    """Do what is done to databases rather than in one."""
+    """Create or drop a database."""
     maintenance = '/postgres' if engine == 'postgresql' else ''
     administration = sa.create_engine(f'{server}{maintenance}', isolation_level='AUTOCOMMIT')
     try:

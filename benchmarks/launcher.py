@@ -5,8 +5,8 @@
     uwsgi --wsgi-file benchmarks/launcher.py ...
 
 Both services run under this same file, so that they have the same server, the same threads and
-the same way to count statements. It is run as a script, below waitress, or loaded by uWSGI, and
-imports nothing of its package.
+the same way to count statements. It is run as a script, which starts waitress, or loaded by uWSGI,
+and imports nothing of its package.
 """
 
 import collections
@@ -24,10 +24,10 @@ import sqlalchemy as sa
 COUNTERS_PATH = '/-/counters'
 STOP_PATH = '/-/counters/stop'
 
-# What a driver may say by itself or leave to us, and which is no question to the database.
+# Statements that one driver sends itself and another leaves to SQLAlchemy: not counted.
 NOT_COUNTED = ('BEGIN', 'PRAGMA', 'SAVEPOINT', 'RELEASE', 'SET ')
 
-# A search that would never end must not take the memory of the whole machine with it.
+# A search that does not end must not exhaust the memory of the machine.
 MAX_MEMORY = 8 << 30
 
 counters: collections.Counter[str] = collections.Counter()
@@ -42,21 +42,21 @@ def start_counting() -> None:
     """Count what any engine of this process sends to its database, until `stop_counting`."""
     if not sa.event.contains(sa.Engine, 'before_cursor_execute', _count_statement):
         sa.event.listen(sa.Engine, 'before_cursor_execute', _count_statement)
-        _tell_of_round_trips(_counted)
+        _patch_pymysql(_counted)
 
 
 def stop_counting() -> None:
-    """Leave statements alone again, which are a little slower while they are counted."""
+    """Stop counting, which makes statements a little slower."""
     if sa.event.contains(sa.Engine, 'before_cursor_execute', _count_statement):
         sa.event.remove(sa.Engine, 'before_cursor_execute', _count_statement)
-        _tell_of_round_trips(lambda counted: counted.__wrapped__)
+        _patch_pymysql(lambda counted: counted.__wrapped__)
 
 
 Execute = Callable[..., Any]
 
 
-def _tell_of_round_trips(change: Callable[[Any], Execute]) -> None:
-    """Change how PyMySQL sends and waits for its server; other drivers do not tell."""
+def _patch_pymysql(change: Callable[[Any], Execute]) -> None:
+    """Patch the function of PyMySQL that makes a round trip; other drivers offer no such place."""
     try:
         connection = importlib.import_module('pymysql.connections').Connection
     except ImportError:
@@ -74,8 +74,7 @@ def _counted(execute: Execute) -> Execute:
 
 
 def with_counters(application: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """The application, with a path that counts from then on and tells what was counted, and one
-    that ends the counting."""
+    """The application with two more paths: one starts counting and shows the counts, one stops."""
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ['PATH_INFO']
@@ -93,9 +92,9 @@ def with_counters(application: Callable[..., Iterable[bytes]]) -> Callable[..., 
 
 
 def make_application() -> Callable[..., Iterable[bytes]]:
-    """The application of this environment, and the path that tells what was counted."""
+    """The application of this environment, with the paths of the counters."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    # The directory of this file holds nothing that either service should find.
+    # Neither service may import modules from the directory of this file.
     sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.abspath(__file__))]
     from placement.wsgi import init_application
 
@@ -103,7 +102,7 @@ def make_application() -> Callable[..., Iterable[bytes]]:
 
 
 def main() -> None:
-    """Serve below waitress until killed."""
+    """Serve under waitress until killed."""
     port, threads = map(int, sys.argv[1:3])
     waitress = importlib.import_module('waitress')
     waitress.serve(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a cloud into a service: through its API, or as rows where that would take too long.
+"""Loads a cloud into a service: through its API, or as rows where that would take too long.
 
-The tables are the same for both services, so rows can be written into either database. Both ways
-end in the same cloud, which shows when the answers of the services are compared.
+Both services have the same tables, so rows can be written into either database. Both ways produce
+the same cloud, which the comparison of the services' answers confirms.
 """
 
 from __future__ import annotations

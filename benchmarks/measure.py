@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets two services take turns at the same work, and says what it cost each of them."""
+"""Measures two services, which take turns at the same work."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from benchmarks.counting import Counted, CountingClient
 from benchmarks.scenarios.base import Refused, Scenario, Work, number_of_items
 from benchmarks.services import Service
 
-# Statements are counted in so many units, or as many as there is time for, but one at least.
+# Statements are counted in up to this many units within this time, but in one at least.
 UNITS_COUNTED = 10
 SECONDS_OF_COUNTING = 0.5
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How long to look."""
+class Durations:
+    """How long to measure, in seconds."""
 
-    # Measuring of one scenario, and one turn of one service in it.
+    # One scenario, and one turn of one service in it.
     seconds: float = 10.0
     turn_seconds: float = 0.25
-    # A turn of many clients, which need time to get into each other's way.
-    crowded_turn_seconds: float = 2.5
+    # A turn of several clients, which need time until they compete.
+    concurrent_turn_seconds: float = 2.5
     # For one request.
     limit_seconds: float = 40.0
-    # For everything; what has not begun by then is left out.
+    # The whole run; scenarios that have not begun by then are left out.
     total_seconds: float = float('inf')
 
 
 @dataclass
 class Measurement:
-    """What the units of one scenario cost one service."""
+    """The measurements of one service in one scenario."""
 
     latencies: list[float] = field(default_factory=list)
     cpu_seconds: float = 0.0
@@ -49,40 +49,40 @@ class Measurement:
     memory_mb: float | None = None
     items: int | None = None
     refused: dict[int, int] = field(default_factory=dict)
-    # Why there is nothing to measure: the limit in seconds that was too short, with the processor
-    # time that was spent in vain until then, or what was said instead.
+    # Why the measurement ended: an answer took longer than this limit in seconds, after so much
+    # processor time that was wasted; or the error.
     too_slow: float | None = None
-    vain_cpu_seconds: float = 0.0
+    wasted_cpu_seconds: float = 0.0
     failure: str | None = None
 
     @property
     def has_failed(self) -> bool:
-        """There is no use in measuring on."""
+        """The measurement ended early."""
         return self.too_slow is not None or self.failure is not None
 
     @property
     def never_answered(self) -> bool:
-        """Not even one unit came to its end within the limit."""
+        """No unit ended within the limit."""
         return self.too_slow is not None and not self.latencies
 
     @property
     def median_ms(self) -> float | None:
-        """Half of the units were faster."""
+        """The median of the latencies in milliseconds."""
         return statistics.median(self.latencies) * 1000 if self.latencies else None
 
     @property
     def p99_ms(self) -> float | None:
-        """All but one in a hundred were at least as fast."""
+        """The 99th percentile of the latencies in milliseconds."""
         return percentile(self.latencies, 0.99) * 1000 if self.latencies else None
 
     @property
     def cpu_ms(self) -> float | None:
-        """Processor time of the worker for one unit."""
+        """Processor time of the worker for one unit, in milliseconds."""
         return self.cpu_seconds / len(self.latencies) * 1000 if self.latencies else None
 
     @property
     def units_per_second(self) -> float | None:
-        """How many units all clients together got through."""
+        """The throughput of all clients together."""
         return len(self.latencies) / self.elapsed if self.elapsed else None
 
     @property
@@ -92,7 +92,7 @@ class Measurement:
 
     @property
     def round_trips(self) -> float | None:
-        """Round trips to the database per request; none are seen but those to MariaDB."""
+        """Round trips to the database per request; counted with PyMySQL only."""
         return mean_of([request.round_trips for request in self.requests])
 
 
@@ -107,20 +107,20 @@ def percentile(values: Sequence[float], part: float) -> float:
 
 
 class Runner:
-    """The clients of one scenario, and what they have seen of one service."""
+    """The clients of one scenario, and the measurement of one service."""
 
-    def __init__(self, service: Service, scenario: Scenario, effort: Effort) -> None:
+    def __init__(self, service: Service, scenario: Scenario, durations: Durations) -> None:
         self.measurement = Measurement()
         self._service = service
-        self._effort = effort
+        self._durations = durations
         self._cpu_before = 0.0
         self._has_begun_cold = False
         numbers = range(scenario.clients)
-        self._clients = [Client(service.port, effort.limit_seconds) for _ in numbers]
+        self._clients = [Client(service.port, durations.limit_seconds) for _ in numbers]
         self._works = [scenario.work(number) for number in numbers]
 
     def warm_up(self) -> None:
-        """Run one unit that does not count, unless it takes so long that it has to."""
+        """Run one unit that is not counted, unless it takes half of the time of the scenario."""
         self._guard(self._warm_up)
 
     def take_turn(self) -> None:
@@ -129,9 +129,9 @@ class Runner:
             self._guard(self._take_turn)
 
     def conclude(self) -> Measurement:
-        """The measurement, with what is looked at after the clock has stopped."""
+        """The measurement, completed by statements and memory."""
         if not self.measurement.has_failed:
-            self._guard(self._look_closer)
+            self._guard(self._count_statements)
         for client in self._clients:
             client.close()
         return self.measurement
@@ -140,11 +140,11 @@ class Runner:
         try:
             step()
         except TooSlow:
-            limit = self._effort.limit_seconds
+            limit = self._durations.limit_seconds
             self.measurement.too_slow = limit
             spent = self._service.cpu_seconds() - self._cpu_before
-            self.measurement.vain_cpu_seconds = min(spent / len(self._clients), limit)
-            # It is still busy with what nobody waits for any more.
+            self.measurement.wasted_cpu_seconds = min(spent / len(self._clients), limit)
+            # It is still working on the abandoned request.
             self._service.restart()
         except (Unexpected, Refused, OSError) as error:
             self.measurement.failure = str(error)
@@ -156,28 +156,28 @@ class Runner:
             work.prepare(client)
         begin = self._begin()
         self._works[0].run(self._clients[0])
-        if time.perf_counter() - begin > self._effort.seconds / 2:
+        if time.perf_counter() - begin > self._durations.seconds / 2:
             self._add([time.perf_counter() - begin], begin)
             self._has_begun_cold = True
         for client in self._clients:
             client.statuses.clear()
 
     def _take_turn(self) -> None:
-        is_crowded = len(self._clients) > 1
-        effort = self._effort
-        seconds = effort.crowded_turn_seconds if is_crowded else effort.turn_seconds
+        is_concurrent = len(self._clients) > 1
+        durations = self._durations
+        seconds = durations.concurrent_turn_seconds if is_concurrent else durations.turn_seconds
         begin = self._begin()
-        if is_crowded:
+        if is_concurrent:
             latencies = run_together(begin + seconds, self._works, self._clients)
         else:
             latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
         if self._has_begun_cold:
-            # It had to count as long as there was no other.
+            # The unit of the warm-up counts only as long as there is no other.
             self.measurement, self._has_begun_cold = Measurement(), False
         self._add(latencies, begin)
 
     def _begin(self) -> float:
-        """The time; the processor time is noted."""
+        """The current time; also records the processor time."""
         self._cpu_before = self._service.cpu_seconds()
         return time.perf_counter()
 
@@ -186,14 +186,14 @@ class Runner:
         self.measurement.cpu_seconds += self._service.cpu_seconds() - self._cpu_before
         self.measurement.latencies += latencies
 
-    def _look_closer(self) -> None:
-        """Count the statements of some more units, and tidy up."""
+    def _count_statements(self) -> None:
+        """Count the statements of some more units, and clean up."""
         measurement = self.measurement
         seen = collections.Counter[int]()
         for client in self._clients:
             seen.update(client.statuses)
         measurement.refused = {status: n for status, n in seen.items() if status >= 400}
-        counting = CountingClient(self._service, self._effort.limit_seconds)
+        counting = CountingClient(self._service, self._durations.limit_seconds)
         counted = [self._count_unit(counting)]
         end = time.perf_counter() + SECONDS_OF_COUNTING
         while len(counted) < UNITS_COUNTED and time.perf_counter() < end:
@@ -212,9 +212,9 @@ class Runner:
 
 
 def least_of(units: Sequence[Sequence[Counted]]) -> list[Counted]:
-    """The least that each request of a unit took.
+    """The minimum of each request over the units.
 
-    What a worker looks up once for each host, or does now and then by chance, is no part of it.
+    So work that a worker does once for each host, or at random, does not count.
     """
     return [
         Counted(
@@ -226,12 +226,14 @@ def least_of(units: Sequence[Sequence[Counted]]) -> list[Counted]:
     ]
 
 
-def measure(scenario: Scenario, services: Sequence[Service], effort: Effort) -> list[Measurement]:
-    """What the scenario costs each of the services, which take turns."""
-    runners = [Runner(service, scenario, effort) for service in services]
+def measure(
+    scenario: Scenario, services: Sequence[Service], durations: Durations
+) -> list[Measurement]:
+    """The measurements of a scenario for each of the services, which take turns."""
+    runners = [Runner(service, scenario, durations) for service in services]
     for runner in runners:
         runner.warm_up()
-    deadline = time.perf_counter() + effort.seconds
+    deadline = time.perf_counter() + durations.seconds
     while True:
         for runner in runners:
             if not runner.measurement.latencies or time.perf_counter() < deadline:
@@ -243,7 +245,7 @@ def measure(scenario: Scenario, services: Sequence[Service], effort: Effort) -> 
 
 
 def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -> list[float]:
-    """How long each unit took that the clients did at the same time, each at least one.
+    """The latencies in seconds of the units of concurrent clients, at least one each.
 
     :raises Exception: the first that stopped a client
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bar that says how far the benchmark is and what it is busy with."""
+"""A progress bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDTH = 24
 
 
 class Progress:
-    """Steps done of steps to do; on a terminal one line that is written over."""
+    """The number of steps done, and the total; on a terminal one line that is overwritten."""
 
     def __init__(self, total: int, out: TextIO = sys.stderr) -> None:
         self._total = max(total, 1)
@@ -21,12 +21,12 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """How long it has been going on."""
+        """Seconds since the start."""
         return time.monotonic() - self._begin
 
-    def say(self, what: str) -> None:
-        """Show what happens now."""
-        line = f'{bar(self._done, self._total)} {self._elapsed()} {what}'
+    def say(self, activity: str) -> None:
+        """Show the current activity."""
+        line = f'{bar(self._done, self._total)} {self._elapsed()} {activity}'
         if self._out.isatty():
             self._out.write(f'\r\033[K{line[:100]}')
         else:
@@ -34,11 +34,11 @@ class Progress:
         self._out.flush()
 
     def advance(self, steps: int = 1) -> None:
-        """Count what is done."""
+        """Count steps as done."""
         self._done += steps
 
     def end(self) -> None:
-        """Leave the line."""
+        """Finish the line."""
         self.say('done')
         if self._out.isatty():
             self._out.write('\n')
@@ -49,6 +49,6 @@ class Progress:
 
 
 def bar(done: int, total: int) -> str:
-    """The bar itself and the count."""
+    """The bar and the count."""
     filled = WIDTH * done // total
     return f'[{"#" * filled}{"." * (WIDTH - filled)}] {done:3}/{total}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what was measured, for people and for programs."""
+"""Tables of the results, and their JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN = ('statements', 'round_trips', 'memory_mb', 'items', 'refused', 'too_slow
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times better ours is; at least that many when the other never answered."""
+    """How many times better this service is; a lower bound when upstream never answered."""
 
     value: float
     is_at_least: bool = False
@@ -28,44 +28,46 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Result:
-    """One scenario of both services."""
+    """The measurements of both services in one scenario."""
 
     scenario: Scenario
     ours: Measurement
-    released: Measurement
+    upstream: Measurement
     engine: str = 'sqlite'
 
     @property
     def budget(self) -> Budget:
-        """What has to be reached on this database."""
+        """The target on this database engine."""
         budget = self.scenario.budget
         return budget if budget.engine in ('', self.engine) else Budget()
 
     @property
     def time_ratio(self) -> Ratio | None:
-        """How many times longer the released service took: the ratio of the medians."""
-        limit = self.released.too_slow or 0
-        return self._ratio(self.ours.median_ms, self.released.median_ms, limit)
+        """How many times longer upstream took: the ratio of the medians."""
+        limit = self.upstream.too_slow or 0
+        return self._ratio(self.ours.median_ms, self.upstream.median_ms, limit)
 
     @property
     def cpu_ratio(self) -> Ratio | None:
-        """How many times more processor time the released service took."""
-        return self._ratio(self.ours.cpu_ms, self.released.cpu_ms, self.released.vain_cpu_seconds)
+        """How many times more processor time upstream took."""
+        return self._ratio(
+            self.ours.cpu_ms, self.upstream.cpu_ms, self.upstream.wasted_cpu_seconds
+        )
 
     @property
     def rate_ratio(self) -> Ratio | None:
-        """How many times more units per second ours did."""
-        ours, released = self.ours.units_per_second, self.released.units_per_second
-        return Ratio(ours / released) if ours and released else None
+        """How many times more units per second this service did."""
+        ours, upstream = self.ours.units_per_second, self.upstream.units_per_second
+        return Ratio(ours / upstream) if ours and upstream else None
 
     @property
     def holds(self) -> bool | None:
-        """Whether the budget is kept; None when there is none, or no figure to tell."""
+        """Whether the budget is met; None when there is none, or no figure to compare."""
         budget = self.budget
         if budget != Budget() and self.ours.has_failed:
             return False
         if budget.milliseconds is not None:
-            # Time on the clock would say more about how busy the machine is with other things.
+            # Elapsed time would depend on what else runs on the machine.
             spent = self.ours.cpu_ms
             return None if spent is None else spent <= budget.milliseconds
         if budget.ratio is None:
@@ -78,8 +80,8 @@ class Result:
     @property
     def agrees(self) -> bool:
         """Both services listed the same number of items, as far as both answered."""
-        return None in (self.ours.items, self.released.items) or (
-            self.ours.items == self.released.items
+        return None in (self.ours.items, self.upstream.items) or (
+            self.ours.items == self.upstream.items
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,16 +96,16 @@ class Result:
             'time_ratio': None if self.time_ratio is None else self.time_ratio.value,
             'cpu_ratio': None if self.cpu_ratio is None else self.cpu_ratio.value,
             'ours': _figures(self.ours),
-            'released': _figures(self.released),
+            'upstream': _figures(self.upstream),
         }
 
-    def _ratio(self, ours: float | None, released: float | None, at_least: float) -> Ratio | None:
-        """How many times more the released took; at least these seconds if it never answered."""
+    def _ratio(self, ours: float | None, upstream: float | None, at_least: float) -> Ratio | None:
+        """How many times more upstream took; at least these seconds if it never answered."""
         if not ours or self.ours.has_failed:
             return None
-        if self.released.never_answered:
+        if self.upstream.never_answered:
             return Ratio(at_least * 1000 / ours, is_at_least=True)
-        return Ratio(released / ours) if released else None
+        return Ratio(upstream / ours) if upstream else None
 
 
 def _figures(measurement: Measurement) -> dict[str, Any]:
@@ -115,7 +117,7 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
 
 HEADINGS = (
     'scenario [size]', 'ours ms', 'p99', 'CPU', '/s', 'SQL', 'MB',
-    'released ms', 'p99', 'CPU', '/s', 'SQL', 'MB', 'time x', 'CPU x', 'budget', '',
+    'upstream ms', 'p99', 'CPU', '/s', 'SQL', 'MB', 'time x', 'CPU x', 'budget', '',
 )  # fmt: skip
 
 
@@ -132,25 +134,25 @@ def table(results: Sequence[Result]) -> str:
 
 
 def requests(results: Sequence[Result]) -> str:
-    """Statements and round trips of each request of a unit; many clients send what one does."""
+    """Statements and round trips of each request of a unit, from scenarios with one client."""
     lines: dict[Sequence[str], None] = {
-        ('request', 'ours SQL', 'round trips', 'released SQL', 'round trips'): None
+        ('request', 'ours SQL', 'round trips', 'upstream SQL', 'round trips'): None
     }
     for result in results:
         if result.scenario.clients > 1:
             continue
-        for ours, released in zip(result.ours.requests, result.released.requests, strict=False):
+        for ours, upstream in zip(result.ours.requests, result.upstream.requests, strict=False):
             counts = (
-                ours.statements, ours.round_trips, released.statements, released.round_trips
+                ours.statements, ours.round_trips, upstream.statements, upstream.round_trips
             )  # fmt: skip
-            # Nobody talks to a database without a round trip: none means that none was seen.
+            # Every request makes a round trip: zero means that the driver does not count them.
             shown = [str(count or '') for count in counts]
             lines[f'{result.scenario.title}: {ours.request}', *shown] = None
     return columns(list(lines))
 
 
 def columns(lines: Sequence[Sequence[str]]) -> str:
-    """Lines of cells under each other; the first column to the left, others to the right."""
+    """Lines of cells in columns; the first is aligned left, the others right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return '\n'.join(
         '  '.join(
@@ -165,7 +167,7 @@ def _line(result: Result) -> Sequence[str]:
     return (
         result.scenario.title,
         *_cells(result.ours),
-        *_cells(result.released),
+        *_cells(result.upstream),
         _text(result.time_ratio),
         _text(result.cpu_ratio),
         _budget(result),
@@ -197,13 +199,13 @@ def _budget(result: Result) -> str:
 
 
 def remarks(result: Result) -> str:
-    """What the reader must know beside the figures."""
+    """Notes on a result: its budget, refusals, failures and different answers."""
     found = []
     if result.holds is not None:
         found.append('holds' if result.holds else 'MISSES')
     if not result.agrees:
-        found.append(f'ANSWERS DIFFER ({result.ours.items}, {result.released.items} items)')
-    for name, measurement in (('ours', result.ours), ('released', result.released)):
+        found.append(f'ANSWERS DIFFER ({result.ours.items}, {result.upstream.items} items)')
+    for name, measurement in (('ours', result.ours), ('upstream', result.upstream)):
         refused = ', '.join(f'{n} x {s}' for s, n in sorted(measurement.refused.items()))
         if refused:
             found.append(f'{name}: {refused}')
@@ -219,7 +221,7 @@ def _text(ratio: Ratio | None) -> str:
 
 
 def significant(value: float) -> str:
-    """The value with about three digits that matter, and never with an exponent."""
+    """The value with about three significant digits, and never with an exponent."""
     if abs(value) >= 100:
         return f'{value:.0f}'
     if abs(value) >= 10:

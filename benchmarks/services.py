@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of the two services as a process: started, looked at from outside, stopped."""
+"""One of the two services as a process: started, observed from outside, stopped."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from benchmarks.client import Answer, Client, TooSlow
 LAUNCHER = pathlib.Path(__file__).with_name('launcher.py')
 START_LIMIT = 120.0
 
-# What the services may run below: a server in Python, and one in C as in production.
+# Web servers that the services can run under: one in Python, and one in C as in production.
 WAITRESS = 'waitress'
-BELOW = (WAITRESS, 'uwsgi')
+WSGI_SERVERS = (WAITRESS, 'uwsgi')
 
-# What both services are told; the rest is what they do by default.
+# The configuration of both services; all other options have their defaults.
 SETTINGS = {
     'OS_API__AUTH_STRATEGY': 'noauth2',
     'OS_OSLO_POLICY__ENFORCE_NEW_DEFAULTS': 'false',
@@ -31,11 +31,11 @@ SETTINGS = {
 
 
 class CannotStart(Exception):
-    """The service did not come up."""
+    """The service did not start."""
 
 
 class Start(NamedTuple):
-    """What it took until the first answer."""
+    """The cost of a start until the first answer."""
 
     wall_seconds: float
     cpu_seconds: float
@@ -43,7 +43,7 @@ class Start(NamedTuple):
 
 
 class Service:
-    """One worker process and what it costs."""
+    """One worker process and the resources it uses."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Service:
         directory: pathlib.Path,
         threads: int = 4,
         drivers: Mapping[str, str] | None = None,
-        below: str = WAITRESS,
+        wsgi_server: str = WAITRESS,
     ) -> None:
         self.name = name
-        self._below = below
+        self._wsgi_server = wsgi_server
         self.database = database
         self.port = 0
-        # Beginnings of URLs that this service has to be told in place of others.
+        # Replacements of the beginnings of database URLs, for drivers that this service needs.
         self._drivers = drivers or {}
         self._python = python
         self._directory = directory
@@ -70,7 +70,7 @@ class Service:
     def start(self, settings: Mapping[str, str] | None = None) -> Start:
         """Start it, with more settings if any, and wait for the first answer.
 
-        :raises CannotStart: it ends, or says nothing for too long
+        :raises CannotStart: it ends, or does not answer within START_LIMIT seconds
         """
         self.stop()
         self._settings = settings or {}
@@ -88,7 +88,7 @@ class Service:
 
     def _command(self) -> list[str]:
         port, threads = str(self.port), str(self._threads)
-        if self._below == WAITRESS:
+        if self._wsgi_server == WAITRESS:
             return [self._python, str(LAUNCHER), port, threads]
         environment = pathlib.Path(self._python).parents[1]
         uwsgi = environment / 'bin' / 'uwsgi'
@@ -96,7 +96,7 @@ class Service:
             raise CannotStart(f'pyuwsgi is not installed in {environment}')
         return [
             str(uwsgi), '--http-socket', f'127.0.0.1:{port}',
-            # It would keep a thread for each connection, of which there may be more.
+            # With persistent connections each would occupy a thread, and there are more of them.
             '--add-header', 'Connection: close',
             '--wsgi-file', str(LAUNCHER), '--home', str(environment), '--threads', threads,
             '--processes', '1', '--listen', '100', '--buffer-size', '65535', '--need-app',
@@ -104,11 +104,11 @@ class Service:
         ]  # fmt: skip
 
     def restart(self) -> None:
-        """A new process with the settings of the last, for instance when that hangs."""
+        """Start a new process with the settings of the last, for instance when that hangs."""
         self.start(self._settings)
 
     def stop(self) -> None:
-        """End the process, however busy it is."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -116,7 +116,7 @@ class Service:
 
     @property
     def log(self) -> pathlib.Path:
-        """Where its output goes."""
+        """The file of its output."""
         return self._directory / f'{self.name}.log'
 
     def cpu_seconds(self) -> float:
@@ -131,12 +131,12 @@ class Service:
         return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
 
     def counters(self) -> dict[str, int]:
-        """Statements and round trips to the database that were counted; others are from now on."""
+        """Counted statements and round trips to the database; starts the counting."""
         counted: dict[str, int] = self._ask('/-/counters').json()
         return counted
 
     def stop_counting(self) -> None:
-        """Count nothing until the counters are looked at once more."""
+        """Count nothing until `counters` is called again."""
         self._ask('/-/counters/stop')
 
     def _ask(self, path: str) -> Answer:
@@ -154,10 +154,10 @@ class Service:
     def _environment(self) -> dict[str, str]:
         ours = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
         ours.pop('PYTHONPATH', None)
-        # A service that was installed has its bytecode; one that is started from its sources
-        # keeps what it compiles, unless it is told not to.
+        # An installed service has its bytecode; one that starts from its sources writes bytecode,
+        # unless this variable forbids it.
         ours.pop('PYTHONDONTWRITEBYTECODE', None)
-        # A placement.conf of this machine must not have a say: an empty one is named instead.
+        # A placement.conf of this machine must not be read: an empty one is named instead.
         (self._directory / 'placement.conf').touch()
         connection = self.database
         for usual, needed in self._drivers.items():
@@ -185,11 +185,11 @@ class Service:
         raise CannotStart(f'{self.name} did not answer within {START_LIMIT} s, see {self.log}')
 
 
-def stop_when_told() -> None:
-    """Let SIGTERM end this process as Ctrl-C does, services and databases with it.
+def stop_on_sigterm() -> None:
+    """Make SIGTERM end this process as Ctrl-C does, so that services and databases are removed.
 
-    A service that is left behind may go on with a search that does not end, and take the
-    processor away from whatever is measured next.
+    A service that is left running may go on with a search that does not end, and take processor
+    time from the next measurement.
     """
 
     def stop(_signal: int, _frame: object) -> None:

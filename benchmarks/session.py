@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both services with the same cloud in them, for as long as something is measured there."""
+"""Both services with the same cloud in their databases, for as long as they are measured."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from benchmarks.client import Client
 from benchmarks.clouds import Cloud
 from benchmarks.databases import temporary_database
 from benchmarks.loading import load_as_rows, load_through_api
-from benchmarks.released import DRIVERS
 from benchmarks.services import WAITRESS, Service
+from benchmarks.upstream import DRIVERS
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Where and on what everything is measured."""
+    """The environment that both services are measured in."""
 
     directory: pathlib.Path
     our_python: str
-    released_python: str
+    upstream_python: str
     engine: str = 'sqlite'
-    server: str | None = None
+    database_url: str | None = None
     threads: int = 4
-    below: str = WAITRESS
+    wsgi_server: str = WAITRESS
     # Clouds of up to so many providers are loaded through the API.
     most_through_api: int = 1_000
 
     @contextlib.contextmanager
     def services(
-        self, cloud: Cloud, released_settings: Mapping[str, str], say: Say
+        self, cloud: Cloud, upstream_settings: Mapping[str, str], say: Say
     ) -> Iterator[tuple[Service, Service]]:
-        """Ours and the released one, freshly started, with this cloud in their databases."""
+        """Ours and upstream, freshly started, with this cloud in their databases."""
         with contextlib.ExitStack() as stack:
             ours = self._service(stack, 'ours', self.our_python, {})
-            released = self._service(stack, 'released', self.released_python, DRIVERS)
-            for service, settings in ((ours, {}), (released, released_settings)):
+            upstream = self._service(stack, 'upstream', self.upstream_python, DRIVERS)
+            for service, settings in ((ours, {}), (upstream, upstream_settings)):
                 say(f'loading {cloud.name} into {service.name}')
                 service.start(settings)
                 self._load(service, cloud)
-            yield ours, released
+            yield ours, upstream
 
     def _service(
         self, stack: contextlib.ExitStack, name: str, python: str, drivers: Mapping[str, str]
     ) -> Service:
         database = stack.enter_context(
-            temporary_database(self.engine, name, self.directory, self.server)
+            temporary_database(self.engine, name, self.directory, self.database_url)
         )
         service = Service(
-            name, python, database, self.directory, self.threads, drivers, self.below
+            name, python, database, self.directory, self.threads, drivers, self.wsgi_server
         )
         # Stopped before its database is dropped.
         stack.callback(service.stop)
@@ -61,7 +61,7 @@ class Bench:
 
     def _load(self, service: Service, cloud: Cloud) -> None:
         if len(cloud.providers) > self.most_through_api:
-            # Nothing that the service remembers may be older than the rows.
+            # The service must not keep anything in memory from before the rows.
             service.stop()
             load_as_rows(service.database, cloud)
             service.restart()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes until a worker answers, until it has searched once, and the memory it holds."""
+"""The cost of starting a worker and of its first search, and its memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEARCH = '/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:10&limit
 
 @dataclass(frozen=True)
 class FirstSteps:
-    """The first moments of one worker."""
+    """The start and the first search of one worker."""
 
     start_seconds: float
     start_cpu_seconds: float
@@ -34,12 +34,12 @@ class FirstSteps:
 
 @dataclass(frozen=True)
 class StartResult:
-    """The first moments of both, medians of several starts, and the statements of searches."""
+    """Medians of several starts of both services, and the statements of their first searches."""
 
     size: int
     ours: FirstSteps
-    released: FirstSteps
-    # Of the first search and of the one after it: ours, released.
+    upstream: FirstSteps
+    # For each service, ours first: statements of the first search, and of the second.
     statements: tuple[tuple[int, int], tuple[int, int]]
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,21 +48,21 @@ class StartResult:
 
 
 def sizes(chosen: Collection[int], only: Sequence[str]) -> list[int]:
-    """The sizes of clouds to start in."""
+    """The chosen sizes of clouds."""
     if only and not any(word in NAME for word in only):
         return []
     return [size for size in SIZES if size in chosen]
 
 
 def measure_starts(size: int, services: Sequence[Service], repetitions: int) -> StartResult:
-    """What the services do first, in turns."""
+    """Start each service `repetitions` times, in turns."""
     steps: list[list[FirstSteps]] = [[] for _ in services]
     for _ in range(repetitions):
         for service, found in zip(services, steps, strict=True):
             found.append(_first_steps(service))
-    ours, released = map(_median, steps)
+    ours, upstream = map(_median, steps)
     first, second = map(_count_searches, services)
-    return StartResult(size, ours, released, (first, second))
+    return StartResult(size, ours, upstream, (first, second))
 
 
 def _first_steps(service: Service) -> FirstSteps:
@@ -103,10 +103,10 @@ HEADINGS = (
 
 
 def table(results: Sequence[StartResult]) -> str:
-    """Two lines for each size: ours, released."""
+    """Two lines for each size: ours, upstream."""
     lines: list[Sequence[str]] = [HEADINGS]
     for result in results:
-        for number, name in enumerate(('ours', 'released')):
+        for number, name in enumerate(('ours', 'upstream')):
             found: FirstSteps = getattr(result, name)
             first, second = result.statements[number]
             values = (

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how many scheduling cycles a second so many workers of this service get through.
+"""Measures the scheduling cycles per second by the number of processes and threads.
 
     make bench-workers ARGS='--db mariadb'
 
-A cycle is a search, a claim on one of the candidates, a look at it and its release, each a
-request. Workers are processes of their own on one database, between which clients are shared
-out as a load balancer would do it. The clients and the database run on the same machine, so on
-few cores the last workers gain less than they would elsewhere.
+A cycle is four requests: a search, a claim on one of the candidates, a read of it, its release.
+Workers are processes on one database; clients are distributed over them as a load balancer would
+do. Clients and database run on the same machine, so on few cores the last workers gain less than
+they would elsewhere.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from benchmarks.services import CannotStart, Service
 
 ROOT = pathlib.Path(__file__).parents[1]
 
-# Processes and the threads of each, as many as a machine of few cores can tell apart.
-CREWS = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4))
+# Processes and the threads of each; more make no difference on a machine of few cores.
+POOLS = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4))
 SIZES = (1_000, 10_000, 50_000)
 
 HEADINGS = (
@@ -43,8 +43,8 @@ HEADINGS = (
 
 
 @dataclass(frozen=True)
-class Crew:
-    """So many processes, each with so many threads, and what they did."""
+class WorkerPool:
+    """The measurement of a number of processes with a number of threads each."""
 
     size: int
     processes: int
@@ -55,7 +55,7 @@ class Crew:
     memory_mb: float
 
     def line(self) -> Sequence[str]:
-        """One line of the table: of all workers together but for the memory."""
+        """One line of the table: totals of all workers, except memory, which is per worker."""
         done = len(self.latencies)
         figures = (
             done / self.elapsed,
@@ -70,12 +70,12 @@ class Crew:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; the exit status."""
+    """Measure the chosen pools and sizes; the exit status."""
     options = _parser().parse_args(arguments)
     directory = ROOT / '.bench' / f'run-{os.getpid()}'
     directory.mkdir(parents=True)
-    progress = Progress(len(options.sizes) * len(options.crews))
-    found: list[Crew] = []
+    progress = Progress(len(options.sizes) * len(options.pools))
+    found: list[WorkerPool] = []
     try:
         for size in options.sizes:
             found.extend(_measure_size(size, options, directory, progress))
@@ -85,24 +85,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     progress.end()
     shutil.rmtree(directory)
     print(f'database: {options.db}, clients: {options.clients}, cores: {os.cpu_count()}\n')
-    print(columns([HEADINGS, *(crew.line() for crew in found)]))
+    print(columns([HEADINGS, *(pool.line() for pool in found)]))
     return 0
 
 
 def _measure_size(
     size: int, options: argparse.Namespace, directory: pathlib.Path, progress: Progress
-) -> Iterator[Crew]:
-    """What every crew does in one cloud."""
+) -> Iterator[WorkerPool]:
+    """The measurement of every pool in one cloud."""
     with databases.temporary_database(options.db, 'workers', directory) as database:
         progress.say(f'loading {size} hosts')
         with _workers(1, 1, database, directory):
-            # Which makes the tables.
+            # The start creates the tables.
             pass
         load_as_rows(database, clouds.flat(size))
-        for processes, threads in options.crews:
+        for processes, threads in options.pools:
             progress.say(f'{size} hosts, {processes} processes of {threads} threads')
             with _workers(processes, threads, database, directory) as workers:
-                yield _measure_crew(size, threads, workers, options)
+                yield _measure_pool(size, threads, workers, options)
             progress.advance()
 
 
@@ -110,7 +110,7 @@ def _measure_size(
 def _workers(
     processes: int, threads: int, database: str, directory: pathlib.Path
 ) -> Iterator[list[Service]]:
-    """So many processes that serve one database."""
+    """Worker processes that serve one database."""
     with contextlib.ExitStack() as stack:
         workers = []
         for number in range(processes):
@@ -121,10 +121,10 @@ def _workers(
         yield workers
 
 
-def _measure_crew(
+def _measure_pool(
     size: int, threads: int, workers: Sequence[Service], options: argparse.Namespace
-) -> Crew:
-    """What the clients get through, after each worker has searched once."""
+) -> WorkerPool:
+    """The measurement of one pool, after each worker has searched once."""
     clients = [Client(workers[n % len(workers)].port) for n in range(options.clients)]
     works = [Schedule(size, number) for number in range(options.clients)]
     for work, client in zip(works, clients[: len(workers)], strict=False):
@@ -137,7 +137,7 @@ def _measure_crew(
     for client in clients:
         client.close()
     memory = statistics.fmean(worker.memory_mb() for worker in workers)
-    return Crew(size, len(workers), threads, latencies, elapsed, cpu_seconds, memory)
+    return WorkerPool(size, len(workers), threads, latencies, elapsed, cpu_seconds, memory)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -149,22 +149,22 @@ def _parser() -> argparse.ArgumentParser:
         metavar='N,N', help='hosts in the cloud',
     )  # fmt: skip
     add(
-        '--crews', type=_crews, default=CREWS, metavar='PxT,PxT',
+        '--pools', type=_pools, default=POOLS, metavar='PxT,PxT',
         help='processes and the threads of each, such as 1x4,2x4',
     )  # fmt: skip
-    add('--clients', type=int, default=16, help='clients at work at a time (%(default)s)')
+    add('--clients', type=int, default=16, help='concurrent clients (%(default)s)')
     add(
         '--seconds', type=float, default=10,
-        help='how long each crew is measured (%(default)s)',
+        help='how long each pool is measured (%(default)s)',
     )  # fmt: skip
     return parser
 
 
-def _crews(text: str) -> list[tuple[int, int]]:
+def _pools(text: str) -> list[tuple[int, int]]:
     pairs = (part.split('x') for part in text.split(','))
     return [(int(processes), int(threads)) for processes, threads in pairs]
 
 
 if __name__ == '__main__':
-    services.stop_when_told()
+    services.stop_on_sigterm()
     sys.exit(main())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario is made of."""
+"""The parts of a scenario."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from benchmarks.clouds import Plan
 
 
 class Work:
-    """What one client does again and again; one unit of it is timed.
+    """The work that one client repeats; one unit of it is timed.
 
     A unit that competes with others may raise `Refused`.
     """
 
     def prepare(self, client: Client) -> None:
-        """Make room for the first unit."""
+        """Set up the first unit."""
 
     def run(self, client: Client) -> Answer | None:
         """Do one unit; the answer that both services have to agree on, if any."""
@@ -29,7 +29,7 @@ class Work:
 
 
 class Refused(Exception):
-    """The service refused a unit, as it may when clients compete; the unit does not count."""
+    """The service refused a unit because clients compete; the unit does not count."""
 
 
 class Get(Work):
@@ -45,13 +45,13 @@ class Get(Work):
 
 @dataclass(frozen=True)
 class Budget:
-    """What has to be reached: so many times cheaper, or at most so much processor time."""
+    """A target: at least this many times cheaper, or at most this much processor time."""
 
     ratio: float | None = None
     milliseconds: float | None = None
-    # What the ratio is of: processor time per unit ('cpu') or units per second ('rate').
+    # The quantity compared: processor time per unit ('cpu') or units per second ('rate').
     of: str = 'cpu'
-    # The database that it was set for; any when empty.
+    # The database engine that it applies to; any when empty.
     engine: str = ''
 
 
@@ -66,10 +66,10 @@ class Scenario:
     work: Callable[[int], Work]
     clients: int = 1
     budget: Budget = Budget()
-    # Whether a quick look includes it.
+    # Whether --quick includes it.
     is_quick: bool = True
-    # More settings for the released service, as environment variables.
-    released_settings: Mapping[str, str] = field(default_factory=dict)
+    # More settings for upstream, as environment variables.
+    upstream_settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scheduler does: claims and releases, alone and in competition, moves, reshapes."""
+"""The writes of a scheduler: claims and releases, alone and in competition, moves, reshapes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmarks.loading import claim
 from benchmarks.scenarios.base import Budget, Refused, Scenario, Work
 
 SIZES = (100, 1_000, 10_000)
-CROWDS = (1, 8, 32)
-CROWD_SIZE = 1_000
+CLIENT_COUNTS = (1, 8, 32)
+COMPETITION_SIZE = 1_000
 CURVE = (1, 2, 4, 8, 16, 32, 64)
 QUICK_CURVE = (1, 8, 64)
 FEW_HOSTS = 4
@@ -34,24 +34,27 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
         yield Scenario('claim cycle PUT GET DELETE', size, cloud,
                        functools.partial(Claim, size), budget=Budget(ratio=4))  # fmt: skip
         yield Scenario('move by POST', size, cloud, functools.partial(Move, size))
-        yield Scenario(f'POST with {MANY} consumers', size, cloud, functools.partial(Crowd, size))
+        yield Scenario(
+            f'POST with {MANY} consumers', size, cloud, functools.partial(ManyConsumers, size)
+        )
         yield Scenario(f'reshaper with {RESHAPED} providers', size, cloud, Reshape)
-    if CROWD_SIZE in sizes:
-        yield from _crowds(CROWD_SIZE)
+    if COMPETITION_SIZE in sizes:
+        yield from _competition(COMPETITION_SIZE)
     yield from _curve()
 
 
-def _crowds(size: int) -> Iterator[Scenario]:
+def _competition(size: int) -> Iterator[Scenario]:
     cloud = Plan(clouds.flat, size)
     yield Scenario(
         'claims and releases, many hosts, 8 clients', size, cloud,
         functools.partial(Claim, size, reads=False), clients=8,
         budget=Budget(ratio=10, of='rate', engine='mariadb'),
     )  # fmt: skip
-    for clients in CROWDS:
+    for clients in CLIENT_COUNTS:
         yield Scenario(
             f'scheduling, many hosts, {clients} clients', size, cloud,
-            functools.partial(Schedule, size), clients=clients, is_quick=clients == max(CROWDS),
+            functools.partial(Schedule, size), clients=clients,
+            is_quick=clients == max(CLIENT_COUNTS),
         )  # fmt: skip
 
 
@@ -65,7 +68,7 @@ def _curve() -> Iterator[Scenario]:
 
 
 class Claim(Work):
-    """A claim on a host of its own choice, and its release."""
+    """A claim on a random host, and its release."""
 
     def __init__(self, size: int, _number: int, reads: bool = True) -> None:
         self._size = size
@@ -74,14 +77,14 @@ class Claim(Work):
     def run(self, client: Client) -> None:
         """PUT, GET and DELETE of a new consumer.
 
-        :raises Refused: somebody else was preferred
+        :raises Refused: a concurrent claim was faster
         """
         self.cycle(client, claim({clouds.host(random.randrange(self._size)): SERVER}))
 
     def cycle(self, client: Client, body: Any) -> None:
         """Claim this for a new consumer, and release it.
 
-        :raises Refused: somebody else was preferred
+        :raises Refused: a concurrent claim was faster
         """
         path = f'/allocations/{uuid.uuid4()}'
         _accepted(client.request('PUT', path, body))
@@ -91,16 +94,16 @@ class Claim(Work):
 
 
 class Schedule(Claim):
-    """A claim on one of the candidates that were found for it, and its release."""
+    """A search, a claim on one of its candidates, and its release."""
 
     def run(self, client: Client) -> None:
         """GET of the candidates; PUT, GET and DELETE of a new consumer.
 
-        :raises Refused: somebody else was preferred
+        :raises Refused: a concurrent claim was faster
         """
         path = f'/allocation_candidates?{QUERY}&limit=10'
         if self._size > FEW_HOSTS:
-            # Schedulers look in different parts of a large cloud.
+            # Schedulers search different parts of a large cloud.
             path += f'&member_of={clouds.aggregate(random.randrange(self._size))}'
         candidates = client.get(path).json()['allocation_requests']
         body = claim({})
@@ -109,7 +112,7 @@ class Schedule(Claim):
 
 
 class Move(Work):
-    """A server that moves between two hosts and back again, as it does by cold migration."""
+    """A server that moves between two hosts and back, as by cold migration."""
 
     def __init__(self, size: int, number: int) -> None:
         self._hosts = [clouds.host(number % size), clouds.host((number + 1) % size)]
@@ -141,22 +144,22 @@ class Move(Work):
         client.send('DELETE', f'/allocations/{self._server}')
 
 
-class Crowd(Work):
-    """Many consumers that come and go together."""
+class ManyConsumers(Work):
+    """Many consumers claimed, then released, in one request each."""
 
     def __init__(self, size: int, _number: int) -> None:
         self._consumers = [str(uuid.uuid4()) for _ in range(MANY)]
         self._hosts = [clouds.host(number % size) for number in range(MANY)]
 
     def run(self, client: Client) -> None:
-        """Two POST: all of them claim, all of them let go."""
+        """Two POST: a claim for all consumers, a release of all."""
         pairs = list(zip(self._consumers, self._hosts, strict=True))
         client.send('POST', '/allocations', {c: claim({host: SERVER}) for c, host in pairs})
         client.send('POST', '/allocations', {c: claim({}, 1) for c in self._consumers})
 
 
 class Reshape(Work):
-    """Hosts whose inventories and allocations are written anew in one request."""
+    """Hosts whose inventories and allocations are replaced in one request."""
 
     def __init__(self, _number: int) -> None:
         cloud = clouds.flat(RESHAPED)
@@ -165,7 +168,7 @@ class Reshape(Work):
         self._generations: dict[str, int] = {}
 
     def prepare(self, client: Client) -> None:
-        """Read where the generations are."""
+        """Read the generations."""
         for provider in self._providers:
             inventories = client.get(f'/resource_providers/{provider.uuid}/inventories').json()
             self._generations[provider.uuid] = inventories['resource_provider_generation']

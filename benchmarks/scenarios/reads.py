@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of resource providers, and what an idle agent reads about its own again and again."""
+"""Lists of resource providers, and the reads that an idle agent repeats about its provider."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from benchmarks.scenarios.base import Budget, Get, Scenario
 SIZES = (100, 1_000, 10_000, 50_000)
 LIMITS = (10, 1_000, None)
 SERVER = 'resources=VCPU:1,MEMORY_MB:512,DISK_GB:10'
-# A server on one NUMA node with a port beneath it, and disk.
+# A server on one NUMA node with a port under it, and disk.
 GRANULAR = (
     'resources=DISK_GB:10&resources_N=VCPU:2,MEMORY_MB:2048&resources_P=SRIOV_NET_VF:1'
     '&required_P=CUSTOM_PHYSNET_A&same_subtree=_N,_P&group_policy=none'
@@ -30,7 +30,7 @@ TREE_BUDGETS = {(1_000, 10): 100, (1_000, 1_000): 25}
 WIDE_BUDGETS = {8: Budget(ratio=1000)}
 SHORT = Budget(milliseconds=100)
 
-# What an operator of the released service with such hosts would set.
+# What an operator of upstream with such hosts would set.
 BEST_OPTIONS = {
     'OS_WORKAROUNDS__OPTIMIZE_FOR_WIDE_PROVIDER_TREES': 'true',
     'OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES': '1000',
@@ -55,7 +55,7 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
         ):
             yield dataclasses.replace(scenario, is_quick=width in QUICK_WIDTHS)
     best = _wide('search 8 children x 8 groups, best options', 8, 8, Budget(ratio=50))
-    yield dataclasses.replace(best, released_settings=BEST_OPTIONS)
+    yield dataclasses.replace(best, upstream_settings=BEST_OPTIONS)
 
 
 def _flat(size: int, limit: int | None) -> Scenario:
@@ -81,7 +81,7 @@ def _trees(size: int, limit: int) -> Scenario:
 def _wide(
     name: str, children: int, groups: int, budget: Budget, isolates: bool = False
 ) -> Scenario:
-    """Equal groups on children that can serve one of them each, or several when kept apart."""
+    """Equal groups; a child can serve one of them, or several if `isolates` did not forbid it."""
     query = '&'.join(f'resources{number}=VGPU:1' for number in range(1, groups + 1))
     policy = 'isolate' if isolates else 'none'
     return Scenario(

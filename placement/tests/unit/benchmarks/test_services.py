@@ -10,7 +10,7 @@ from benchmarks.services import CannotStart, Service
 
 def test_a_server_that_is_not_installed_is_told(tmp_path: pathlib.Path) -> None:
     service = Service(
-        'ours', str(tmp_path / 'bin' / 'python'), 'sqlite://', tmp_path, below='uwsgi'
+        'ours', str(tmp_path / 'bin' / 'python'), 'sqlite://', tmp_path, wsgi_server='uwsgi'
     )
 
     with pytest.raises(CannotStart, match='pyuwsgi is not installed'):

@@ -17,7 +17,7 @@ def test_two_processes_share_the_work(
         return clients[-1]
 
     monkeypatch.setattr(workers, 'Client', make_client)
-    asked = '--sizes 100 --crews 1x1,2x2 --clients 2 --seconds 0.1'
+    asked = '--sizes 100 --pools 1x1,2x2 --clients 2 --seconds 0.1'
     assert workers.main(asked.split()) == 0
 
     lines = capsys.readouterr().out.splitlines()
@@ -25,9 +25,9 @@ def test_two_processes_share_the_work(
     assert [line.split()[:3] for line in lines[3:]] == [['100', '1', '1'], ['100', '2', '2']]
     assert all(float(line.split()[3]) > 0 for line in lines[3:])
     alone, shared = clients[:2], clients[2:]
-    assert [len({client._port for client in crew}) for crew in (alone, shared)] == [1, 2]
+    assert [len({client._port for client in pool}) for pool in (alone, shared)] == [1, 2]
     assert all(client.statuses for client in shared), 'somebody was not asked'
 
 
-def test_crews_are_read_as_products() -> None:
-    assert workers._crews('1x4,2x8') == [(1, 4), (2, 8)]
+def test_pools_are_parsed_as_processes_and_threads() -> None:
+    assert workers._pools('1x4,2x8') == [(1, 4), (2, 8)]

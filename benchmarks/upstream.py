@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The released service, installed from PyPI in an environment of its own."""
+"""Upstream (`openstack-placement` 16), installed from PyPI in an environment of its own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import subprocess
 import sys
 
 REQUIREMENT = 'openstack-placement==16.0.0'
-# The same servers and drivers as ours, but for PostgreSQL: with psycopg 3 it answers 500.
+# The newest microversion of that release: both services have to answer the same requests.
+MICROVERSION = '1.39'
+# The same servers and drivers as ours, except on PostgreSQL: with psycopg 3 it answers 500.
 COMPANIONS = ('waitress', 'pyuwsgi', 'PyMySQL', 'psycopg2-binary')
 DRIVERS = {'postgresql+psycopg:': 'postgresql+psycopg2:'}
 
 
 def install(directory: pathlib.Path, constraints: pathlib.Path) -> str:
-    """The Python of an environment that has the released service, made when it is not there.
+    """The Python of an environment that has upstream, created when it does not exist.
 
     Libraries that both services use have the same versions in both environments.
 
