@@ -38,7 +38,8 @@ def lead_to_built_pages(app: Sphinx, tree: nodes.document, name: str) -> None:
     page = source / f'{name}.rst'
     for link in tree.findall(nodes.reference):
         path, hash_sign, fragment = link.get('refuri', '').partition('#')
-        if not path or ':' in path or path.startswith(DOCUMENTS):
+        # What Sphinx has resolved itself leads to a built page already.
+        if link.get('internal') or not path or ':' in path or path.startswith(DOCUMENTS):
             continue
         target = (page.parent / path).resolve()
         if not target.exists():

@@ -74,11 +74,32 @@ class Parameters(nodes.General, nodes.Element):
     """What a request takes."""
 
 
+class SectionReference(nodes.Inline, nodes.TextElement):
+    """A link to the section behind a label, perhaps of another page, as Sphinx resolves it."""
+
+
+_LABELLED = re.compile(r'(?P<text>.*?)\s*<(?P<label>[^<>]+)>', re.DOTALL)
+
+
+def refer_to_section(
+    _name: str, rawtext: str, text: str, *_: Any, **_options: Any
+) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """The role ``ref`` of Sphinx: a label, or a text with the label in angle brackets."""
+    found = _LABELLED.fullmatch(text)
+    shown, label = (found['text'], found['label']) if found else (text, text)
+    return [SectionReference(rawtext, shown, label=label.lower())], []
+
+
 class Elsewhere(rst.Directive):
     """What only Sphinx has something to show for."""
 
     has_content = True
-    option_spec = {'hidden': rst.directives.flag, 'glob': rst.directives.flag}
+    option_spec = {
+        'hidden': rst.directives.flag,
+        'glob': rst.directives.flag,
+        'numbered': rst.directives.flag,
+        'maxdepth': rst.directives.nonnegative_int,
+    }
 
     def run(self) -> list[nodes.Node]:
         return []
@@ -88,6 +109,7 @@ rst.directives.register_directive('rest_method', RestMethod)
 rst.directives.register_directive('rest_parameters', RestParameters)
 rst.directives.register_directive('toctree', Elsewhere)
 rst.directives.register_directive('openapi-documents', Elsewhere)
+rst.roles.register_local_role('ref', refer_to_section)
 
 
 def parse_page(text: str) -> tuple[nodes.document, str]:

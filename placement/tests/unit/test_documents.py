@@ -35,6 +35,7 @@ DOCUMENTS = [
     README,
     *REFERENCE,
     *sorted((REPOSITORY / 'doc' / 'source').glob('*.rst')),
+    *sorted((REPOSITORY / 'doc' / 'source' / 'specification').glob('*.rst')),
     *sorted((REPOSITORY / 'etc').rglob('*.rst')),
 ]
 NOTES = sorted((REPOSITORY / 'releasenotes' / 'notes').glob('*.yaml'))
