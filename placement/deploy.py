@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only place where the parts are joined (contract: http.md 2)."""
+"""The only place where the parts are joined (specification: http, "Layers")."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MIDDLEWARE: tuple[Middleware, ...] = (
 def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplication:
     """The service as a WSGI application, from a ready configuration.
 
-    `project_name` is ignored (contract: config_and_policy.md, entry points for Python). Raises
+    `project_name` is ignored (specification: configuration, "Entry points for Python"). Raises
     what the database raises when it cannot be reached or has no schema.
     """
     return application_on(Database.from_conf(config), config)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service inside the process of its client, without a socket.
 
-Meant for tools and for functional tests of other projects (contract: config_and_policy.md, 'Entry
-points for Python').
+Meant for tools and for functional tests of other projects (specification: configuration,
+"Entry points for Python").
 """
 
 import io

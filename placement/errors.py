@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error a client can see: its status, its code and its words, each declared once.
 
-Objects and handlers raise these; `dispatch` renders them (contract: http.md 6 and 12). The
-message of an error is the specific part of `detail`; the generic sentence in front of it belongs
-to the status.
+Objects and handlers raise these; `dispatch` renders them (specification: http, "Responses and
+errors", "Order of checks"). The message of an error is the specific part of `detail`; the generic
+sentence in front of it belongs to the status.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class DatabaseUnavailable(PlacementError):
     message = 'The database cannot be reached at the moment; please try again.'
 
 
-# Microversions (contract: http.md 4). Both are answered before a version is established.
+# Microversions (specification: http, "Microversions"). Both are answered before a version is
+# established.
 
 
 class InvalidVersion(BadRequest):
@@ -95,7 +96,7 @@ class UnacceptableVersion(NotAcceptable):
         self.max_version = max_version
 
 
-# What is wrong with a request as such (contract: http.md 5).
+# What is wrong with a request as such (specification: http, "Request content").
 
 
 class MalformedJSON(BadRequest):

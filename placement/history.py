@@ -2,8 +2,8 @@
 """Every microversion of the API: what changed, once.
 
 This is the only place that knows version numbers. `fold` makes of it the `Api` that each request
-is answered by. The summaries are the text of the public version history (contract:
-microversions.md).
+is answered by. The summaries are the text of the public version history (specification:
+microversions).
 """
 
 from __future__ import annotations

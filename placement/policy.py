@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a caller may do what it asks for: the rules of oslo.policy, kept up to date.
 
-Contract: config_and_policy.md, 'Policy'; http.md 3.
+Specification: policy; http, "Authentication".
 """
 
 import logging

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The URL map: which action a method on a path means (contract: http.md 1)."""
+"""The URL map: which action a method on a path means (specification: http, "Routes")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of consumers: read, and written as they were read (contract: allocations.md)."""
+"""Allocations of consumers: read, and written as they were read (specification: allocations)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scheduler asks for (contract: allocation_candidates.md 1)."""
+"""What a scheduler asks for (specification: allocation_candidates, "Request grammar")."""
 
 from __future__ import annotations
 

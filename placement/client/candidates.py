@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a request could be satisfied (contract: allocation_candidates.md 3)."""
+"""Where a request could be satisfied (specification: allocation_candidates, "Response")."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 """Claim, move, confirm, revert, release: what a scheduler does with candidates.
 
 While an instance moves, its migration is a consumer of its own: it holds the source, and the
-instance the destination.  Every step is one write (contract: allocations.md, 'POST /allocations').
+instance the destination.  Every step is one write (specification: allocations, "POST
+/allocations").
 """
 
 from __future__ import annotations

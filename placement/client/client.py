@@ -24,7 +24,7 @@ class ReportClient:
 
     The adapter of keystoneauth1 says who is asking and where the service is.  Every method may
     raise `errors.Unreachable`, `errors.Refused` and `errors.TooOld`; what else it may raise, it
-    names (contract: clients.md).
+    names (specification: clients).
     """
 
     def __init__(self, adapter: adapter.Adapter, retry_policy: RetryPolicy | None = None) -> None:

@@ -27,7 +27,7 @@ class Connection:
         self._version: Microversion | None = None
 
     def version(self, timeout: float) -> Microversion:
-        """The newest microversion that both sides know; asked for once (contract: root.md).
+        """The newest microversion that both sides know; asked for once (specification: root).
 
         :raises errors.TooOld: there is none
         :raises errors.Unreachable: the service does not say

@@ -2,7 +2,7 @@
 """What the client needs of the service, and since when there is such a thing.
 
 To the client this is what ``placement/history.py`` is to the service: the only place that knows
-version numbers (contract: microversions.md).
+version numbers (specification: microversions).
 """
 
 from __future__ import annotations

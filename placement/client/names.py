@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes and traits, made sure of (contract: resource_classes.md, traits.md)."""
+"""Resource classes and traits, made sure of (specification: resource_classes; traits)."""
 
 from __future__ import annotations
 

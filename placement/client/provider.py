@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as they are wanted (contract: resource_providers.md, inventories.md)."""
+"""Providers as they are wanted (specification: resource_providers; inventories)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service answers, and which error a refusal is (contract: http.md 6)."""
+"""What the service answers, and which error a refusal is.
+
+Specification: http, "Responses and errors".
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Inventories, traits and aggregates of one provider: compared, and sent when they differ.
 
 Each is a part of the provider that is read and replaced as a whole, together with the provider's
-generation (contract: inventories.md, traits.md, aggregates.md).
+generation (specification: inventories; traits; aggregates).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of providers: compared, and sent where they differ (contract: resource_providers.md)."""
+"""Trees of providers: compared, and sent where they differ (specification: resource_providers)."""
 
 from __future__ import annotations
 

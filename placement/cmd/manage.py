@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-manage`: bring the database up to date (contract: config_and_policy.md, commands).
+"""`placement-manage`: bring the database up to date (specification: commands).
 
 Besides, it prints the API as an OpenAPI document, for which it needs no database.
 """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`placement-status`: is this deployment ready for an upgrade?
 
-Contract: config_and_policy.md, commands. Tables, JSON and exit statuses are oslo.upgradecheck's.
+Specification: commands, "placement-status". Tables, JSON and exit statuses are
+oslo.upgradecheck's.
 """
 
 from __future__ import annotations

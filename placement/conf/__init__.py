@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration: every option, and where its value comes from.
 
-Contract: config_and_policy.md, 'Where configuration comes from' and 'Options'.
+Specification: configuration, "Where configuration comes from", "Options".
 """
 
 import copy

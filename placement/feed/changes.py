@@ -24,7 +24,8 @@ from placement.db.schema.tables import allocations, resource_classes
 
 _metadata = sa.MetaData()
 
-# Not among the tables of the contract: it is ours alone (see own_migrations).
+# Not an upstream table: it is ours alone (specification: data_model, "Tables of this service
+# alone").
 feed = sa.Table(
     'placement_provider_changes',
     _metadata,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a set of resources could be taken from (contract: allocation_candidates.md)."""
+"""Where a set of resources could be taken from (specification: allocation_candidates)."""
 
 from __future__ import annotations
 

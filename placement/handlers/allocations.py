@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims, and what is claimed (contract: allocations.md)."""
+"""Claims, and what is claimed (specification: allocations)."""
 
 from __future__ import annotations
 

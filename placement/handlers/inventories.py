@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What providers have (contract: inventories.md)."""
+"""What providers have (specification: inventories)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving inventory that is in use (contract: reshaper.md)."""
+"""Moving inventory that is in use (specification: reshaper)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes (contract: resource_classes.md)."""
+"""Resource classes (specification: resource_classes)."""
 
 from __future__ import annotations
 

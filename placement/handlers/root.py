@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document at the root (contract: root.md)."""
+"""The document at the root (specification: root)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is taken (contract: usages.md)."""
+"""What is taken (specification: usages)."""
 
 from __future__ import annotations
 

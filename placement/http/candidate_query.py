@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The query of a candidate search as a request for the search.
 
-Reads in the order of contract allocation_candidates.md 2, which says what is refused before what.
+Reads in the order that says what is refused before what (specification: allocation_candidates,
+"Order of request errors").
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Group:
 def parse(api: Api, query: Query) -> CandidateRequest:
     """The search that a query asks for, whose names nobody has looked up yet.
 
-    Raises `errors.BadRequest` in the words of the contract.
+    Raises `errors.BadRequest` in the words of the specification.
     """
     isolate = _parse_policy(query)
     limit = _parse_limit(query)

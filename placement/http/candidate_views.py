@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search found as JSON (contract: allocation_candidates.md 3).
+"""What a search found as JSON (specification: allocation_candidates, "Response").
 
 There are two ways to say the same: as values, which older versions are made of, and as a finished
 text for clients that want the newest shape. A thousand candidates of alike hosts differ in little

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of an error, as JSON, HTML or plain text (contract: http.md 6)."""
+"""The body of an error, as JSON, HTML or plain text.
+
+Specification: http, "Responses and errors".
+"""
 
 from __future__ import annotations
 

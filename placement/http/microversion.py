@@ -123,7 +123,10 @@ FORMATS = jsonschema.FormatChecker(formats=())
 
 @FORMATS.checks('uuid')
 def _is_uuid_like(value: object) -> bool:
-    """Whether a value is a uuid in any spelling (contract: README.md, uuid-like)."""
+    """Whether a value is a uuid in any spelling.
+
+    Specification: conventions, "Spelling of uuids and names".
+    """
     return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
 
 
@@ -231,7 +234,8 @@ def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...
 def negotiated(apis: Apis, header: str | None) -> Api:
     """The version that `OpenStack-API-Version` asks for; the oldest when it asks for none.
 
-    Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (contract: http.md 4).
+    Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (specification: http,
+    "Microversions").
     """
     wanted = microversion_parse.get_version(
         {microversion_parse.STANDARD_HEADER: header or ''}, service_type=SERVICE_TYPE

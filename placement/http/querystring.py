@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The little languages of query values: resources, member_of, required.
 
-Contract: resource_providers.md and allocation_candidates.md 1. Everything raised is a
-`errors.BadRequest` in the words of those pages.
+Specification: resource_providers, "GET /resource_providers"; allocation_candidates, "Request
+grammar". Everything raised is a `errors.BadRequest` in the words of those sections.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ class Reply:
 
     `body` is what becomes JSON, or is it already, or None for an answer without body.
     `location` is the path of what was made, to which scheme, host and mount point are added.
-    Since there are cache headers (contract: http.md 7) an answer with a body has them;
-    `has_cache_headers` says otherwise.
+    Since there are cache headers (specification: http, "Cache headers") an answer with a body has
+    them; `has_cache_headers` says otherwise.
     `last_modified` is UTC without time zone; None means now. What shows nothing that has a time
     `omit_last_modified`: it may not be kept either, but does not say when it was modified.
     """

@@ -50,7 +50,7 @@ class Request:
     def authorise(self, rule: str) -> None:
         """Check that the caller may do what `rule` guards with what is its own.
 
-        Raises `errors.PolicyNotAuthorised` (contract: config_and_policy.md).
+        Raises `errors.PolicyNotAuthorised` (specification: policy).
         """
         self.authorise_for_project(rule, self.context.project_id)
 
@@ -73,7 +73,8 @@ class Request:
     def validated_body(self, action: str) -> Any:
         """The body, checked by the schema of its version and brought to the newest shape.
 
-        Raises `errors.MalformedJSON` and `errors.InvalidBody` (contract: http.md 5).
+        Raises `errors.MalformedJSON` and `errors.InvalidBody` (specification: http, "Request
+        content").
         """
         try:
             # Not `body`, which puts what is larger than a few pages into a temporary file.
@@ -109,7 +110,7 @@ class Request:
     def validated_query(self, action: str) -> Query:
         """The query string, the last value of each parameter checked by the schema.
 
-        Raises `errors.InvalidQuery` (contract: http.md 5).
+        Raises `errors.InvalidQuery` (specification: http, "Request content").
         """
         try:
             parameters = self.http.GET

@@ -64,7 +64,7 @@ def trait_path(name: str) -> str:
 
 
 def provider(provider: Any, mount_point: str) -> dict[str, Any]:
-    """A resource provider (contract: resource_providers.md)."""
+    """A resource provider (specification: resource_providers, "Representation")."""
     path = mount_point + provider_path(provider.uuid)
     links = [{'rel': 'self', 'href': path}]
     links.extend({'rel': rel, 'href': f'{path}/{rel}'} for rel in PROVIDER_LINKS)
@@ -113,7 +113,10 @@ def _links_form(mount_point: str) -> str:
 
 
 def inventory(inventory: Any) -> dict[str, Any]:
-    """The six members of an inventory (contract: inventories.md)."""
+    """The six members of an inventory.
+
+    Specification: inventories, "Representation of one inventory".
+    """
     return {name: getattr(inventory, name) for name in INVENTORY_MEMBERS}
 
 
@@ -131,7 +134,7 @@ def one_inventory(generation: int, record: Any) -> dict[str, Any]:
 
 
 def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:
-    """What is used of a provider, by resource class (contract: usages.md)."""
+    """What is used of a provider, by resource class (specification: usages)."""
     return {
         'resource_provider_generation': generation,
         'usages': {record.resource_class: record.used for record in usages},
@@ -150,12 +153,12 @@ def usages_by_type(usages: Iterable[Any]) -> dict[str, Any]:
 
 
 def aggregates(generation: int, uuids: Iterable[str]) -> dict[str, Any]:
-    """The aggregates of a provider (contract: aggregates.md)."""
+    """The aggregates of a provider (specification: aggregates)."""
     return {'aggregates': list(uuids), 'resource_provider_generation': generation}
 
 
 def provider_traits(generation: int, traits: Iterable[Any]) -> dict[str, Any]:
-    """The traits of a provider (contract: traits.md)."""
+    """The traits of a provider (specification: traits)."""
     return {
         'traits': [trait.name for trait in traits],
         'resource_provider_generation': generation,
@@ -163,7 +166,7 @@ def provider_traits(generation: int, traits: Iterable[Any]) -> dict[str, Any]:
 
 
 def resource_class(name: str, mount_point: str) -> dict[str, Any]:
-    """A resource class (contract: resource_classes.md)."""
+    """A resource class (specification: resource_classes)."""
     return {
         'name': name,
         'links': [{'rel': 'self', 'href': mount_point + resource_class_path(name)}],
@@ -190,7 +193,7 @@ def consumer_allocations(allocations: Iterable[Any], consumer: Any) -> dict[str,
 
 
 def provider_allocations(generation: int, allocations: Iterable[Any]) -> dict[str, Any]:
-    """What consumers have of one provider (contract: allocations.md)."""
+    """What consumers have of one provider (specification: allocations)."""
     by_consumer: dict[str, dict[str, Any]] = {}
     for record in allocations:
         entry = by_consumer.setdefault(
@@ -202,7 +205,7 @@ def provider_allocations(generation: int, allocations: Iterable[Any]) -> dict[st
 
 
 def versions(oldest: str, newest: str) -> Mapping[str, Any]:
-    """The document at the root (contract: root.md)."""
+    """The document at the root (specification: root)."""
     return {
         'versions': [
             {

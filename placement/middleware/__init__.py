@@ -2,5 +2,5 @@
 """What every request passes on its way in, and every answer on its way out.
 
 One middleware a module. Each is made from the application that it wraps; `placement.deploy` puts
-them in order (contract: http.md 2).
+them in order (specification: http, "Layers").
 """

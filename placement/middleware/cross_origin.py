@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers for browsers that run the pages of another site (contract: http.md 10)."""
+"""Answers for browsers that run the pages of another site (specification: http, "CORS")."""
 
 from wsgiref.types import WSGIApplication
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of the line for errors that nobody expected (contract: http.md 6)."""
+"""The end of the line for errors that nobody expected.
+
+Specification: http, "Responses and errors".
+"""
 
 import logging
 from collections.abc import Iterable

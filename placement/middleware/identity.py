@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sent the request: found out, then kept in its context (contract: http.md 3)."""
+"""Who sent the request: found out, then kept in its context.
+
+Specification: http, "Authentication".
+"""
 
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheme, host and mount point as the client of a proxy sees them (contract: http.md 11)."""
+"""Scheme, host and mount point as the client of a proxy sees them.
+
+Specification: http, "Proxy headers".
+"""
 
 from wsgiref.types import WSGIApplication
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One request gets an id, a default for Accept, and two lines in the log.
 
-Contract: http.md 6 (Accept) and 9; config_and_policy.md, 'Logging'.
+Specification: http, "Responses and errors", "Request ids"; configuration, "Logging".
 """
 
 import logging

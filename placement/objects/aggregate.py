@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Membership of providers in aggregates (contract: aggregates.md).
+"""Membership of providers in aggregates (specification: aggregates).
 
 An aggregate is only a uuid, so there is no object of its own for it.
 """

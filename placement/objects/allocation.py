@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims: what consumers take from providers (contract: allocations.md).
+"""Claims: what consumers take from providers (specification: allocations).
 
 A write is one transaction that holds everything it touches from the start, consumers first and
 then providers in the order of their ids. So racing claims queue instead of failing, and a failure

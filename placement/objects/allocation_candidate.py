@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a set of resources could be taken from (contract: allocation_candidates.md).
+"""Where a set of resources could be taken from (specification: allocation_candidates).
 
 The search itself is a pure function (`placement.search`); here it gets a fresh snapshot, and the
 names it was asked for are looked up.

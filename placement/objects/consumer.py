@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who uses resources, and to whom they belong (contract: allocations.md).
+"""Who uses resources, and to whom they belong (specification: allocations).
 
 There is no way to make any of these on their own: they come with the allocations of a consumer,
 in the same transaction.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What providers have, and the rules for changing it (contract: inventories.md)."""
+"""What providers have, and the rules for changing it (specification: inventories)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits, and which providers have them (contract: traits.md)."""
+"""Traits, and which providers have them (specification: traits)."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _refusal(status: int) -> dict[str, Any]:
 
 
 def _errors(api: Api, version_is_known: bool = True) -> Schema:
-    """The body of an error (contract: http.md 6)."""
+    """The body of an error (specification: http, "Responses and errors")."""
     error = an_object(
         {
             'status': {'type': 'integer', 'minimum': 400, 'maximum': 599},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every policy rule of the service, one module per resource (config_and_policy.md, 'Policy')."""
+"""Every policy rule of the service, one module per resource (specification: policy)."""
 
 from oslo_policy import policy
 

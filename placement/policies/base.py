@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that others are made of, and the shape of a rule that guards a route.
 
-Contract: config_and_policy.md, 'Base rules'.
+Specification: policy, "Base rules".
 """
 
 from oslo_policy import policy

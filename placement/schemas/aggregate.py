@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates of a provider (contract: aggregates.md)."""
+"""Aggregates of a provider (specification: aggregates)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations in all their generations (contract: allocations.md)."""
+"""Allocations in all their generations (specification: allocations)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries of candidate searches (contract: allocation_candidates.md 1)."""
+"""Queries of candidate searches (specification: allocation_candidates, "Request grammar")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories (contract: inventories.md)."""
+"""Inventories (specification: inventories)."""
 
 from __future__ import annotations
 

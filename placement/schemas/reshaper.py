@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reshaper (contract: reshaper.md)."""
+"""The reshaper (specification: reshaper)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource providers (contract: resource_providers.md)."""
+"""Resource providers (specification: resource_providers)."""
 
 from __future__ import annotations
 

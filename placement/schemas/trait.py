@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits (contract: traits.md)."""
+"""Traits (specification: traits)."""
 
 from __future__ import annotations
 

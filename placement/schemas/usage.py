@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usages of a project (contract: usages.md)."""
+"""Usages of a project (specification: usages)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,9 @@
 It reads from here downwards: `groups` makes demands of the request, `anchors` walks over the
 trees, `plan` says who in a tree could serve which demand (asking `options` and `filters`),
 `problem` and `combine` put the demands together, `layout` is what comes out, and `explain` says
-why nothing did.  Contract: allocation_candidates.md 4 to 9.
+why nothing did.  Specification:
+allocation_candidates, "Terms of the search", "What can satisfy one group", "Combining groups",
+"Request-wide filters", "Limits, order and randomisation", "Old microversions".
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service for WSGI servers such as Apache mod_wsgi, uwsgi and gunicorn.
 
-Contract: config_and_policy.md, 'Entry points for Python'.
+Specification: configuration, "Entry points for Python".
 """
 
 import gc

@@ -53,8 +53,7 @@ class Database:
     def from_conf(cls, conf: ConfigOpts) -> Database:
         """Return the database that `[placement_database]` names.
 
-        The rules are those of config_and_policy.md in the contract. Raises what `create_engine`
-        raises.
+        Specification: configuration, "Options". Raises what `create_engine` raises.
         """
         group = conf.placement_database
         options = {name: getattr(group, name) for name in ENGINE_OPTIONS}

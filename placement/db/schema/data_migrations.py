@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data that very old versions left incomplete: finding it, and completing it in batches.
 
-Contract: data_model.md, online data migrations. The service may run meanwhile.
+Specification: data_model, "Online data migrations". The service may run meanwhile.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from alembic import command, config
 from oslo_db import exception as db_errors
 
 from placement.db.engine import sqlite
-from placement.db.schema.revisions import CHAINS, CONTRACT, Chain, version
+from placement.db.schema.revisions import CHAINS, UPSTREAM, Chain, version
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ ALEMBIC = threading.Lock()
 
 
 def sync(engine: sa.Engine) -> None:
-    """Bring the schema to the newest revision (contract: data_model.md, migrations).
+    """Bring the schema to the newest revision (specification: data_model, "Migrations").
 
     On SQLite and PostgreSQL a sync that fails leaves everything as it was; MySQL, which commits
     at each change of a table, keeps the revisions before the one that failed. Raises
@@ -60,7 +60,7 @@ def stamp(engine: sa.Engine, revision: str) -> None:
 
 
 def configuration(
-    connection: sa.Connection | None = None, chain: Chain = CONTRACT
+    connection: sa.Connection | None = None, chain: Chain = UPSTREAM
 ) -> config.Config:
     """What Alembic wants to know, with what `env.py` takes from it."""
     settings = config.Config()

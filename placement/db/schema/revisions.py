@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chains of revisions, and which one of them a schema has.
 
-There are two chains: that of the contract, which operators know and which stays as it is, and one
+There are two chains: the upstream one, which operators know and which stays as it is, and one
 for the tables that are ours alone. This module does without Alembic, which would take a good tenth
 of the time to start: where there is nothing to migrate, none of it is needed.
 """
@@ -23,9 +23,9 @@ class Chain:
     newest: str
 
 
-CONTRACT = Chain('placement.db.schema.migrations:versions', 'alembic_version', 'a082b8bb98d0')
+UPSTREAM = Chain('placement.db.schema.migrations:versions', 'alembic_version', 'a082b8bb98d0')
 OWN = Chain('placement.db.schema:own_migrations', 'placement_alembic_version', '8e41b6c03d57')
-CHAINS = (CONTRACT, OWN)
+CHAINS = (UPSTREAM, OWN)
 
 
 def is_newest(engine: sa.Engine) -> bool:
@@ -33,7 +33,7 @@ def is_newest(engine: sa.Engine) -> bool:
     return all(version(engine, chain) == chain.newest for chain in CHAINS)
 
 
-def version(engine: sa.Engine, chain: Chain = CONTRACT) -> str | None:
+def version(engine: sa.Engine, chain: Chain = UPSTREAM) -> str | None:
     """The revision of the schema; None where there is none yet."""
     table = sa.table(chain.table, sa.column('version_num', sa.String))
     with engine.connect() as connection:

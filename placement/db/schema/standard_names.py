@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The traits and resource classes that every cloud shares, put into the database.
 
-Contract: data_model.md, synchronisation at start-up. Nothing is ever removed or renamed.
+Specification: data_model, "Synchronisation at start-up". Nothing is ever removed or renamed.
 """
 
 from __future__ import annotations

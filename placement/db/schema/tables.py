@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of contract data_model.md, as SQLAlchemy Core knows them.
+"""The upstream tables, as SQLAlchemy Core knows them (specification: data_model, "Tables").
 
 The schema itself is made by the migrations; a test holds the two together.
 """

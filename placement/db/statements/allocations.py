@@ -23,7 +23,7 @@ from placement.db.schema.tables import (
 from placement.db.statements.inventories import fits, used_of
 
 # An allocation whose consumer is unknown counts as usage but is not shown: very old data may
-# have such (contract: data_model.md).
+# have such (specification: data_model, "Consumers that are missing").
 _KNOWN_CONSUMERS = (
     allocations.join(consumers, consumers.c.uuid == allocations.c.consumer_id)
     .join(projects, projects.c.id == consumers.c.project_id)

@@ -2,7 +2,8 @@
 """Names and uuids as they are spelled, on a database that may take two spellings for one.
 
 The collations that MySQL schemas usually have ignore letter case, accents and blanks at the end,
-in what a statement finds and in what a unique index accepts (contract: README.md, conventions).
+in what a statement finds and in what a unique index accepts (specification:
+conventions, "Spelling of uuids and names").
 A name that has been found is therefore compared once more here.
 """
 

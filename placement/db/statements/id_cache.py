@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ids that were found and cannot change, remembered by a process.
 
-Projects, users and consumer types are never removed (contract: allocations.md), and a provider
+Projects, users and consumer types are never removed (specification: allocations), and a provider
 keeps its id for as long as it lives, which who uses it has to check. Only what was committed
 before is remembered, never what a transaction has just inserted, for that may yet be undone.
 """

@@ -11,7 +11,8 @@ from placement.db.engine.transactions import Row
 from placement.db.schema.tables import inventories, resource_classes
 from placement.db.statements import collation
 
-# Ids below mark standard classes; custom ones count from here (contract: data_model.md).
+# Ids below mark standard classes; custom ones count from here (specification: data_model,
+# "Resource class ids").
 FIRST_CUSTOM_ID = 10000
 
 _CLASSES = sa.select(

@@ -36,7 +36,7 @@ class Capacity(_Interned):
     """One inventory without what is used of it: a value that alike providers share.
 
     The derived fields are computed once, here, because a search reads them far more often than
-    inventories change.  Contract: README.md, glossary.
+    inventories change.  Specification: conventions, "Capacity and fit".
     """
 
     total: int
@@ -84,13 +84,13 @@ class Capacity(_Interned):
         """Whether a write may leave `used_after` where `used_before` was used.
 
         An inventory that was shrunk below its usage accepts what does not make it worse.
-        Contract: allocations.md, capacity rule for writes.
+        Specification: allocations, "Capacity rule for writes".
         """
         return used_after <= self.ceiling or used_after <= used_before
 
     def room(self, used: int) -> int:
         """How much one candidate may take in all, over every request group: what is free, and
-        no more than max_unit.  Contract: allocation_candidates.md 6, step 3."""
+        no more than max_unit.  Specification: allocation_candidates, "Combining groups"."""
         return min(self.ceiling - used, self.max_unit)
 
 

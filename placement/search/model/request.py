@@ -25,7 +25,8 @@ class RequestGroup:
     """Resources, traits and aggregates that are to be satisfied together.
 
     `required` and `member_of` hold alternatives: one name of *every* set is wanted.  `in_tree` is
-    the uuid of any provider of the wanted tree.  Contract: allocation_candidates.md 1.
+    the uuid of any provider of the wanted tree.  Specification: allocation_candidates, "Request
+    grammar".
     """
 
     suffix: str = ''
@@ -47,8 +48,8 @@ class CandidateRequest:
     """Everything one search depends on, besides the snapshot.
 
     `limit` is the client's, `bound` the operator's (max_allocation_candidates); None is no limit.
-    A bound of zero acts like one, a negative one is none.  Contract: allocation_candidates.md 8
-    and 9.
+    A bound of zero acts like one, a negative one is none.  Specification: allocation_candidates,
+    "Limits, order and randomisation", "Old microversions".
     """
 
     groups: tuple[RequestGroup, ...]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trees that a request is laid over, one after the other, as far as somebody asks.
 
-Blocks of trees that have nothing to offer are passed over in one step.  Contract:
-allocation_candidates.md 4 and 8.
+Blocks of trees that have nothing to offer are passed over in one step.  Specification:
+allocation_candidates, "Terms of the search", "Limits, order and randomisation".
 """
 
 import bisect

@@ -3,7 +3,7 @@
 
 A depth-first search that drops a partial combination as soon as it cannot be completed.
 Combinations are generated, one for every way of giving places to demands; nothing is collected.
-Contract: allocation_candidates.md 6.
+Specification: allocation_candidates, "Combining groups".
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 
 They look at the kind of a provider only, so that a search asks once for all providers of a kind.
 What differs from provider to provider is what is used; for that an `Offer` says how much may be.
-Contract: allocation_candidates.md 5.
+Specification: allocation_candidates, "What can satisfy one group".
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which places of a tree can serve one demand, as far as can be told without what is used.
 
-Contract: allocation_candidates.md 5.
+Specification: allocation_candidates, "What can satisfy one group".
 """
 
 from collections import Counter

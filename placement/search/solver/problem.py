@@ -4,7 +4,8 @@
 same_subtree is made part of the problem by a step of its own.  The providers of a constrained set
 of groups have exactly one topmost among them: once the first of the groups has a place, the next
 step says which place is the top, itself or above, and whatever follows has to lie beneath.  So a
-combination is still found in one way only.  Contract: allocation_candidates.md 6.
+combination is still found in one way only.  Specification: allocation_candidates, "Combining
+groups".
 """
 
 import dataclasses

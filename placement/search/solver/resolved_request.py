@@ -3,7 +3,8 @@
 
 A suffixed group is one demand; the unsuffixed group is one demand for each class, since every
 class is served entirely by one provider.  Two different ways of serving the demands are two
-different candidates.  Contract: allocation_candidates.md 5 and 6.
+different candidates.  Specification: allocation_candidates, "What can satisfy one group",
+"Combining groups".
 """
 
 import collections

@@ -2,7 +2,8 @@
 """Where the demands of a request may be served: the places of one shape of tree.
 
 Places are numbered: first the members of the tree, then the outsiders, which are the sharing
-providers of other trees that have this one as an anchor.  Contract: allocation_candidates.md 4.
+providers of other trees that have this one as an anchor.  Specification: allocation_candidates,
+"Terms of the search".
 """
 
 from collections.abc import Sequence

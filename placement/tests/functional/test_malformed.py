@@ -159,7 +159,7 @@ def test_hard_bodies_are_refused_without_effect(watched: Watched, body: str) -> 
 
 
 @pytest.mark.parametrize('length', [200, 201, 255, 256])
-def test_names_end_where_the_contract_says(watched: Watched, length: int) -> None:
+def test_names_end_where_the_specification_says(watched: Watched, length: int) -> None:
     custom = 'CUSTOM_' + 'A' * (length - len('CUSTOM_'))
     claim = {
         'allocations': {odd_requests.PROVIDERS[0]: {'resources': {'VCPU': 1}}},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may do what, when a real Keystone says who they are.
 
-Contract: config_and_policy.md, 'Policy'; http.md 3.
+Specification: policy; http, "Authentication".
 """
 
 import os
@@ -170,7 +170,10 @@ RULES = [rule.name for rule in policies.list_rules() if rule.name.startswith('pl
 
 
 def is_allowed(caller: str, rule: str, strict: bool) -> bool:
-    """The table of the contract; usages are those of the project ``demo``."""
+    """The table of specification: policy, "Effect of the default policy".
+
+    Usages are those of the project ``demo``.
+    """
     if caller == 'service':
         return True
     if caller == 'admin':
@@ -180,7 +183,7 @@ def is_allowed(caller: str, rule: str, strict: bool) -> bool:
 
 @pytest.mark.parametrize('caller', CALLERS)
 @pytest.mark.parametrize('rule', RULES)
-def test_a_rule_lets_through_who_the_contract_says(
+def test_a_rule_lets_through_who_the_specification_says(
     service: Placement, cloud: Cloud, tokens: dict[str, str], rule: str, caller: str
 ) -> None:
     for method, path in requests_of(rule):
@@ -194,7 +197,7 @@ def test_a_rule_lets_through_who_the_contract_says(
             assert rule in answer.json()['errors'][0]['detail']
 
 
-def test_there_are_as_many_rules_as_in_the_contract() -> None:
+def test_there_are_as_many_rules_as_in_the_specification() -> None:
     assert len(RULES) == 33
 
 

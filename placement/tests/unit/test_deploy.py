@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the parts are joined (contract: http.md 2, data_model.md 'Synchronisation at start-up')."""
+"""How the parts are joined.
+
+Specification: http, "Layers"; data_model, "Synchronisation at start-up".
+"""
 
 import pathlib
 import sqlite3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is decided about a request before and after its handler (contract: http.md)."""
+"""What is decided about a request before and after its handler (specification: http)."""
 
 import datetime
 import email.utils
@@ -220,7 +220,7 @@ def test_deleting_all_inventories_was_not_allowed_before_it_was_there(service: S
     assert response.headers['vary'] == 'openstack-api-version'
 
 
-# What is checked first (http.md 12)
+# What is checked first (specification: http, "Order of checks")
 
 
 @pytest.mark.parametrize('length', ['x', '1.5', ' '])

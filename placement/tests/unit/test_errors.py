@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors have a status, a code of the contract and words (http.md 6)."""
+"""Errors have a status, a code and words (specification: http, "Error codes")."""
 
 import inspect
 import string
@@ -11,7 +11,7 @@ from placement import errors
 
 STATUSES = {400, 401, 403, 404, 405, 406, 409, 415, 500, 503}
 
-# The table of codes in http.md 6.
+# The table of codes (specification: http, "Error codes").
 CODES = {
     'placement.undefined_code',
     'placement.concurrent_update',
@@ -33,14 +33,14 @@ KINDS = [
 
 
 @pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
-def test_every_error_has_a_status_and_a_code_of_the_contract(
+def test_every_error_has_a_status_and_a_code_of_the_specification(
     kind: type[errors.PlacementError],
 ) -> None:
     assert kind.status in STATUSES
     assert kind.code in CODES
 
 
-def test_the_codes_are_those_of_the_contract() -> None:
+def test_the_codes_are_those_of_the_specification() -> None:
     named = {
         value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
     }

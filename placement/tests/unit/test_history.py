@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of the API is whole, and nothing else knows version numbers.
 
-Contract: microversions.md. That every version has its stories is told with the stories, in
+Specification: microversions. That every version has its stories is told with the stories, in
 tests/functional/test_stories_cover_history.py.
 """
 
@@ -55,7 +55,7 @@ SYNTAX = {
     Rule.ANY_TRAITS: 39,
 }
 
-# Since when each route is there: the table of http.md 1.
+# Since when each route is there: the table of specification: http, "Routes".
 SINCE = {
     'root': 0,
     'resource_classes': 2,

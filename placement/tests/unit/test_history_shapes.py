@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies of every version are understood, and replies are shown as every version knows them.
 
-Contract: microversions.md, and the tables of members on the page of each route.
+Specification: microversions. The tables of members are on the page of each route.
 """
 
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The URL map is that of the contract (http.md 1 and 12)."""
+"""The URL map (specification: http, "Routes", "Order of checks")."""
 
 import collections
 
@@ -10,7 +10,8 @@ from placement.routes import Absent
 
 PROVIDER = '/resource_providers/{uuid}'
 
-# The table of http.md 1, the methods in the order in which `Allow` shows them.
+# The methods of each path in the order in which `Allow` shows them (specification: http,
+# "Routes").
 PATHS = {
     '/': 'GET',
     '': 'GET',
@@ -34,7 +35,7 @@ PATHS = {
 }
 
 
-def test_the_map_is_that_of_the_contract() -> None:
+def test_the_map_is_that_of_the_specification() -> None:
     methods: dict[str, list[str]] = collections.defaultdict(list)
     for route in routes.ROUTES:
         methods[route.path].append(route.method)

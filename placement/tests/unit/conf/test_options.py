@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option of the contract, and where values come from (config_and_policy.md)."""
+"""Every option, and where values come from (specification: configuration)."""
 
 import pathlib
 import subprocess
@@ -19,7 +19,7 @@ PARENT = str(pathlib.Path(placement_conf.__file__).parents[2])
 Load = Callable[..., cfg.ConfigOpts]
 
 # Group, option, kind, default.
-CONTRACT = [
+OPTIONS = [
     ('DEFAULT', 'tempdir', cfg.StrOpt, None),
     ('DEFAULT', 'pybasedir', cfg.StrOpt, PARENT),
     ('DEFAULT', 'state_path', cfg.StrOpt, PARENT),
@@ -30,9 +30,9 @@ CONTRACT = [
     ('placement', 'incomplete_consumer_user_id', cfg.StrOpt, NOBODY),
     ('placement', 'allocation_conflict_retry_count', cfg.IntOpt, 10),
     ('placement', 'max_allocation_candidates', cfg.IntOpt, -1),
-    # The default differs from the contract's on purpose: candidates come from many hosts.
+    # The default differs from upstream's on purpose: candidates come from many hosts.
     ('placement', 'allocation_candidates_generation_strategy', cfg.StrOpt, 'breadth-first'),
-    # Options of our own, which the contract does not have.
+    # Options of our own, which upstream does not have.
     ('placement', 'candidate_snapshot', cfg.StrOpt, 'cached'),
     ('placement', 'candidate_snapshot_audit_interval', cfg.IntOpt, 300),
     ('workarounds', 'optimize_for_wide_provider_trees', cfg.BoolOpt, False),
@@ -75,8 +75,8 @@ def configured(tmp_path: pathlib.Path) -> Callable[[str], cfg.ConfigOpts]:
 MINIMUM = '[placement_database]\nconnection = sqlite://\n'
 
 
-@pytest.mark.parametrize(('group', 'name', 'kind', 'default'), CONTRACT)
-def test_an_option_of_the_contract(
+@pytest.mark.parametrize(('group', 'name', 'kind', 'default'), OPTIONS)
+def test_an_option_has_its_type_and_default(
     configured: Load, group: str, name: str, kind: type, default: object
 ) -> None:
     conf = configured(MINIMUM)
@@ -96,7 +96,7 @@ def declarations() -> list[tuple[tuple[str, str], cfg.Opt]]:
 
 
 def test_there_are_no_other_options() -> None:
-    known = {(group, name) for group, name, _, _ in CONTRACT}
+    known = {(group, name) for group, name, _, _ in OPTIONS}
 
     assert {key for key, _ in declarations()} - known == {('placement_database', 'connection')}
 
@@ -238,7 +238,7 @@ def sample() -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize('name', [name for _, name, _, _ in CONTRACT])
+@pytest.mark.parametrize('name', [name for _, name, _, _ in OPTIONS])
 def test_the_sample_shows_every_option(sample: str, name: str) -> None:
     assert f'\n#{name} =' in sample
 

@@ -20,7 +20,7 @@ from placement.tests.functional.fixtures.client import Client
 REPOSITORY = applications.repository_path('.').resolve()
 GENERATOR = REPOSITORY / 'etc' / 'placement' / 'config-generator.conf'
 
-# Every group of the contract, as installers write them.
+# Every group of options, as installers write them (specification: configuration, "Options").
 REAL_WORLD = """
 [DEFAULT]
 debug = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of an error (contract: http.md 6)."""
+"""The body of an error (specification: http, "Responses and errors")."""
 
 from typing import Any
 

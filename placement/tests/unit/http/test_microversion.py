@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which version a request asks for, and how changes become one `Api` each (http.md 4)."""
+"""Which version a request asks for, and how changes become one `Api` each.
+
+Specification: http, "Microversions".
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +15,7 @@ from placement.http.microversion import Change, Rule, Validator
 from placement.http.reply import Reply
 from placement.schemas import common
 
-# Negotiation: the table of http.md 4.
+# Negotiation: the table of specification: http, "Microversions".
 
 
 def asked(header: str | None) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The little languages of query values, in the words of contract resource_providers.md."""
+"""The syntax of query values (specification: resource_providers, "GET /resource_providers")."""
 
 import pytest
 

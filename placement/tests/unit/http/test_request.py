@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request brings (contract: http.md 5)."""
+"""What a request brings (specification: http, "Request content")."""
 
 import json
 from typing import Any

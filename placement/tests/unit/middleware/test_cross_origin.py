@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Browsers on the page of another site (http.md 10)."""
+"""Browsers on the page of another site (specification: http, "CORS")."""
 
 from wsgiref.types import WSGIApplication
 

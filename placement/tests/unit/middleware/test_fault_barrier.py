@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that nobody expected (http.md 6)."""
+"""Errors that nobody expected (specification: http, "Failures of the service")."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is let in, and as whom (http.md 3)."""
+"""Who is let in, and as whom (specification: http, "Authentication")."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a proxy tells of its client (http.md 11)."""
+"""What a proxy tells of its client (specification: http, "Proxy headers")."""
 
 import pytest
 from oslo_config import cfg

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids, Accept and log lines (http.md 6 and 9; config_and_policy.md, 'Logging')."""
+"""Ids, Accept and log lines.
+
+Specification: http, "Responses and errors", "Request ids"; configuration, "Logging".
+"""
 
 import logging
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Membership in aggregates (contract: aggregates.md)."""
+"""Membership in aggregates (specification: aggregates)."""
 
 import pytest
 

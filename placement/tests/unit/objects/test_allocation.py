@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims (contract: allocations.md)."""
+"""Claims (specification: allocations)."""
 
 import logging
 from typing import Any
@@ -222,7 +222,7 @@ def test_null_is_a_generation_that_is_checked(hosts: Cloud) -> None:
     assert refusal(hosts, claim) == ('consumer generation conflict - expected 1 but got None')
 
 
-# Generations: the worked scenario of contract allocations.md
+# Generations (specification: allocations, "Worked scenario of generations")
 
 
 def test_the_worked_scenario_of_generations(cloud: Cloud) -> None:

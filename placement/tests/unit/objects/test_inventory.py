@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories of a provider (contract: inventories.md)."""
+"""Inventories of a provider (specification: inventories)."""
 
 import logging
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving inventory that is in use (contract: reshaper.md)."""
+"""Moving inventory that is in use (specification: reshaper)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +56,10 @@ def classes(cloud: Cloud, name: str) -> set[str]:
 
 @pytest.fixture
 def cloud(cloud: Cloud) -> Cloud:
-    """The example of the contract: p at 5 with three consumers, below it q at 0 with nothing."""
+    """The example: p at 5 with three consumers, below it q at 0 with nothing.
+
+    Specification: reshaper, "Example".
+    """
     cloud.add('p', VCPU=10, DISK_GB=2000)
     cloud.add('q', parent='p')
     cloud.take('a', {'p': {'DISK_GB': 1000}})

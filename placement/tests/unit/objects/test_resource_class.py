@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes and their ids (contract: resource_classes.md, data_model.md)."""
+"""Resource classes and their ids (specification: resource_classes; data_model)."""
 
 import os_resource_classes
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers and their trees (contract: resource_providers.md)."""
+"""Providers and their trees (specification: resource_providers)."""
 
 import pytest
 
@@ -154,7 +154,7 @@ def test_a_provider_may_keep_its_name(tree: Cloud) -> None:
     assert tree.provider('leaf').update('leaf', Parent.KEPT, may_reparent=True).name == 'leaf'
 
 
-# Moving: the table of contract resource_providers.md
+# Moving (specification: resource_providers, "Rules for the parent")
 
 
 @pytest.mark.parametrize('may_reparent', [False, True])
@@ -320,7 +320,7 @@ def test_a_tree_can_be_deleted_from_its_leaves(tree: Cloud) -> None:
     assert list(roots(tree)) == ['other']
 
 
-# Generations: the list of contract resource_providers.md
+# Generations (specification: resource_providers, "Generation")
 
 
 def test_what_counts_as_a_change_of_a_provider(cloud: Cloud) -> None:

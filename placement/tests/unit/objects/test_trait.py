@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits, and the traits of providers (contract: traits.md)."""
+"""Traits, and the traits of providers (specification: traits)."""
 
 from typing import Any
 

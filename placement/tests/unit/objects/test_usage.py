@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of what is taken (contract: usages.md)."""
+"""Sums of what is taken (specification: usages)."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every rule against every kind of caller (config_and_policy.md, 'Policy')."""
+"""Every rule against every kind of caller (specification: policy)."""
 
 import subprocess
 import sys
@@ -110,7 +110,7 @@ def allows(
     return True
 
 
-def test_the_base_rules_are_those_of_the_contract() -> None:
+def test_the_base_rules_are_those_of_the_specification() -> None:
     found = [(rule.name, rule.check_str, rule.scope_types) for rule in policies.list_rules()]
 
     assert found[: len(BASE_RULES)] == BASE_RULES
@@ -125,7 +125,7 @@ def test_all_base_rules_but_that_for_administrators_had_a_predecessor() -> None:
     assert predecessors == {name: 'role:admin' for name, _, _ in BASE_RULES if name != 'admin_api'}
 
 
-def test_the_route_rules_are_those_of_the_contract() -> None:
+def test_the_route_rules_are_those_of_the_specification() -> None:
     found = [
         (
             rule.name.removeprefix('placement:'),

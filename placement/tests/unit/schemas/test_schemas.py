@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bodies and queries may be, at the version of each (tables of the contract, http.md 13)."""
+"""What bodies and queries may be, at the version of each.
+
+Specification: microversions, "Generations of schemas by route"; http, "Validation messages".
+"""
 
 import copy
 from typing import Any

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A slow and simple answer to every search, to hold the fast one against.
 
-Written from the contract alone, sentence by sentence: try every anchor, every way to serve each
-group under it, every combination of those ways.  It shares no code with the search but the values
-that go in.  Where the contract records a quirk, this has the documented intent.
+Written from the specification alone, sentence by sentence: try every anchor, every way to serve
+each group under it, every combination of those ways.  It shares no code with the search but the
+values that go in.  Specification: allocation_candidates.
 """
 
 import dataclasses
@@ -197,7 +197,10 @@ def is_member(group: RequestGroup, row: ProviderRow) -> bool:
 
 
 def fits(row: ProviderRow, name: str, amount: int) -> bool:
-    """Whether the amount fits what the provider has of the class.  README.md, glossary."""
+    """Whether the amount fits what the provider has of the class.
+
+    Specification: conventions, "Capacity and fit".
+    """
     if name not in row.inventories:
         return False
     inventory = InventoryRow(*row.inventories[name])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every worked example of the contract.  Contract: allocation_candidates.md 10."""
+"""Every worked example of the search.  Specification: allocation_candidates, "Examples"."""
 
 import pytest
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application as WSGI servers load it (config_and_policy.md, 'Entry points for Python')."""
+"""The application as WSGI servers load it.
+
+Specification: configuration, "Entry points for Python".
+"""
 
 import gc
 import pathlib

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of contract data_model.md, written out, and the schema that a database has."""
+"""The upstream schema, written out, and the schema that a database has.
+
+Specification: data_model, "Tables".
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +10,7 @@ import sqlalchemy as sa
 
 
 class Table(NamedTuple):
-    """What the contract says of one table, besides the two times."""
+    """What the specification says of one table, besides the two times."""
 
     # By name: the type, and a '?' where NULL is allowed.
     columns: dict[str, str]
@@ -21,7 +24,7 @@ class Table(NamedTuple):
 
 TIMES = {'created_at': 'DATETIME?', 'updated_at': 'DATETIME?'}
 
-CONTRACT = {
+UPSTREAM_TABLES = {
     'resource_providers': Table(
         columns={
             'id': 'INTEGER',

@@ -19,10 +19,10 @@ from placement.tests.unit.db.schema import expected_schema
 
 HEAD = 'a082b8bb98d0'
 
-# What a database has besides the tables of the contract: two versions, and what is ours alone.
+# What a database has besides the upstream tables: two versions, and what is ours alone.
 BESIDES = {'alembic_version', 'placement_alembic_version', 'placement_provider_changes'}
 
-# From the first to the last (contract: data_model.md, migrations).
+# From the first to the last (specification: data_model, "Migrations").
 REVISIONS = ['b4ed3a175331', '611cd6dffd7b', 'b5c396305c25', '422ece571366', HEAD]
 
 
@@ -36,20 +36,22 @@ def run(engine: sa.Engine, statement: str) -> None:
         connection.exec_driver_sql(statement)
 
 
-def test_the_migrated_schema_is_the_one_of_the_contract(engine: sa.Engine) -> None:
+def test_the_migrated_schema_is_the_upstream_schema(engine: sa.Engine) -> None:
     migration.sync(engine)
     found = expected_schema.reflect(engine)
     assert found['alembic_version'] == expected_schema.ALEMBIC_VERSION
     found = {name: table for name, table in found.items() if name not in BESIDES}
-    assert found == expected_schema.with_times(expected_schema.CONTRACT)
+    assert found == expected_schema.with_times(expected_schema.UPSTREAM_TABLES)
 
 
 def test_the_migrated_schema_is_the_one_that_statements_use(engine: sa.Engine) -> None:
     tables.metadata.create_all(engine)
-    assert expected_schema.reflect(engine) == expected_schema.with_times(expected_schema.CONTRACT)
+    assert expected_schema.reflect(engine) == expected_schema.with_times(
+        expected_schema.UPSTREAM_TABLES
+    )
 
 
-def test_the_revisions_are_those_of_the_contract_in_their_order() -> None:
+def test_the_revisions_are_the_upstream_ones_in_their_order() -> None:
     directory = script.ScriptDirectory.from_config(migration.configuration())
     assert [step.revision for step in directory.walk_revisions()] == REVISIONS[::-1]
 
@@ -65,16 +67,19 @@ def test_the_first_revision_has_redundant_indexes_and_no_consumer_types(
 ) -> None:
     migrate_to(engine, REVISIONS[0])
     found = expected_schema.reflect(engine)
-    assert set(expected_schema.CONTRACT) - set(found) == {'consumer_types'}
+    assert set(expected_schema.UPSTREAM_TABLES) - set(found) == {'consumer_types'}
     assert 'consumer_type_id' not in found['consumers'].columns
     for name, indexes in expected_schema.REDUNDANT_INDEXES.items():
-        assert found[name].indexes == expected_schema.CONTRACT[name].indexes | indexes
+        assert found[name].indexes == expected_schema.UPSTREAM_TABLES[name].indexes | indexes
 
 
 def test_redundant_indexes_stay_until_the_last_revision(engine: sa.Engine) -> None:
     migrate_to(engine, REVISIONS[3])
     found = expected_schema.reflect(engine)
-    assert found['consumers'] == expected_schema.with_times(expected_schema.CONTRACT)['consumers']
+    assert (
+        found['consumers']
+        == expected_schema.with_times(expected_schema.UPSTREAM_TABLES)['consumers']
+    )
     for name, indexes in expected_schema.REDUNDANT_INDEXES.items():
         assert found[name].indexes.items() >= indexes.items()
 
@@ -95,8 +100,11 @@ def test_every_revision_leads_to_the_newest_schema(engine: sa.Engine, revision: 
     migration.sync(engine)
     assert revisions.version(engine) == HEAD
     found = expected_schema.reflect(engine)
-    assert found.keys() - BESIDES == expected_schema.CONTRACT.keys()
-    assert found['consumers'] == expected_schema.with_times(expected_schema.CONTRACT)['consumers']
+    assert found.keys() - BESIDES == expected_schema.UPSTREAM_TABLES.keys()
+    assert (
+        found['consumers']
+        == expected_schema.with_times(expected_schema.UPSTREAM_TABLES)['consumers']
+    )
 
 
 def test_a_second_sync_only_reads_the_version(engine: sa.Engine, statements: list[str]) -> None:
@@ -286,7 +294,9 @@ def test_many_processes_sync_one_database_at_once(tmp_path: Path) -> None:
         process.stdin.flush()
     outputs = [process.communicate() for process in processes]
     assert outputs == [(f'{HEAD}\n', '')] * len(processes)
-    assert expected_schema.reflect(engine).keys() - BESIDES == expected_schema.CONTRACT.keys()
+    assert (
+        expected_schema.reflect(engine).keys() - BESIDES == expected_schema.UPSTREAM_TABLES.keys()
+    )
     engine.dispose()
 
 

@@ -14,7 +14,7 @@ from placement.db.schema import standard_names, tables
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
-# Contract: data_model.md, resource class ids.
+# Specification: data_model, "Resource class ids".
 CLASSES = [
     'VCPU',
     'MEMORY_MB',
@@ -48,7 +48,9 @@ def insert(database: Database, table: sa.Table, **values: object) -> None:
         connection.execute(sa.insert(table).values(**values))
 
 
-def test_standard_classes_have_the_ids_of_the_contract(database: Database, rows: Rows) -> None:
+def test_standard_classes_have_the_ids_of_the_specification(
+    database: Database, rows: Rows
+) -> None:
     standard_names.sync(database)
     found: dict[int, str] = dict(rows(classes.id, classes.name))
     assert [found[position] for position in range(len(CLASSES))] == CLASSES

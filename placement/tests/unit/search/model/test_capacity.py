@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The capacity rule.  Contract: README.md, glossary; allocations.md, capacity rule for writes."""
+"""The capacity rule.
+
+Specification: conventions, "Capacity and fit"; allocations, "Capacity rule for writes".
+"""
 
 import math
 
