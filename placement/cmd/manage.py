@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-manage`: bring the database up to date (specification: commands).
+"""`placement-manage`: commands for the database, and the OpenAPI document of the API.
 
-Besides, it prints the API as an OpenAPI document, for which it needs no database.
+Specification: commands, "placement-manage".
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ LOG = logging.getLogger(__name__)
 
 BATCH_SIZE = 50
 
-# What one `online_data_migrations` can end with.
+# The exit statuses of `online_data_migrations`.
 DONE, PERHAPS_MORE, FAILED, WRONG_ARGUMENT = 0, 1, 2, 127
 
-# Takes a context and the most rows to change; gives how many rows were found, and changed.
+# Takes a context and the largest number of rows to change; returns how many rows were found and
+# how many were changed.
 OnlineMigration = Callable[[RequestContext, int], tuple[int, int]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; the exit status."""
+    """Run the command; return its exit status."""
     conf = cfg.ConfigOpts()
     configuration.register_opts(conf)
-    # What is printed on standard output is for scripts to read.
+    # Scripts read standard output, so the log goes to standard error.
     conf.set_default('use_stderr', True)
     conf.register_cli_opt(
         cfg.SubCommandOpt('command', title='Command', help='What to work on', handler=_add_parsers)
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             version=_version(),
         )
     except cfg.RequiredOptError:
-        # Raised when everything is read: the connection to a database, which not all commands use.
+        # oslo.config raises this after it has read everything; `openapi` needs no connection.
         if conf.command.name != openapi.__name__:
             raise
     if conf.command.name is None:
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _version() -> str:
-    """The version of the package that is installed."""
+    """Return the version of the installed package."""
     try:
         return metadata.version(configuration.PROJECT)
     except metadata.PackageNotFoundError:
@@ -73,8 +74,8 @@ def _version() -> str:
 
 
 def _add_parsers(subparsers: Any) -> None:
-    """Describe the words after the options, each with the function that does it."""
-    # oslo.config demands a word; without one we print the help.
+    """Add the parsers of the commands, each with the function that runs it."""
+    # oslo.config requires a command; without one, `main` prints the help.
     subparsers.required = False
     database = subparsers.add_parser('db', help='The database.')
     database.set_defaults(action=functools.partial(_print_help, database))
@@ -94,15 +95,15 @@ def _add_parsers(subparsers: Any) -> None:
         '--microversion',
         metavar='1.N',
         default=LATEST,
-        help='The version to describe; the newest when left out.',
+        help='The microversion to describe; the newest by default.',
     )
 
     add(sync, 'Migrate the schema to the newest revision.')
     add(version, 'Print the revision of the schema.')
-    add(stamp, 'Write down a revision without migrating.').add_argument(
+    add(stamp, 'Stamp a revision without running migrations.').add_argument(
         'revision', metavar='version', help='The revision, or "head" for the newest.'
     )
-    add(online_data_migrations, 'Complete data of earlier releases.').add_argument(
+    add(online_data_migrations, 'Run online data migrations.').add_argument(
         '--max-count', metavar='N', help='Change at most N rows, once.'
     )
 
@@ -122,28 +123,28 @@ def _database(conf: cfg.ConfigOpts) -> Iterator[Database]:
 
 
 def sync(conf: cfg.ConfigOpts) -> int:
-    """Migrate to the newest revision."""
+    """Run `db sync`: migrate the schema to the newest revisions."""
     with _database(conf) as database:
         migration.sync(database.engine)
     return 0
 
 
 def version(conf: cfg.ConfigOpts) -> int:
-    """Print the revision; None where there is no schema."""
+    """Run `db version`: print the revision, None if there are no tables."""
     with _database(conf) as database:
         print(revisions.version(database.engine))
     return 0
 
 
 def stamp(conf: cfg.ConfigOpts) -> int:
-    """Write down the revision that was given."""
+    """Run `db stamp`: record a revision without running migrations."""
     with _database(conf) as database:
         migration.stamp(database.engine, conf.command.revision)
     return 0
 
 
 def online_data_migrations(conf: cfg.ConfigOpts) -> int:
-    """Complete data, once with `--max-count`, else batch by batch until nothing is left."""
+    """Run one batch with `--max-count`, otherwise batches until no row is left."""
     max_count = conf.command.max_count
     if max_count is not None and not _is_positive(max_count):
         print('Must supply a positive value for max_count')
@@ -165,8 +166,8 @@ def online_data_migrations(conf: cfg.ConfigOpts) -> int:
 
 
 def openapi(conf: cfg.ConfigOpts) -> int:
-    """Print the OpenAPI document of one microversion."""
-    # Imported here because the whole API comes along, which other commands do not need.
+    """Run `openapi`: print the document of one microversion."""
+    # Imported here because it imports the whole API, which no other command needs.
     from placement.openapi import document
 
     try:
@@ -186,7 +187,7 @@ def _is_positive(text: str) -> bool:
 
 
 def online_migrations(conf: cfg.ConfigOpts) -> dict[str, OnlineMigration]:
-    """Every migration of data by its name, in the order in which they run."""
+    """Return the online data migrations by name, in the order in which they run."""
     return {
         'set_root_provider_ids': data_migrations.set_root_provider_ids,
         'create_incomplete_consumers': functools.partial(
@@ -198,19 +199,19 @@ def online_migrations(conf: cfg.ConfigOpts) -> dict[str, OnlineMigration]:
 
 
 class Batches:
-    """Running migrations of data repeatedly, and what came of it."""
+    """Runs online data migrations in batches, and counts rows."""
 
     def __init__(self, context: RequestContext, migrations: dict[str, OnlineMigration]) -> None:
         self.failed = False
         self._context = context
         self._migrations = migrations
-        # By name: how many rows were found and how many changed, over all batches.
+        # How many rows were found and how many changed in all batches, by name of the migration.
         self._totals: dict[str, tuple[int, int]] = {}
 
     def run(self, size: int) -> int:
-        """Change at most `size` rows; how many were changed.
+        """Change at most `size` rows; return how many rows were changed.
 
-        The migrations share the size: one that uses it up leaves nothing to those after it.
+        The migrations share the size: one that uses it up leaves nothing for the next.
         """
         remaining = size
         for name in self._migrations:
@@ -220,7 +221,7 @@ class Batches:
         return size - remaining
 
     def _run_one(self, name: str, max_count: int) -> int:
-        """How many rows one migration changed. It may fail without stopping the others."""
+        """Return how many rows one migration changed; a failure does not stop the others."""
         found = done = 0
         try:
             found, done = self._migrations[name](self._context, max_count)
@@ -235,7 +236,7 @@ class Batches:
         return done
 
     def print_table(self) -> None:
-        """Print the sums over all batches, of every migration that had its turn."""
+        """Print the totals of every migration that ran."""
         table = prettytable.PrettyTable(['Migration', 'Total Found', 'Completed'])
         for name, (found, done) in self._totals.items():
             table.add_row([name, found, done])

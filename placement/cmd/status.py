@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-status`: is this deployment ready for an upgrade?
+"""`placement-status upgrade check`: whether this deployment is ready for an upgrade.
 
-Specification: commands, "placement-status". Tables, JSON and exit statuses are
-oslo.upgradecheck's.
+Specification: commands, "placement-status". oslo.upgradecheck prints the results and defines the
+exit statuses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REMEDY = 'Run the "placement-manage db online_data_migrations" command.'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; the exit status."""
+    """Run the command; return its exit status."""
     conf = cfg.ConfigOpts()
     configuration.register_opts(conf)
     return int(
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Checks(upgradecheck.UpgradeCommands):
-    """What `upgrade check` looks at; the configuration is read when it does."""
+    """The checks; the configuration is read when they run."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Checks(upgradecheck.UpgradeCommands):
         )
 
     def check(self) -> upgradecheck.Code:
-        """The worst outcome of all checks, which are printed."""
+        """Run and print all checks; return the worst result."""
         database = Database.from_conf(self._conf)
         self._context = RequestContext(database=database)
         try:
@@ -60,7 +60,7 @@ class Checks(upgradecheck.UpgradeCommands):
             database.dispose()
 
     def check_root_provider_ids(self) -> upgradecheck.Result:
-        """A failure when a provider has no root."""
+        """Fail if a provider lacks a root."""
         if data_migrations.has_missing_root_provider_ids(self._context):
             return upgradecheck.Result(
                 upgradecheck.Code.FAILURE,
@@ -69,7 +69,7 @@ class Checks(upgradecheck.UpgradeCommands):
         return upgradecheck.Result(upgradecheck.Code.SUCCESS)
 
     def check_incomplete_consumers(self) -> upgradecheck.Result:
-        """A warning when allocations lack the record of their consumer."""
+        """Warn if allocations lack the record of their consumer."""
         count = data_migrations.count_incomplete_consumers(self._context)
         if count:
             return upgradecheck.Result(

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the database; all but the last go to oslo.db as they are."""
+"""Options of the database."""
 
 from oslo_config import cfg
 
 GROUP = cfg.OptGroup(
     'placement_database',
     title='Placement database',
-    help='Where the service keeps its data. The group ``[database]`` is not used.',
+    help='The database of the service. The group ``[database]`` is not used.',
 )
 
 OPTIONS = [
@@ -34,9 +34,9 @@ Parameters appended to the URL of the connection, as ``name1=value1&name2=value2
         'sqlite_synchronous',
         default=True,
         help="""
-Let SQLite wait until what it wrote has reached the disk.
+Make SQLite wait until each commit has reached the disk.
 
-Without it writes are faster, and the last of them may be lost when the machine fails.
+Without it writes are faster, and a power failure may lose the last of them.
 """,
     ),
     cfg.StrOpt(
@@ -45,8 +45,8 @@ Without it writes are faster, and the last of them may be lost when the machine 
         help="""
 SQLAlchemy URL of a replica that answers reads.
 
-A replica that lags behind makes the service answer with what was true a moment ago. Writes,
-and what has to be read for them, always use ``connection``.
+While the replica lags behind, the service answers with the state of a moment ago. Writes, and
+reads that a write depends on, always use ``connection``.
 """,
     ),
     cfg.StrOpt(
@@ -55,8 +55,7 @@ and what has to be read for them, always use ``connection``.
         help="""
 SQL mode of MySQL sessions.
 
-It overrides what the server is configured with; leave the value empty to use the mode of the
-server.
+It overrides the mode of the server; an empty value keeps the mode of the server.
 """,
     ),
     cfg.IntOpt(
@@ -69,15 +68,15 @@ Seconds after which a pooled connection is replaced by a new one when it is next
     cfg.IntOpt(
         'max_pool_size',
         help="""
-Most connections that are kept open in the pool; 0 means no bound.
+Largest number of connections kept open in the pool; 0 means unlimited.
 """,
     ),
     cfg.IntOpt(
         'max_retries',
         default=10,
         help="""
-How often connecting to the database is attempted at start; -1 means for ever, and 0 that the
-service starts without having tried.
+Number of attempts to connect to the database at start; -1 means unlimited, and 0 that the
+service starts without an attempt.
 """,
     ),
     cfg.IntOpt(
@@ -90,7 +89,7 @@ Seconds between two attempts to connect to the database at start.
     cfg.IntOpt(
         'max_overflow',
         help="""
-Most connections that may be open beyond ``max_pool_size``, for as long as they are in use.
+Largest number of connections that may be open beyond ``max_pool_size`` while they are in use.
 """,
     ),
     cfg.IntOpt(
@@ -104,23 +103,23 @@ How much SQLAlchemy logs: 0 nothing, 50 the statements, 100 everything.
         'connection_trace',
         default=False,
         help="""
-Add the place in the code that asked for it to each statement, as an SQL comment.
+Add an SQL comment to each statement with the lines of code it comes from.
 """,
     ),
     cfg.IntOpt(
         'pool_timeout',
         help="""
-Seconds to wait for a free connection of the pool before the client is told 503.
+Seconds to wait for a free connection of the pool before the service answers 503.
 """,
     ),
     cfg.BoolOpt(
         'sync_on_startup',
         default=False,
         help="""
-Bring the schema of the database up to date when the web application starts.
+Migrate the schema of the database when the web application starts.
 
-Otherwise this is the work of ``placement-manage db sync``. When several workers start at once
-against a database that is behind, prefer the command.
+By default only ``placement-manage db sync`` migrates it. Prefer the command where several workers
+start at once.
 """,
     ),
 ]

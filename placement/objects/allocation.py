@@ -137,7 +137,7 @@ class AllocationList(base.PlacementObjectList):
         `errors.UnableToAllocate`.
         """
         if all(claim.is_of_new_consumer for claim in claims):
-            with contextlib.suppress(consumers.AlreadyThere):
+            with contextlib.suppress(consumers.ConsumerExists):
                 return cls._replace(context, claims, are_new=True)
         return cls._replace(context, claims)
 
@@ -157,7 +157,7 @@ class AllocationList(base.PlacementObjectList):
         connection = context.connection
         # Which holds it as well, against writes of the same consumer.
         was_there = consumers.delete_by_uuid(connection, uuid)
-        touched = statements.delete_of_one(connection, uuid)
+        touched = statements.delete_by_consumer(connection, uuid)
         if not touched:
             raise errors.AllocationsNotFound(uuid=uuid)
         if not was_there:
@@ -170,7 +170,7 @@ class ClaimWrite:
     """One write of claims in an open transaction; making it takes every lock.
 
     `also` names providers that the same transaction works on besides. Consumers that `are_new` are
-    made at once, which needs no look for them: raises `consumers.AlreadyThere` where one exists.
+    made at once, which needs no look for them: raises `consumers.ConsumerExists` where one exists.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class ClaimWrite:
             connection, (name for _claim, _uuid, name, _amount in self._amounts())
         )
         rows = self._rows(class_ids)
-        if not self._insert_fitting(rows):
+        if not self._insert_optimistically(rows):
             self._replace_after_check(rows, class_ids)
         if not self._are_consumers_written:
             self._consumers.write(self._owners)
@@ -251,7 +251,7 @@ class ClaimWrite:
         touched = {*changed, *(provider_id for _uuid, provider_id in self._used)}
         changes.record(connection, touched, allocations_only=True)
 
-    def _insert_fitting(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+    def _insert_optimistically(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Insert what a consumer that held nothing claims, if that fits beyond doubt.
 
         So servers come to most hosts: then nobody has to read what there is. Returns whether it
@@ -259,7 +259,7 @@ class ClaimWrite:
         """
         if self._used or len(self._claims) > 1 or any(row['used'] > MAX_INT for row in rows):
             return False
-        return statements.insert_fitting(self._connection, rows)
+        return statements.insert_optimistically(self._connection, rows)
 
     def _replace_after_check(
         self, rows: Sequence[Mapping[str, Any]], class_ids: Mapping[str, int]
@@ -334,7 +334,8 @@ class _Room:
         rows = inventories.list_with_usage(connection, provider_ids, leaving)
         self._rows = {(row.resource_provider_id, row.resource_class): row for row in rows}
         self._used = {
-            key: row.used - row.held if leaving else row.used for key, row in self._rows.items()
+            key: row.used - row.released if leaving else row.used
+            for key, row in self._rows.items()
         }
 
     def has_any(self, provider_id: int, resource_classes: Collection[str]) -> bool:

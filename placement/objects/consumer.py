@@ -23,7 +23,7 @@ from placement.objects import base
 class Label(base.PlacementObject):
     """What consumers are told apart by; it stays when nobody has it any more."""
 
-    _kind: ClassVar[names.Kind]
+    _kind: ClassVar[names.NameColumn]
 
     @classmethod
     def ensure(cls, context: RequestContext, labels: Collection[str]) -> dict[str, int]:
@@ -156,7 +156,7 @@ class Locked:
 class New(Locked):
     """The consumers of one write of which none exists yet, so that nobody looks for them.
 
-    `write` raises `AlreadyThere` of `db.consumers` when one does; the rows it inserts are held.
+    `write` raises `ConsumerExists` of `db.consumers` when one does; the rows it inserts are held.
     """
 
     _insert = staticmethod(statements.insert_new)

@@ -263,7 +263,7 @@ class ResourceProviderList(base.PlacementObjectList):
             return []
         return providers.list_by_filters(
             connection,
-            filters.asking_for(
+            filters.with_values(
                 required_traits=[[trait_ids[n] for n in any_of] for any_of in required_traits],
                 forbidden_traits=[trait_ids[name] for name in forbidden_traits],
                 amounts=amounts,

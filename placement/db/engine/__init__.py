@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines, transactions and what can go wrong in them."""
+"""Engines, connection pools, transactions, and the classification of database errors."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines for SQLite, which are not made by oslo.db.
+"""Engines for SQLite, made without oslo.db.
 
-That would open the file anew for every transaction, and begin each of them without a lock: two
-writers that have both read would then fail instead of queueing.
+oslo.db would open the file for every transaction, and begin each without a lock: of two writers
+that have both read, one would then fail instead of waiting.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from oslo_db.sqlalchemy import exc_filters
 
 from placement.db.engine import backoff
 
-# How long a writer waits for the one before it, in seconds.
+# Seconds that a writer waits for the write lock.
 BUSY_TIMEOUT = 60
 
-# The option of an engine whose transactions write.
+# The execution option of an engine whose transactions write.
 _WRITES = 'placement_writes'
 
 
@@ -35,14 +35,14 @@ def create_engine(
     connection_trace: bool = False,
     **_others: Any,
 ) -> sa.Engine:
-    """An engine for a file, or for memory. Options that are for servers mean nothing here."""
-    # Before there is an engine, which asks only once what is to be logged.
+    """Return an engine for a file or for memory; options that concern servers are ignored."""
+    # An engine reads the log level once, when it is made.
     _log_statements(connection_debug)
     parsed = sa.make_url(url)
     if connection_parameters:
         parsed = parsed.update_query_string(connection_parameters, append=True)
     in_memory = parsed.database in (None, '', ':memory:')
-    # A database in memory is its one connection, for which threads have to queue.
+    # A database in memory lives in its only connection, for which threads have to wait.
     pool = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
     engine = sa.create_engine(
         parsed,
@@ -59,9 +59,9 @@ def create_engine(
 
 
 def writing(engine: sa.Engine) -> sa.Engine:
-    """The engine for transactions that write, which SQLite has to know when they begin.
+    """Return the engine for transactions that write: on SQLite they begin with the write lock.
 
-    Any other stays as it is: one with options of its own costs a little at each statement.
+    Other databases get the engine itself, since execution options cost time in each statement.
     """
     if engine.dialect.name != 'sqlite':
         return engine
@@ -69,7 +69,7 @@ def writing(engine: sa.Engine) -> sa.Engine:
 
 
 def _log_statements(connection_debug: int) -> None:
-    """Let SQLAlchemy log what the option of oslo.db asks for: all, statements, or warnings."""
+    """Set the log level of SQLAlchemy as oslo.db does: 100 all, 50 statements, else warnings."""
     level = logging.INFO if connection_debug >= 50 else logging.WARNING
     if connection_debug >= 100:
         level = logging.DEBUG
@@ -77,7 +77,7 @@ def _log_statements(connection_debug: int) -> None:
 
 
 def _add_origins(engine: sa.Engine) -> None:
-    """Say in a comment of each statement, as oslo.db does, which lines of code it comes from."""
+    """Append a comment to each statement with the lines of code it comes from, as oslo.db does."""
     library = os.path.dirname(sa.__file__)
 
     @sa.event.listens_for(engine, 'before_cursor_execute', retval=True)
@@ -97,8 +97,8 @@ def _add_origins(engine: sa.Engine) -> None:
 
 
 def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
-    # The file is written once per commit either way: NORMAL in WAL mode may lose the last
-    # commits in a power cut, and what was acknowledged must not be lost.
+    # In WAL mode, NORMAL may lose the last commits in a power cut; FULL loses no acknowledged
+    # write.
     synchronous = 'FULL' if is_synchronous else 'OFF'
 
     @sa.event.listens_for(engine, 'connect')
@@ -115,10 +115,9 @@ def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
 
 
 def _use_write_ahead_log(connection: Any) -> None:
-    """Let readers and a writer work side by side.
+    """Turn on the write-ahead log, with which readers and a writer do not wait for each other.
 
-    Several processes that open a new file at once get in each other's way here, which SQLite's
-    own waiting does not cover.
+    SQLite's busy timeout does not apply when several processes do this to a new file at once.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT
     for attempt in itertools.count():
@@ -132,10 +131,10 @@ def _use_write_ahead_log(connection: Any) -> None:
 
 
 def _keep_to_one_process(engine: sa.Engine) -> None:
-    """Have a process that was forked open the file itself.
+    """Make a forked process open the file itself.
 
-    A server may load the application before it forks its workers. SQLite forbids them to go on
-    with a connection of their parent; oslo.db guards other engines in the same way.
+    A server may load the application before it forks its workers, and SQLite forbids a child to
+    use a connection of its parent. oslo.db does the same for other databases.
     """
 
     @sa.event.listens_for(engine, 'connect')
@@ -145,6 +144,6 @@ def _keep_to_one_process(engine: sa.Engine) -> None:
     @sa.event.listens_for(engine, 'checkout')
     def check_process(_connection: Any, record: Any, proxy: Any) -> None:
         if record.info['pid'] != os.getpid():
-            # Let go of it without closing what is not ours.
+            # Drop the connection without closing it: the parent uses it.
             record.dbapi_connection = proxy.dbapi_connection = None
             raise sa.exc.DisconnectionError('The connection belongs to another process.')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that very old versions left incomplete: finding it, and completing it in batches.
+"""Online data migrations: they complete, in batches, rows that very old releases wrote.
 
-Specification: data_model, "Online data migrations". The service may run meanwhile.
+The service may run meanwhile (specification: data_model, "Online data migrations").
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from placement.db.schema import tables
 
 @transactions.writer
 def set_root_provider_ids(context: transactions.Context, max_count: int) -> tuple[int, int]:
-    """Give providers without root themselves as root; how many were found, and done.
+    """Make each of at most `max_count` providers without a root its own root.
 
-    `max_count` is the most that are done at once.
+    Returns how many rows were found and how many were updated.
     """
     providers = tables.resource_providers
     without_root = providers.c.root_provider_id.is_(None)
@@ -27,7 +27,7 @@ def set_root_provider_ids(context: transactions.Context, max_count: int) -> tupl
     ).all()
     if not ids:
         return 0, 0
-    # Not by the ids themselves: a statement takes only so many parameters.
+    # By a range of ids, because the number of parameters of a statement is limited.
     updated = context.connection.execute(
         sa.update(providers)
         .where(without_root, providers.c.id <= ids[-1])
@@ -40,10 +40,10 @@ def set_root_provider_ids(context: transactions.Context, max_count: int) -> tupl
 def create_incomplete_consumers(
     context: transactions.Context, max_count: int, *, project: str, user: str
 ) -> tuple[int, int]:
-    """Create the consumers that allocations lack; how many were found, and done.
+    """Insert a record for each of at most `max_count` consumers that have only allocations.
 
-    They belong to `project` and `user`, which are created when there are any consumers to
-    create. `max_count` is the most that are done at once.
+    They belong to the external ids `project` and `user`, which are inserted if missing. Returns
+    how many were found and how many inserted.
     """
     connection = context.connection
     uuids = connection.scalars(
@@ -65,28 +65,28 @@ def create_incomplete_consumers(
 
 @transactions.reader
 def has_missing_root_provider_ids(context: transactions.Context) -> bool:
-    """Whether any provider has no root."""
+    """Whether any provider lacks a root."""
     missing = sa.exists().where(tables.resource_providers.c.root_provider_id.is_(None))
     return bool(context.connection.scalar(sa.select(missing)))
 
 
 @transactions.reader
 def count_incomplete_consumers(context: transactions.Context) -> int:
-    """How many consumers have allocations and no record of their own."""
+    """Return how many consumers have allocations but no record."""
     uuids = sa.distinct(tables.allocations.c.consumer_id)
     count: int = context.connection.scalars(_without_consumer(sa.func.count(uuids))).one()
     return count
 
 
 def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Something about the allocations whose consumer has no record."""
+    """Select a column of the allocations whose consumer has no record."""
     allocations, consumers = tables.allocations, tables.consumers
     joined = allocations.outerjoin(consumers, allocations.c.consumer_id == consumers.c.uuid)
     return sa.select(column).select_from(joined).where(consumers.c.id.is_(None))
 
 
 def _ensure_external_id(connection: sa.Connection, table: sa.Table, external_id: str) -> int:
-    """The id of a project or user, which is created when there is none yet."""
+    """Return the id of a project or user; insert it if it is missing."""
     find = sa.select(table.c.id).where(table.c.external_id == external_id)
     if connection.scalar(find) is None:
         connection.execute(sa.insert(table).values(external_id=external_id))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bringing a schema to its newest revision.
+"""Migrating the schema to the newest revisions.
 
-`placement.db.engine.engines` makes engines. Any number of processes may migrate one database at
-the same time: one of them does, the others wait and find nothing left to do.
+`placement.db.engine.engines` makes engines. Any number of processes may migrate one database
+at the same time: one of them migrates, the others wait for it.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from placement.db.schema.revisions import CHAINS, UPSTREAM, Chain, version
 
 LOG = logging.getLogger(__name__)
 
-# Where the environment of Alembic is, named as a directory inside a package.
+# The environment of Alembic, as a directory inside a package.
 SCRIPTS = 'placement.db.schema:migrations'
 
-# Who migrates a database on PostgreSQL holds this number: any will do that nobody else has.
+# The key of the advisory lock on PostgreSQL; any number that no other application uses.
 POSTGRESQL_LOCK = 0x706C6163656D
 
-# And on MySQL this name, which counts for a whole server and may have 64 characters.
+# The name of the lock on MySQL. Such names are global to a server, and have 64 characters at most.
 MYSQL_LOCK = sa.func.left(sa.func.concat('placement-migration-', sa.func.database()), 64)
 
-# How long to wait for the one who migrates on MySQL, in seconds. Nothing takes as long.
+# Seconds to wait for the lock on MySQL, longer than any migration takes.
 MYSQL_LOCK_TIMEOUT = 3600
 
-# Alembic keeps what is being migrated in globals of the process.
+# Alembic keeps its state in globals of the process.
 ALEMBIC = threading.Lock()
 
 
 def sync(engine: sa.Engine) -> None:
-    """Bring the schema to the newest revision (specification: data_model, "Migrations").
+    """Migrate the schema to the newest revisions (specification: data_model, "Migrations").
 
-    On SQLite and PostgreSQL a sync that fails leaves everything as it was; MySQL, which commits
-    at each change of a table, keeps the revisions before the one that failed. Raises
-    `alembic.util.CommandError` when the data is not ready for a revision.
+    On SQLite and PostgreSQL a sync that fails is rolled back. MySQL commits each change of a
+    table, so it keeps the revisions before the one that failed. Raises
+    `alembic.util.CommandError` when a revision needs an online data migration first.
     """
     for chain in CHAINS:
         if version(engine, chain) != chain.newest:
@@ -51,7 +51,7 @@ def sync(engine: sa.Engine) -> None:
 
 
 def stamp(engine: sa.Engine, revision: str) -> None:
-    """Write down a revision without migrating.
+    """Stamp a revision without running migrations.
 
     Raises `alembic.util.CommandError` for a revision that does not exist.
     """
@@ -62,7 +62,7 @@ def stamp(engine: sa.Engine, revision: str) -> None:
 def configuration(
     connection: sa.Connection | None = None, chain: Chain = UPSTREAM
 ) -> config.Config:
-    """What Alembic wants to know, with what `env.py` takes from it."""
+    """Return the configuration of Alembic, with the attributes that `env.py` reads."""
     settings = config.Config()
     settings.set_main_option('script_location', SCRIPTS)
     settings.set_main_option('version_locations', chain.versions)
@@ -75,10 +75,10 @@ def configuration(
 
 @contextlib.contextmanager
 def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A connection on which nobody else can migrate at the same time.
+    """Open a connection that has the lock for migrations.
 
-    Where the engine can undo a change of the schema, all is one transaction, which also keeps
-    others out. On MySQL Alembic commits after each revision.
+    On SQLite and PostgreSQL, whose DDL is transactional, everything is one transaction, and the
+    lock ends with it. On MySQL Alembic commits after each revision.
     """
     if engine.dialect.name in ('mysql', 'mariadb'):
         with engine.connect() as connection, mysql_lock(connection):
@@ -92,17 +92,17 @@ def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 @contextlib.contextmanager
 def mysql_lock(connection: sa.Connection) -> Iterator[None]:
-    """Hold the lock of the session, which outlives the commits on the way."""
+    """Keep a lock of the session, which outlives commits."""
     try:
         got = connection.scalar(sa.select(sa.func.get_lock(MYSQL_LOCK, MYSQL_LOCK_TIMEOUT)))
     except (db_errors.DBError, sa.exc.DBAPIError) as error:
-        # Some clusters refuse named locks. There it is for the operator to migrate once.
+        # Some clusters refuse named locks. There the operator has to run one migration at a time.
         LOG.warning('Migrating without a lock, which the server refuses: %s', error)
         got = None
-    # Alembic leaves a transaction alone that it finds open, instead of committing.
+    # Alembic does not commit a transaction that was open before.
     connection.commit()
     if got == 0:
-        raise TimeoutError('Somebody else has been migrating the database for too long.')
+        raise TimeoutError('Another process has been migrating the database for too long.')
     try:
         yield
     finally:

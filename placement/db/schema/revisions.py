@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chains of revisions, and which one of them a schema has.
+"""The chains of schema revisions, and the revision that a database has in each.
 
-There are two chains: the upstream one, which operators know and which stays as it is, and one
-for the tables that are ours alone. This module does without Alembic, which would take a good tenth
-of the time to start: where there is nothing to migrate, none of it is needed.
+There are two chains: that of upstream (`openstack-placement`), which never changes here, and one
+for the tables that only this service has. This module does not import Alembic, which would take a
+tenth of the time to start and is needed only to migrate.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ import sqlalchemy as sa
 
 @dataclasses.dataclass(frozen=True)
 class Chain:
-    """A chain of revisions: where they are, the table that keeps which one is in force, and the
-    newest."""
+    """A chain of revisions.
+
+    `versions` is the directory of its migrations, `table` the table that stores the revision of a
+    database, `newest` the revision that this release needs.
+    """
 
     versions: str
     table: str
@@ -29,12 +32,12 @@ CHAINS = (UPSTREAM, OWN)
 
 
 def is_newest(engine: sa.Engine) -> bool:
-    """Whether there is nothing to migrate."""
+    """Whether the database has the newest revision of every chain."""
     return all(version(engine, chain) == chain.newest for chain in CHAINS)
 
 
 def version(engine: sa.Engine, chain: Chain = UPSTREAM) -> str | None:
-    """The revision of the schema; None where there is none yet."""
+    """Return the revision that the database has in a chain; None if it has none."""
     table = sa.table(chain.table, sa.column('version_num', sa.String))
     with engine.connect() as connection:
         if not sa.inspect(connection).has_table(chain.table):

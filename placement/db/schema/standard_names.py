@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traits and resource classes that every cloud shares, put into the database.
+"""Inserting the standard traits and resource classes at start.
 
-Specification: data_model, "Synchronisation at start-up". Nothing is ever removed or renamed.
+Nothing is ever deleted or renamed (specification: data_model, "Synchronisation at
+start-up").
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from placement.db.schema import tables
 
 LOG = logging.getLogger(__name__)
 
-# Attempts at inserting what is missing, when other processes insert at the same time. The second
-# finds what they inserted, unless they know other names than we do.
+# Attempts at the insert while other processes insert too. The second attempt usually finds that
+# they inserted everything, unless their release of os-traits has other names.
 ATTEMPTS = 5
 
 
 def sync(database: Database) -> None:
     """Insert the standard traits and resource classes that are missing.
 
-    Where nothing is missing, as at all starts but the first, it costs two statements. Raises
-    the error of the engine for a database without schema: the service must not start with it.
+    It takes two statements if nothing is missing, as at every start but the first. Raises the
+    error of the database if there are no tables: the service must not start then.
     """
     _insert_missing(database, tables.traits, missing_traits)
     _insert_missing(database, tables.resource_classes, missing_resource_classes)
 
 
 def missing_traits(connection: sa.Connection) -> list[dict[str, object]]:
-    """Rows for the traits that are missing, in an order that all processes share."""
+    """Return rows for the missing traits, in the same order in every process."""
     present = set(connection.scalars(sa.select(tables.traits.c.name)))
     return [{'name': name} for name in sorted(os_traits.get_traits()) if name not in present]
 
 
 def missing_resource_classes(connection: sa.Connection) -> list[dict[str, object]]:
-    """Rows for the classes that are missing; the id of a class is its place in the list."""
+    """Return rows for the missing classes; the id of a class is its position in the list."""
     present = set(connection.scalars(sa.select(tables.resource_classes.c.name)))
     return [
         {'id': position, 'name': name}
@@ -56,32 +57,32 @@ def _insert_missing(
     table: sa.Table,
     find_missing: Callable[[sa.Connection], list[dict[str, object]]],
 ) -> None:
-    """Insert rows in one transaction, or leave them to whoever is inserting them right now."""
+    """Insert the missing rows in one transaction, unless another process inserts them first."""
     for _ in range(ATTEMPTS):
         with database.reader() as connection:
             if not find_missing(connection):
                 return
         try:
             with database.writer() as connection:
-                # Asked again, because a replica that lags behind may have answered.
+                # Read again, because a replica that lags behind may have answered before.
                 _insert(connection, table, find_missing(connection))
             return
         except (db_errors.DBDuplicateEntry, db_errors.DBDeadlock) as error:
             LOG.debug('Another process inserts into %s as well: %s', table.name, error)
-    LOG.warning('Other processes keep inserting into %s; some of it may be missing.', table.name)
+    LOG.warning('Concurrent inserts into %s; some standard names may be missing.', table.name)
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: list[dict[str, object]]) -> None:
     if rows:
-        with zero_as_an_id(connection):
+        with zero_id_allowed(connection):
             connection.execute(sa.insert(table), rows)
 
 
 @contextlib.contextmanager
-def zero_as_an_id(connection: sa.Connection) -> Iterator[None]:
-    """Let MySQL insert an id of 0, which it would otherwise replace by a new number.
+def zero_id_allowed(connection: sa.Connection) -> Iterator[None]:
+    """Let MySQL insert the id 0, which it would otherwise replace by a generated one.
 
-    The mode belongs to the session, which other transactions use afterwards.
+    The mode belongs to the session, which later transactions use, so it is restored.
     """
     if connection.dialect.name not in ('mysql', 'mariadb'):
         yield

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The upstream tables, as SQLAlchemy Core knows them (specification: data_model, "Tables").
+"""The upstream tables, for SQLAlchemy Core (specification: data_model, "Tables").
 
-The schema itself is made by the migrations; a test holds the two together.
+The migrations create them; a test compares the migrated schema with these definitions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 
 def utcnow() -> datetime.datetime:
-    """The present in UTC, without time zone and in whole seconds, as every DATETIME is kept."""
+    """Return the time in UTC, without time zone and in whole seconds, as DATETIME columns are."""
     return datetime.datetime(*time.gmtime()[:6])
 
 
@@ -21,7 +21,7 @@ metadata = sa.MetaData()
 
 
 def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
-    """A table with the two times that every table has, set by the statements themselves."""
+    """Return a table with the two timestamps of every table, which the statements set."""
     return sa.Table(
         name,
         metadata,
@@ -102,7 +102,7 @@ consumers = _table(
 
 
 def _external(name: str) -> sa.Table:
-    """A table of opaque identifiers that Keystone owns."""
+    """Return a table of identifiers of Keystone."""
     return _table(
         name,
         sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
@@ -123,8 +123,8 @@ consumer_types = _table(
 
 resource_classes = _table(
     'resource_classes',
-    # Ids are assigned by us, the first of them being 0. The column is an ordinary
-    # auto-incrementing one all the same: so it stands in databases that exist.
+    # The service assigns the ids, from 0. The column is nevertheless auto-incrementing in existing
+    # databases.
     sa.Column('id', sa.Integer, primary_key=True, nullable=False),
     sa.Column('name', sa.String(255), nullable=False),
     sa.UniqueConstraint('name', name='uniq_resource_classes0name'),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about aggregates and their members."""
+"""SQL statements about aggregates and their members."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _BY_PROVIDER = (
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, int]:
-    """Ids by uuid of the aggregates that a provider is a member of."""
+    """Return the aggregates of a provider: their ids by uuid, in the order of ids."""
     return dict(connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all())
 
 
 def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
-    """Ids by uuid, as it is stored, of aggregates; those that nobody named are inserted."""
+    """Return the ids of aggregates by uuid, as stored; insert the aggregates that are missing."""
     if not uuids:
         return {}
     statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
@@ -39,7 +39,7 @@ def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
 
 
 def join(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Make a provider a member of aggregates."""
+    """Add a provider to aggregates."""
     if ids:
         connection.execute(
             sa.insert(memberships),
@@ -48,7 +48,7 @@ def join(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> N
 
 
 def leave(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """End the membership of a provider in aggregates."""
+    """Remove a provider from aggregates."""
     if ids:
         connection.execute(
             sa.delete(memberships).where(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about what consumers have taken from providers."""
+"""SQL statements about allocations."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from placement.db.schema.tables import (
 )
 from placement.db.statements.inventories import fits, used_of
 
-# An allocation whose consumer is unknown counts as usage but is not shown: very old data may
-# have such (specification: data_model, "Consumers that are missing").
+# Very old data may have allocations whose consumer has no record. They count as usage, but no
+# list shows them (specification: data_model, "Consumers that are missing").
 _KNOWN_CONSUMERS = (
     allocations.join(consumers, consumers.c.uuid == allocations.c.consumer_id)
     .join(projects, projects.c.id == consumers.c.project_id)
@@ -73,34 +73,35 @@ _PROVIDERS_USED = (
 )
 _INSERT = sa.insert(allocations)
 
-# What one consumer takes is at most so many amounts, where one statement is to take them if they
-# fit; there is one statement for each number of them.
-MAX_AMOUNTS_FITTED = 12
+# The largest number of allocations that one optimistic insert takes. Each number of allocations
+# has a statement of its own, which SQLAlchemy compiles once.
+MAX_OPTIMISTIC_AMOUNTS = 12
 
-# MySQL reckons with ratios of seven digits and shows six of them to those who ask, so that they
-# take 1.000004 for 1. All others go by what is shown.
-DOUBT = 1e-5
+# The part of a capacity that an optimistic insert leaves free. MySQL computes with the seven
+# digits of a stored FLOAT but returns six of them, so that `search.capacity`, which decides by
+# the returned value, may see a smaller capacity than the statement: 1.000004 is returned as 1.
+SAFETY_MARGIN = 1e-5
 _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
-_OF_ONE = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
-_PROVIDERS_USED_BY_ONE = sa.select(allocations.c.resource_provider_id).where(_OF_ONE)
-_DELETE_OF_ONE = sa.delete(allocations).where(_OF_ONE)
-_DELETE_OF_ONE_RETURNING = _DELETE_OF_ONE.returning(allocations.c.resource_provider_id)
+_BY_ONE_CONSUMER = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
+_PROVIDERS_OF_CONSUMER = sa.select(allocations.c.resource_provider_id).where(_BY_ONE_CONSUMER)
+_DELETE_BY_CONSUMER = sa.delete(allocations).where(_BY_ONE_CONSUMER)
+_DELETE_BY_CONSUMER_RETURNING = _DELETE_BY_CONSUMER.returning(allocations.c.resource_provider_id)
 
 
 def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[Row]:
-    """What a consumer has, with the provider it has it from, and the consumer in every row."""
+    """Return the allocations of a consumer, each with its provider and the consumer."""
     return connection.execute(_BY_CONSUMER, {'consumer_uuid': consumer_uuid}).all()
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """What is taken from a provider, with the consumer that has it."""
+    """Return the allocations of a provider, each with its consumer."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def list_providers_used(
     connection: sa.Connection, consumer_uuids: Collection[str]
 ) -> list[tuple[str, int]]:
-    """Pairs of a consumer's uuid and the id of a provider that it has something of."""
+    """Return the pairs of a consumer's uuid and the id of a provider it has allocations of."""
     if not consumer_uuids:
         return []
     rows = connection.execute(_PROVIDERS_USED, {'consumer_uuids': list(consumer_uuids)})
@@ -108,35 +109,35 @@ def list_providers_used(
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert allocations, given as columns."""
+    """Insert allocations, each a mapping of columns."""
     if rows:
         connection.execute(_INSERT, list(rows))
 
 
-def insert_fitting(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Insert allocations, given as columns, if they fit beyond doubt; returns whether they do.
+def insert_optimistically(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Insert the allocations if they fit with a safety margin; return whether they did.
 
-    They are all that one consumer has, and for different inventories, of providers that are held.
-    Where they may not fit nothing is inserted, and `search.capacity` has to be asked, which
-    knows the reason as well.
+    Each allocation is a mapping of columns. They are all the allocations of one consumer, each of
+    another inventory, and their providers are locked. When one of them may not fit, none is
+    inserted; the caller then asks `search.capacity`, which decides exactly and knows the reason.
     """
-    if not 0 < len(rows) <= MAX_AMOUNTS_FITTED:
+    if not 0 < len(rows) <= MAX_OPTIMISTIC_AMOUNTS:
         return False
     values = {'consumer_uuid': rows[0]['consumer_id']}
     for number, row in enumerate(rows):
         values[f'provider_{number}'] = row['resource_provider_id']
         values[f'class_{number}'] = row['resource_class_id']
         values[f'amount_{number}'] = row['used']
-    inserted = connection.execute(_insert_fitting(len(rows)), values).rowcount
+    inserted = connection.execute(_insert_optimistically(len(rows)), values).rowcount
     if 0 < inserted < len(rows):
         there = allocations.c.resource_provider_id.in_({r['resource_provider_id'] for r in rows})
-        connection.execute(_DELETE_OF_ONE.where(there), values)
+        connection.execute(_DELETE_BY_CONSUMER.where(there), values)
     return inserted == len(rows)
 
 
 @functools.cache
-def _insert_fitting(number: int) -> sa.Insert:
-    """The statement for so many amounts: it inserts those that fit."""
+def _insert_optimistically(number: int) -> sa.Insert:
+    """Return the statement that inserts those of `number` allocations that fit."""
     wanted = sa.union_all(
         *(
             sa.select(
@@ -162,10 +163,12 @@ def _insert_fitting(number: int) -> sa.Insert:
                 inventories.c.resource_class_id == wanted.c.class_id,
             ),
         )
-        .where(fits(wanted.c.amount, used_of(wanted.c.provider_id, wanted.c.class_id), DOUBT))
+        .where(
+            fits(wanted.c.amount, used_of(wanted.c.provider_id, wanted.c.class_id), SAFETY_MARGIN)
+        )
     )
     columns = ('resource_provider_id', 'consumer_id', 'resource_class_id', 'used')
-    # Drivers say how many were inserted, but not after their cursor is closed.
+    # SQLAlchemy reads the row count of an INSERT only when asked, before it closes the cursor.
     return (
         sa.insert(allocations)
         .from_select(columns, amounts)
@@ -174,18 +177,18 @@ def _insert_fitting(number: int) -> sa.Insert:
 
 
 def delete(connection: sa.Connection, consumer_uuids: Collection[str]) -> None:
-    """Delete all that some consumers have."""
+    """Delete every allocation of some consumers."""
     if consumer_uuids:
         connection.execute(_DELETE, {'consumer_uuids': list(consumer_uuids)})
 
 
-def delete_of_one(connection: sa.Connection, consumer_uuid: str) -> set[int]:
-    """Delete all that a consumer has; returns the ids of the providers that it had it from."""
+def delete_by_consumer(connection: sa.Connection, consumer_uuid: str) -> set[int]:
+    """Delete every allocation of a consumer; return the ids of the providers they were of."""
     values = {'consumer_uuid': consumer_uuid}
     if connection.dialect.delete_returning:
-        return set(connection.scalars(_DELETE_OF_ONE_RETURNING, values))
-    # MySQL does not say what it deletes, unlike all others.
-    provider_ids = set(connection.scalars(_PROVIDERS_USED_BY_ONE, values))
+        return set(connection.scalars(_DELETE_BY_CONSUMER_RETURNING, values))
+    # MySQL has no DELETE ... RETURNING.
+    provider_ids = set(connection.scalars(_PROVIDERS_OF_CONSUMER, values))
     if provider_ids:
-        connection.execute(_DELETE_OF_ONE, values)
+        connection.execute(_DELETE_BY_CONSUMER, values)
     return provider_ids

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and uuids as they are spelled, on a database that may take two spellings for one.
+"""Case-sensitive names and uuids on databases with a case-insensitive collation.
 
-The collations that MySQL schemas usually have ignore letter case, accents and blanks at the end,
-in what a statement finds and in what a unique index accepts (specification:
-conventions, "Spelling of uuids and names").
-A name that has been found is therefore compared once more here.
+The usual collations of MySQL ignore letter case, accents and trailing blanks, both in comparisons
+and in unique indexes (specification: conventions, "Spelling of uuids and names"). So a row that a
+statement finds by name is compared once more here.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from placement.db.engine.transactions import Row
 
 
 def exactly(row: Row | None, column: str, value: str) -> Row | None:
-    """The row, unless it was found by another spelling of the value."""
+    """Return the row if its column equals the value exactly, otherwise None."""
     return row if row is not None and getattr(row, column) == value else None
 
 
-def may_be_lenient(connection: sa.Connection) -> bool:
-    """Whether two spellings may be one value to this database."""
+def has_insensitive_collation(connection: sa.Connection) -> bool:
+    """Whether the database may treat two different strings as equal."""
     return connection.dialect.name in ('mysql', 'mariadb')
 
 
 def stored_uuids(
     connection: sa.Connection, uuids: Iterable[str], stored: Collection[str]
 ) -> dict[str, str]:
-    """Uuids by how they were given, each spelled as among `stored`, or as first given.
+    """Return, for each uuid as given, the uuid to store: that of `stored`, or the first given.
 
-    Where the database sees one uuid there can be no second, so both spellings mean the first.
+    A unique index that ignores case cannot have both, so all variants mean the stored one.
     """
-    if not may_be_lenient(connection):
+    if not has_insensitive_collation(connection):
         return {uuid: uuid for uuid in uuids}
-    spellings = {uuid.lower(): uuid for uuid in stored}
-    return {uuid: spellings.setdefault(uuid.lower(), uuid) for uuid in uuids}
+    by_lowercase = {uuid.lower(): uuid for uuid in stored}
+    return {uuid: by_lowercase.setdefault(uuid.lower(), uuid) for uuid in uuids}

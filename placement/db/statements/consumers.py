@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about consumers."""
+"""SQL statements about consumers."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _INSERT = sa.insert(consumers)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
 
 
-class AlreadyThere(Exception):
-    """A consumer that was taken for new is there already, which ends the transaction."""
+class ConsumerExists(Exception):
+    """A consumer that was inserted as new exists; its transaction has to roll back."""
 
 
 def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
-    """The consumers that exist, in the order of their uuids, held until the transaction ends."""
+    """Lock those consumers that exist, in the order of their uuids, and return them."""
     if not uuids:
         return []
     return connection.execute(_LOCKED, {'uuids': list(uuids)}).all()
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert consumers, given as columns."""
+    """Insert consumers, each a mapping of columns."""
     if rows:
         connection.execute(_INSERT, list(rows))
 
 
 def insert_new(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """As `insert`, where nobody has looked whether they are there; raises `AlreadyThere`."""
+    """Insert consumers without having looked for them; raises `ConsumerExists`."""
     try:
         insert(connection, rows)
     except db_errors.DBDuplicateEntry as error:
-        raise AlreadyThere from error
+        raise ConsumerExists from error
 
 
 def advance(connection: sa.Connection, ids: Collection[int], values: Mapping[str, Any]) -> None:
-    """Add one to the generation of consumers that are locked, and write what else is given."""
+    """Increment the generation of consumers that are locked, and set `values` in each."""
     connection.execute(
         sa.update(consumers)
         .where(consumers.c.id.in_(ids))
@@ -57,11 +57,11 @@ def advance(connection: sa.Connection, ids: Collection[int], values: Mapping[str
 
 
 def delete(connection: sa.Connection, ids: Collection[int]) -> None:
-    """Delete consumers."""
+    """Delete consumers by their ids."""
     if ids:
         connection.execute(sa.delete(consumers).where(consumers.c.id.in_(ids)))
 
 
 def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
-    """Delete the consumer with a uuid, and hold it so; returns whether there was one."""
+    """Delete the consumer with a uuid, which also locks it; return whether there was one."""
     return connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about what providers have."""
+"""SQL statements about inventories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placement.db.engine.transactions import Row
 from placement.db.schema.tables import allocations, inventories, resource_classes
 from placement.db.statements import collation
 
-# What an inventory says, in the order in which a search takes it.
+# The columns that describe an inventory, in the order of the fields of `search.capacity`.
 MEMBERS = (
     inventories.c.total,
     inventories.c.reserved,
@@ -24,18 +24,18 @@ MEMBERS = (
 
 
 def _constant(number: float) -> sa.ColumnElement[Any]:
-    """A number that is part of its statement, where a value would be sent with it each time."""
+    """Return a number as part of the statement text, so that it is no parameter."""
     return sa.literal_column(repr(number))
 
 
 _ZERO, _ONE = _constant(0), _constant(1)
 
-# No larger one can be written through the API.
+# The API accepts no larger allocation ratio.
 _LARGEST_RATIO = _constant(3.5e38)
 
 
 def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
-    """Inventories with their members and further columns, in the order of the ids of classes."""
+    """Select inventories with further columns, in the order of the ids of resource classes."""
     return (
         sa.select(
             inventories.c.id,
@@ -56,12 +56,12 @@ _BY_CLASS = _BY_PROVIDER.where(resource_classes.c.name == sa.bindparam('resource
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """What a provider has, in the order of the ids of its classes."""
+    """Return the inventories of a provider, in the order of the ids of resource classes."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Row | None:
-    """What a provider has of one class."""
+    """Return the inventory of one class of a provider, or None."""
     row = connection.execute(
         _BY_CLASS, {'provider_id': provider_id, 'resource_class': resource_class}
     ).one_or_none()
@@ -73,8 +73,8 @@ def used_of(
     class_id: sa.ColumnElement[int] | int,
     *conditions: sa.ColumnElement[bool],
 ) -> sa.ScalarSelect[int]:
-    """The sum of what is taken of one class of one provider, as an integer."""
-    # Sums are Decimal on some engines; the cast makes them plain integers on all.
+    """Return the sum of the allocations of one class of one provider, as an SQL expression."""
+    # Some drivers return a sum as Decimal; with the cast, all of them return an int.
     return (
         sa.select(sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), _ZERO), sa.BigInteger))
         .where(
@@ -94,52 +94,55 @@ def _with_usage(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
 
 
 _WITH_USAGE = _with_usage()
-_WITH_USAGE_AND_HELD = _with_usage(
+_WITH_USAGE_AND_RELEASED = _with_usage(
     used_of(
         inventories.c.resource_provider_id,
         inventories.c.resource_class_id,
-        allocations.c.consumer_id.in_(sa.bindparam('leaving', expanding=True)),
-    ).label('held')
+        allocations.c.consumer_id.in_(sa.bindparam('releasing', expanding=True)),
+    ).label('released')
 )
 
 
 def list_with_usage(
     connection: sa.Connection,
     provider_ids: Collection[int],
-    leaving: Collection[str] = (),
+    releasing: Collection[str] = (),
 ) -> Sequence[Row]:
-    """What providers have, with what is `used` of it.
+    """Return the inventories of providers, each with the amount `used` of it.
 
-    Where there are consumers `leaving`, also with what is `held` by them of that.
+    With `releasing`, the uuids of consumers whose allocations the transaction replaces, each row
+    also has the part of `used` that they have: `released`.
     """
     parameters: dict[str, list[Any]] = {'provider_ids': list(provider_ids)}
-    if not leaving:
+    if not releasing:
         return connection.execute(_WITH_USAGE, parameters).all()
-    return connection.execute(_WITH_USAGE_AND_HELD, parameters | {'leaving': list(leaving)}).all()
+    return connection.execute(
+        _WITH_USAGE_AND_RELEASED, parameters | {'releasing': list(releasing)}
+    ).all()
 
 
 def fits(
-    amount: sa.ColumnElement[int], used: sa.ColumnElement[int], doubt: float = 0
+    amount: sa.ColumnElement[int], used: sa.ColumnElement[int], margin: float = 0
 ) -> sa.ColumnElement[bool]:
-    """A condition: an inventory can take an amount beside what is used of it.
+    """Return the condition that an inventory has room for an amount beside what is used.
 
-    The rule of `search.capacity`, said in SQL. With a `doubt` it holds only where that part of the
-    capacity is left over, or where there is nothing to doubt because the ratio is one.
+    It is the rule of `search.capacity` in SQL. With a `margin` it is true only if that part of
+    the capacity stays free, or if the allocation ratio is one, so that nothing is rounded.
     """
     free = inventories.c.total - inventories.c.reserved
     ratio = inventories.c.allocation_ratio
     capacity = sa.case(
         (ratio == _ONE, free),
-        # Beyond, products may be, which PostgreSQL says is an error.
-        (ratio.between(-_LARGEST_RATIO, _LARGEST_RATIO), free * ratio * _constant(1 - doubt)),
+        # PostgreSQL raises an error when a product overflows.
+        (ratio.between(-_LARGEST_RATIO, _LARGEST_RATIO), free * ratio * _constant(1 - margin)),
         else_=_ZERO,
     )
-    # A step of zero is none; dividing by it is an error for PostgreSQL.
-    odd = sa.func.coalesce(amount % sa.func.nullif(inventories.c.step_size, _ZERO), _ZERO)
+    # A step size of zero allows any amount; PostgreSQL raises an error for a division by zero.
+    remainder = sa.func.coalesce(amount % sa.func.nullif(inventories.c.step_size, _ZERO), _ZERO)
     return sa.and_(
         amount >= inventories.c.min_unit,
         amount <= inventories.c.max_unit,
-        odd == _ZERO,
+        remainder == _ZERO,
         used + amount <= capacity,
     )
 
@@ -147,9 +150,9 @@ def fits(
 def has_room(
     provider_id: sa.ColumnElement[int], class_id: int, amount: int
 ) -> sa.ColumnElement[bool]:
-    """A condition: the provider by itself can take an amount of a class.
+    """Return the condition that a provider itself has room for an amount of a class.
 
-    It is for lists of providers as long as the cloud.
+    Sharing providers do not count. The subquery suits lists of every provider of a cloud.
     """
     having = sa.select(inventories.c.resource_provider_id).where(
         inventories.c.resource_class_id == class_id,
@@ -159,7 +162,7 @@ def has_room(
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert inventories, given as columns."""
+    """Insert inventories, each a mapping of columns."""
     if rows:
         connection.execute(sa.insert(inventories), list(rows))
 
@@ -168,14 +171,14 @@ _UPDATE = sa.update(inventories).where(inventories.c.id.in_(sa.bindparam('ids', 
 
 
 def update(connection: sa.Connection, rows: Mapping[int, Mapping[str, Any]]) -> None:
-    """Replace the members of inventories that are there, given as columns by their ids.
+    """Update inventories, given as mappings of columns by their ids.
 
-    Those that are to be alike are written by one statement: PyMySQL would send one for each.
+    One statement writes all inventories with equal columns: PyMySQL would send one for each.
     """
-    alike: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+    ids_by_columns: dict[tuple[tuple[str, Any], ...], list[int]] = {}
     for row_id, columns in rows.items():
-        alike.setdefault(tuple(columns.items()), []).append(row_id)
-    for values, ids in alike.items():
+        ids_by_columns.setdefault(tuple(columns.items()), []).append(row_id)
+    for values, ids in ids_by_columns.items():
         connection.execute(_UPDATE, {**dict(values), 'ids': ids})
 
 
@@ -186,7 +189,7 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
 
 
 def delete_all(connection: sa.Connection, provider_id: int) -> None:
-    """Delete everything a provider has."""
+    """Delete every inventory of a provider."""
     connection.execute(
         sa.delete(inventories).where(inventories.c.resource_provider_id == provider_id)
     )

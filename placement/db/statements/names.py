@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From names to ids, for what is written; reading joins the names instead.
+"""Ids by name, for statements that write; statements that read join the names instead.
 
-Only names that are never removed are known without asking, those of standard classes and traits,
-of projects, users and consumer types: whatever else is remembered may have been deleted, or made
-again under another id, by another process.
+Only names that are never deleted may be remembered: those of standard classes, standard traits,
+projects, users and consumer types. Another process may have deleted any other name, or created
+it again under another id.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ STANDARD_CLASS_IDS: Mapping[str, int] = {
 
 @functools.cache
 def standard_traits() -> frozenset[str]:
-    """The names of the traits that are in every database from the first start."""
+    """Return the names of the traits of os-traits, which every database has."""
     return frozenset(os_traits.get_traits())
 
 
 def known_classes(connection: sa.Connection, names: Collection[str]) -> set[str]:
-    """Those of some resource classes that exist."""
+    """Return those names that are names of resource classes."""
     if not names:
         return set()
     name = resource_classes.c.name
@@ -42,10 +42,11 @@ def known_classes(connection: sa.Connection, names: Collection[str]) -> set[str]
 def resource_class_ids(
     connection: sa.Connection, names: Iterable[str], lock: bool = True
 ) -> dict[str, int]:
-    """Ids of resource classes by name.
+    """Return the ids of resource classes by name.
 
-    Raises `errors.ResourceClassNotFound` for the first name that nobody has. With `lock`, custom
-    classes cannot be deleted until the transaction ends; a replica refuses that.
+    With `lock`, no other transaction can delete the custom classes until this one ends; a replica
+    refuses such a lock. Raises `errors.ResourceClassNotFound` for the first name that does not
+    exist.
     """
     names = list(dict.fromkeys(names))
     ids = {name: STANDARD_CLASS_IDS[name] for name in names if name in STANDARD_CLASS_IDS}
@@ -64,7 +65,7 @@ def resource_class_ids(
 
 
 def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, int]:
-    """Ids of traits by name; what does not exist is missing."""
+    """Return the ids of those traits that exist, by name."""
     if not names:
         return {}
     rows = connection.execute(
@@ -73,38 +74,38 @@ def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, in
     return dict(rows.all())
 
 
-# What `ensure` makes: labels of consumers, by the column that has them.
-Kind = sa.Column[str]
-PROJECT: Kind = projects.c.external_id
-USER: Kind = users.c.external_id
-CONSUMER_TYPE: Kind = consumer_types.c.name
+# A column of names that `ensure` inserts on demand.
+NameColumn = sa.Column[str]
+PROJECT: NameColumn = projects.c.external_id
+USER: NameColumn = users.c.external_id
+CONSUMER_TYPE: NameColumn = consumer_types.c.name
 
 
 def ensure(
-    connection: sa.Connection, column: Kind, values: Collection[str], known: IdCache
+    connection: sa.Connection, column: NameColumn, values: Collection[str], id_cache: IdCache
 ) -> dict[str, int]:
-    """Ids of labels of one kind; those not yet there are inserted."""
-    found = known.find(column.table.name, values)
+    """Return the ids of names by name; insert the names that are missing."""
+    found = id_cache.find(column.table.name, values)
     asked = [value for value in values if value not in found]
     if not asked:
         return found
     statement = sa.select(column, column.table.c.id).where(column.in_(asked))
     stored: dict[str, int] = dict(connection.execute(statement).all())
-    known.remember(column.table.name, stored)
+    id_cache.remember(column.table.name, stored)
     found |= stored
     missing = [value for value in asked if value not in stored]
     may_clash = len(missing) > 1 or len(stored) + len(missing) > len(asked)
-    if may_clash and collation.may_be_lenient(connection):
+    if may_clash and collation.has_insensitive_collation(connection):
         return found | {value: _ensure_one(connection, column, value) for value in missing}
     if missing:
-        # Whoever inserts the same at the same time makes one of us begin again.
+        # When another transaction inserts the same name first, this one is retried.
         connection.execute(sa.insert(column.table), [{column.name: value} for value in missing])
         found |= dict(connection.execute(statement).all())
     return found
 
 
 def _ensure_one(connection: sa.Connection, column: sa.Column[str], value: str) -> int:
-    """The id of a value, which may be stored in another spelling that excludes this one."""
+    """Return the id of the name that equals `value` under the collation of the column."""
     statement = sa.select(column.table.c.id).where(column == value)
     if connection.scalar(statement) is None:
         connection.execute(sa.insert(column.table).values({column.name: value}))

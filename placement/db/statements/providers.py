@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about resource providers and the trees they form."""
+"""SQL statements about resource providers and their trees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
 from placement.db.statements.id_cache import IdCache
 
-# What ids of providers are remembered as.
+# The kind of providers in the id cache.
 _KIND = 'resource_providers'
 
 _root = providers.alias('root_provider')
@@ -47,8 +47,8 @@ _PROVIDER = (
     .where(providers.c.uuid == sa.bindparam('uuid'))
 )
 
-# As many of the columns as a list shows, since it may be as long as the cloud. The time is taken
-# as the driver has it: SQLite has texts, which sort like the times that they stand for.
+# Only the columns that a list shows, because it may have every provider of a cloud. The time stays
+# as the driver returns it: SQLite stores texts, whose order is that of the times.
 _LISTED = sa.select(
     providers.c.uuid,
     providers.c.name,
@@ -89,9 +89,11 @@ _INCREMENT_ONE = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Filters:
-    """What providers are looked for by; all of it has to hold.
+    """The filters of a list of providers; a provider has to meet every one.
 
-    `required_traits` and `member_of` are sets of ids and uuids of which one each has to be there.
+    `required_traits` has collections of trait ids, `member_of` collections of aggregate uuids: a
+    provider has to have at least one of each collection. `amounts` has pairs of the id of a
+    resource class and the amount that the provider itself has to have room for.
     """
 
     name: str | None = None
@@ -103,19 +105,19 @@ class Filters:
     forbidden_aggregates: Collection[str] = ()
     amounts: Sequence[tuple[int, int]] = ()
 
-    def asking_for(self, **more: Any) -> Filters:
-        """A copy with other values."""
-        return dataclasses.replace(self, **more)
+    def with_values(self, **values: Any) -> Filters:
+        """Return a copy with other values."""
+        return dataclasses.replace(self, **values)
 
 
 def find(connection: sa.Connection, uuid: str) -> Row | None:
-    """The provider with a uuid."""
+    """Return the provider with a uuid, or None."""
     row = connection.execute(_PROVIDER, {'uuid': uuid}).one_or_none()
     return collation.exactly(row, 'uuid', uuid)
 
 
 def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
-    """The providers that meet every filter, with what a list shows of them."""
+    """Return the columns that a list shows of the providers that meet every filter."""
     rows = connection.execute(_LISTED.where(*_conditions(filters))).all()
     if filters.name is None and filters.uuid is None:
         return rows
@@ -169,13 +171,13 @@ def _in_aggregate(uuids: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
-    """Ids by uuid; what does not exist is missing."""
+    """Return the ids of those providers that exist, by uuid."""
     rows = connection.execute(_IDS, {'uuids': list(uuids)})
     return {uuid: provider_id for uuid, provider_id in rows if uuid in uuids}
 
 
 def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequence[Row]:
-    """The providers that have a name or a uuid already."""
+    """Return the providers that have the name or the uuid."""
     return connection.execute(
         sa.select(providers.c.name, providers.c.uuid).where(
             sa.or_(providers.c.name == name, providers.c.uuid == uuid)
@@ -184,66 +186,66 @@ def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequenc
 
 
 def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
-    """Providers in the order of their ids, held until the transaction ends.
+    """Lock providers in the order of their ids, and return them.
 
-    Everybody locks in this order and by primary key, so that transactions queue instead of
-    deadlocking.
+    Every transaction locks in this order and by primary key, so that transactions wait for each
+    other instead of deadlocking.
     """
     return connection.execute(_LOCKED, {'ids': list(ids)}).all()
 
 
 def lock_by_uuid(
-    connection: sa.Connection, uuids: Collection[str], ids: Collection[int], known: IdCache
+    connection: sa.Connection, uuids: Collection[str], ids: Collection[int], id_cache: IdCache
 ) -> Sequence[Row]:
-    """The providers with some uuids and with some ids, in one order, held until the end.
+    """Lock the providers with some uuids and those with some ids, in one order; return them.
 
-    A uuid whose id is known is not looked up first. Where that id turns out to be another one's,
-    as SQLite gives ids again, all are looked up and locked once more.
+    A uuid whose id is remembered is not looked up. When the remembered id turns out to be that of
+    another provider, because SQLite reuses ids, every uuid is looked up and locked once more.
     """
-    found = known.find(_KIND, uuids)
+    found = id_cache.find(_KIND, uuids)
     for _ in range(2):
         missing = [uuid for uuid in uuids if uuid not in found]
         if missing:
             looked_up = list_ids(connection, missing)
-            known.remember(_KIND, looked_up)
+            id_cache.remember(_KIND, looked_up)
             found |= looked_up
         locked = lock(connection, {*found.values(), *ids})
-        here = {row.uuid for row in locked}
-        if here.issuperset(found):
+        locked_uuids = {row.uuid for row in locked}
+        if locked_uuids.issuperset(found):
             break
-        known.forget(_KIND, found.keys() - here)
+        id_cache.forget(_KIND, found.keys() - locked_uuids)
         found = {}
     return locked
 
 
 def increment_generation_of(
-    connection: sa.Connection, uuid: str, known: IdCache
+    connection: sa.Connection, uuid: str, id_cache: IdCache
 ) -> dict[str, int]:
-    """Add one to the generation of the provider with a uuid, and hold it until the end.
+    """Increment the generation of the provider with a uuid, which also locks it.
 
-    Returns its id by its uuid, or nothing where there is no such provider.
+    Returns its id by its uuid, or an empty mapping if there is no such provider.
     """
-    found = known.find(_KIND, [uuid])
+    found = id_cache.find(_KIND, [uuid])
     for _ in range(2):
         if not found:
             found = list_ids(connection, [uuid])
-            known.remember(_KIND, found)
+            id_cache.remember(_KIND, found)
         if not found:
             break
         parameters = {'of_id': found[uuid], 'of_uuid': uuid}
         if connection.execute(_INCREMENT_ONE, parameters).rowcount:
             break
-        # Deleted meanwhile, or the id is another one's, as SQLite gives ids again.
-        known.forget(_KIND, [uuid])
+        # The provider was deleted; on SQLite another one may have its id by now.
+        id_cache.forget(_KIND, [uuid])
         found = {}
     return found
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:
-    """Every provider of some trees, held until the transaction ends.
+    """Lock every provider of some trees, and return them.
 
-    Whoever joins a tree holds the provider below which it does. So there may be more by the time
-    that all are held who were there; when there are not, nobody can join any more.
+    A transaction that adds a provider to a tree locks the new parent. So providers may join until
+    every member is locked: the members are read again until all of them are.
     """
     members = sa.select(providers.c.id).where(providers.c.root_provider_id.in_(root_ids))
     locked: Sequence[Row] = ()
@@ -255,13 +257,13 @@ def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence
 
 
 def has_children(connection: sa.Connection, provider_id: int) -> bool:
-    """Whether any provider has this one as its parent."""
+    """Whether the provider is the parent of any other."""
     children = sa.select(providers.c.id).where(providers.c.parent_provider_id == provider_id)
     return connection.execute(children.limit(1)).first() is not None
 
 
 def has_allocations(connection: sa.Connection, provider_id: int) -> bool:
-    """Whether anything is taken from the provider."""
+    """Whether the provider has allocations."""
     taken = sa.select(allocations.c.id).where(allocations.c.resource_provider_id == provider_id)
     return connection.execute(taken.limit(1)).first() is not None
 
@@ -273,7 +275,7 @@ def insert(
     parent_id: int | None,
     root_id: int | None,
 ) -> int:
-    """The id of a new provider; without `root_id` it is its own root."""
+    """Insert a provider and return its id; without `root_id` it is its own root."""
     result = connection.execute(
         sa.insert(providers).values(
             uuid=uuid, name=name, parent_provider_id=parent_id, root_provider_id=root_id
@@ -287,7 +289,7 @@ def insert(
 
 
 def update(connection: sa.Connection, provider_id: int, name: str, parent_id: int | None) -> None:
-    """Change the name and the parent of a provider."""
+    """Set the name and the parent of a provider."""
     connection.execute(
         sa.update(providers)
         .where(providers.c.id == provider_id)
@@ -296,24 +298,24 @@ def update(connection: sa.Connection, provider_id: int, name: str, parent_id: in
 
 
 def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | None) -> None:
-    """Make one provider the root of others."""
+    """Set the root of providers."""
     connection.execute(
         sa.update(providers).where(providers.c.id.in_(ids)).values(root_provider_id=root_id)
     )
 
 
 def increment_generations(connection: sa.Connection, ids: Collection[int]) -> None:
-    """Add one to the generation of providers that are locked."""
+    """Increment the generation of providers that are locked."""
     connection.execute(_INCREMENT, {'ids': list(ids)})
 
 
 def delete(connection: sa.Connection, provider_id: int) -> None:
-    """Delete a provider with its inventories, memberships and traits."""
+    """Delete a provider, its inventories, and its associations with aggregates and traits."""
     inventories.delete_all(connection, provider_id)
     for association in (resource_provider_aggregates, resource_provider_traits):
         connection.execute(
             sa.delete(association).where(association.c.resource_provider_id == provider_id)
         )
-    # A root refers to itself, which keeps it from being deleted.
+    # The foreign key of a root to itself would prevent its deletion.
     set_root(connection, [provider_id], None)
     connection.execute(sa.delete(providers).where(providers.c.id == provider_id))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about resource classes."""
+"""SQL statements about resource classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placement.db.engine.transactions import Row
 from placement.db.schema.tables import inventories, resource_classes
 from placement.db.statements import collation
 
-# Ids below mark standard classes; custom ones count from here (specification: data_model,
+# The smallest id of a custom class, above those of standard classes (specification: data_model,
 # "Resource class ids").
 FIRST_CUSTOM_ID = 10000
 
@@ -24,12 +24,12 @@ _CLASSES = sa.select(
 
 
 def list_all(connection: sa.Connection) -> Sequence[Row]:
-    """Every resource class, standard ones first."""
+    """Return every resource class, standard classes first."""
     return connection.execute(_CLASSES.order_by(resource_classes.c.id)).all()
 
 
 def find(connection: sa.Connection, name: str, lock: bool = False) -> Row | None:
-    """The class with a name; with `lock` it is held until the transaction ends."""
+    """Return the class with a name, or None; with `lock` its row is locked."""
     statement = _CLASSES.where(resource_classes.c.name == name)
     if lock:
         statement = statement.with_for_update()
@@ -37,7 +37,7 @@ def find(connection: sa.Connection, name: str, lock: bool = False) -> Row | None
 
 
 def insert(connection: sa.Connection, name: str) -> int:
-    """The id of a new custom class: one above the highest there is."""
+    """Insert a custom class and return its id, one above the highest."""
     highest = connection.scalar(sa.select(sa.func.max(resource_classes.c.id)))
     class_id = max(FIRST_CUSTOM_ID, (highest or 0) + 1)
     connection.execute(sa.insert(resource_classes).values(id=class_id, name=name))
@@ -45,14 +45,14 @@ def insert(connection: sa.Connection, name: str) -> int:
 
 
 def rename(connection: sa.Connection, class_id: int, name: str) -> None:
-    """Give a class another name."""
+    """Set the name of a class."""
     connection.execute(
         sa.update(resource_classes).where(resource_classes.c.id == class_id).values(name=name)
     )
 
 
 def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
-    """The ids of the providers that have inventory of a class."""
+    """Return the ids of the providers that have inventory of a class."""
     having = inventories.c.resource_class_id == class_id
     return connection.scalars(sa.select(inventories.c.resource_provider_id).where(having)).all()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about traits and the providers that have them."""
+"""SQL statements about traits and their providers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def list_by_filters(
     prefix: str | None = None,
     associated: bool | None = None,
 ) -> Sequence[Row]:
-    """The traits that meet every filter given."""
+    """Return the traits that meet every filter that is not None, in the order of names."""
     conditions: list[sa.ColumnElement[bool]] = []
     if names is not None:
         conditions.append(traits.c.name.in_(names))
@@ -41,12 +41,12 @@ def list_by_filters(
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """The traits of a provider."""
+    """Return the traits of a provider, in the order of names."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def find(connection: sa.Connection, name: str) -> Row | None:
-    """The trait with a name."""
+    """Return the trait with a name, or None."""
     row = connection.execute(_TRAITS.where(traits.c.name == name)).one_or_none()
     return collation.exactly(row, 'name', name)
 
@@ -68,7 +68,7 @@ def delete(connection: sa.Connection, trait_id: int) -> None:
 
 
 def associate(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Give traits to a provider."""
+    """Associate traits with a provider."""
     if ids:
         connection.execute(
             sa.insert(associations),
@@ -77,7 +77,7 @@ def associate(connection: sa.Connection, provider_id: int, ids: Collection[int])
 
 
 def dissociate(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Take traits from a provider."""
+    """Remove the association of traits with a provider."""
     if ids:
         connection.execute(
             sa.delete(associations).where(

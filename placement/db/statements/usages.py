@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that sum up what is taken."""
+"""SQL statements that sum allocations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placement.db.schema.tables import (
     users,
 )
 
-# Sums are Decimal on some engines; the cast makes them plain integers on all.
+# Some drivers return a sum as Decimal; with the cast, all of them return an int.
 _SUM = sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger).label('used')
 
 
@@ -41,14 +41,14 @@ _BY_PROVIDER = (
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """What is used of every class that a provider has inventory of, also where it is nothing."""
+    """Return the usage of each class that a provider has inventory of, 0 included."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def list_by_project(
     connection: sa.Connection, project_id: str, user_id: str | None
 ) -> Sequence[Row]:
-    """What a project uses, or one user of it, by type of consumer and resource class."""
+    """Return the usage of a project, or of one user of it, by consumer type and class."""
     return connection.execute(
         _of_project(project_id, user_id)
         .add_columns(resource_classes.c.name.label('resource_class'), _SUM)
@@ -61,7 +61,7 @@ def list_by_project(
 def count_consumers(
     connection: sa.Connection, project_id: str, user_id: str | None
 ) -> dict[str | None, int]:
-    """How many consumers with allocations a project has, or one user of it, by their type."""
+    """Return the numbers of consumers with allocations by consumer type."""
     rows = connection.execute(
         _of_project(project_id, user_id)
         .add_columns(sa.func.count(sa.distinct(consumers.c.id)))
@@ -71,7 +71,7 @@ def count_consumers(
 
 
 def _of_project(project_id: str, user_id: str | None) -> sa.Select[Any]:
-    """The allocations of a project with the type of their consumers."""
+    """Select the consumer types of the allocations of a project, or of one user of it."""
     statement = (
         sa.select(consumer_types.c.name.label('consumer_type'))
         .select_from(allocations)

@@ -91,7 +91,7 @@ class Watch:
 
 @on_mysql
 @pytest.mark.parametrize('mode', ['TRADITIONAL', 'ANSI_QUOTES,STRICT_ALL_TABLES'])
-def test_sessions_have_the_sql_mode_that_is_set(url: str, mode: str) -> None:
+def test_sessions_have_the_configured_sql_mode(url: str, mode: str) -> None:
     with every_session(url, mysql_sql_mode=mode) as sessions:
         for session in sessions:
             found = session.scalar(sa.text('SELECT @@SESSION.sql_mode'))
@@ -102,7 +102,7 @@ def test_sessions_have_the_sql_mode_that_is_set(url: str, mode: str) -> None:
 
 
 @on_mysql
-def test_sessions_have_the_sql_mode_of_the_server_when_none_is_set(url: str) -> None:
+def test_sessions_keep_the_sql_mode_of_the_server_by_an_empty_option(url: str) -> None:
     with every_session(url, mysql_sql_mode='') as sessions:
         for session in sessions:
             own, given = session.execute(
@@ -113,9 +113,7 @@ def test_sessions_have_the_sql_mode_of_the_server_when_none_is_set(url: str) -> 
 
 @on_servers
 @pytest.mark.parametrize(('seconds', 'is_replaced'), [(1, True), (3600, False)])
-def test_a_connection_is_replaced_when_it_is_too_old(
-    url: str, seconds: int, is_replaced: bool
-) -> None:
+def test_pool_replaces_an_old_connection(url: str, seconds: int, is_replaced: bool) -> None:
     watch = Watch(url)
     with connected(url, connection_recycle_time=seconds) as database:
         client = client_of(database)
@@ -136,7 +134,7 @@ REQUESTS = (
 
 
 @on_servers
-def test_who_finds_all_connections_in_use_is_told_to_come_again(url: str) -> None:
+def test_exhausted_pool_answers_503(url: str) -> None:
     options = {'max_pool_size': 1, 'max_overflow': 0, 'pool_timeout': 1}
     with connected(url, **options) as database:
         client = client_of(database)
@@ -152,7 +150,7 @@ def test_who_finds_all_connections_in_use_is_told_to_come_again(url: str) -> Non
 
 
 @on_sqlite
-def test_sqlite_opens_as_many_connections_as_are_needed(url: str) -> None:
+def test_sqlite_pool_is_unlimited(url: str) -> None:
     with connected(url, max_pool_size=1, max_overflow=0, pool_timeout=1) as database:
         client = client_of(database)
         with contextlib.ExitStack() as stack:
@@ -164,9 +162,7 @@ def test_sqlite_opens_as_many_connections_as_are_needed(url: str) -> None:
 
 @on_servers
 @pytest.mark.parametrize(('size', 'overflow'), [(1, 1), (2, 0), (1, 2)])
-def test_the_pool_opens_more_connections_but_keeps_no_more_than_its_size(
-    url: str, size: int, overflow: int
-) -> None:
+def test_pool_overflows_and_shrinks_to_its_size(url: str, size: int, overflow: int) -> None:
     watch = Watch(url)
     options = {'max_pool_size': size, 'max_overflow': overflow, 'pool_timeout': 1}
     with connected(url, **options) as database:
@@ -204,7 +200,7 @@ def statements(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[int], lis
     ('amount', 'has_statements', 'has_rows'),
     [(0, False, False), (50, True, False), (100, True, True)],
 )
-def test_statements_are_logged_when_that_is_asked_for(
+def test_option_makes_sqlalchemy_log_statements(
     url: str,
     statements: Callable[[int], list[str]],
     amount: int,
@@ -218,7 +214,7 @@ def test_statements_are_logged_when_that_is_asked_for(
 
 
 @pytest.mark.parametrize('is_traced', [True, False])
-def test_statements_say_where_they_come_from(
+def test_option_adds_the_origin_to_logged_statements(
     url: str, statements: Callable[[int], list[str]], is_traced: bool
 ) -> None:
     with connected(url, connection_debug=50, connection_trace=is_traced) as database:
@@ -233,7 +229,7 @@ def test_statements_say_where_they_come_from(
 
 
 @on_servers
-def test_the_server_is_told_as_well_where_statements_come_from(url: str) -> None:
+def test_option_adds_the_origin_to_sent_statements(url: str) -> None:
     question = {
         'mysql': 'SELECT info FROM information_schema.processlist WHERE id = CONNECTION_ID()',
         'postgresql': 'SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid()',
@@ -245,7 +241,7 @@ def test_the_server_is_told_as_well_where_statements_come_from(url: str) -> None
 
 @pytest.mark.parametrize(('is_synchronous', 'level'), [(True, 2), (False, 0)])
 @on_sqlite
-def test_sqlite_waits_for_the_disk_or_not(url: str, is_synchronous: bool, level: int) -> None:
+def test_option_sets_synchronous_of_sqlite(url: str, is_synchronous: bool, level: int) -> None:
     with every_session(url, sqlite_synchronous=is_synchronous) as sessions:
         for session in sessions:
             assert session.scalar(sa.text('PRAGMA synchronous')) == level
@@ -260,7 +256,7 @@ PARAMETERS = {
 
 @on_servers
 @pytest.mark.parametrize('is_with_others', [True, False])
-def test_parameters_reach_the_driver(url: str, is_with_others: bool) -> None:
+def test_connection_parameters_reach_the_driver(url: str, is_with_others: bool) -> None:
     parameter, question, expected = PARAMETERS[databases.backend()]
     if not is_with_others:
         url = url.partition('?')[0]
@@ -270,7 +266,7 @@ def test_parameters_reach_the_driver(url: str, is_with_others: bool) -> None:
 
 
 @on_sqlite
-def test_parameters_reach_sqlite(url: str) -> None:
+def test_connection_parameters_reach_sqlite(url: str) -> None:
     missing = f'{sa.make_url(url).database}.missing'
     options = {'connection_parameters': 'mode=rw&uri=true'}
     with (
@@ -315,7 +311,7 @@ def proxy(url: str) -> Iterator[TcpProxy]:
 
 @on_servers
 @pytest.mark.parametrize(('retries', 'waited'), [(3, 1), (3, 2), (-1, 20)])
-def test_a_service_that_is_started_before_its_database_waits_for_it(
+def test_service_waits_at_start_for_its_database(
     url: str, proxy: TcpProxy, waits: Waits, retries: int, waited: int
 ) -> None:
     waits.at_the[waited] = lambda: proxy.forward_to(url)
@@ -327,7 +323,7 @@ def test_a_service_that_is_started_before_its_database_waits_for_it(
 
 @on_servers
 @pytest.mark.parametrize(('retries', 'waited'), [(1, 0), (3, 2)])
-def test_a_service_gives_up_waiting_for_its_database(
+def test_service_stops_waiting_after_max_retries(
     proxy: TcpProxy, waits: Waits, retries: int, waited: int
 ) -> None:
     options = {'max_retries': retries, 'retry_interval': INTERVAL}
@@ -340,7 +336,7 @@ def test_a_service_gives_up_waiting_for_its_database(
 
 
 @on_servers
-def test_a_service_that_is_not_to_ask_starts_without_its_database(
+def test_service_with_zero_retries_starts_without_its_database(
     url: str, proxy: TcpProxy, waits: Waits
 ) -> None:
     with connected(proxy.url, max_retries=0) as database:
@@ -350,7 +346,7 @@ def test_a_service_that_is_not_to_ask_starts_without_its_database(
 
 
 @on_servers
-def test_a_service_does_not_wait_for_what_will_not_change(url: str, waits: Waits) -> None:
+def test_service_does_not_wait_after_a_permanent_error(url: str, waits: Waits) -> None:
     unknown = sa.make_url(url).set(database='placement_of_nobody')
     with (
         pytest.raises(Exception, match='placement_of_nobody'),
@@ -361,7 +357,7 @@ def test_a_service_does_not_wait_for_what_will_not_change(url: str, waits: Waits
 
 
 @on_servers
-def test_a_service_waits_for_its_replica_too(proxy: TcpProxy, waits: Waits, url: str) -> None:
+def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) -> None:
     waits.at_the[2] = lambda: proxy.forward_to(url)
     options = {'slave_connection': proxy.url, 'retry_interval': INTERVAL}
     with connected(url, **options) as database:

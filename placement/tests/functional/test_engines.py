@@ -61,7 +61,7 @@ def used(client: Client) -> Any:
     return client.send('GET', path, version='1.39').json['usages']['VCPU']
 
 
-def test_sums_are_plain_numbers(client: Client) -> None:
+def test_usages_are_integers(client: Client) -> None:
     for digit in range(3):
         assert put(client, digit, claim(digit + 1)).status == 204
     assert type(used(client)) is int
@@ -69,7 +69,7 @@ def test_sums_are_plain_numbers(client: Client) -> None:
     assert usages == {'INSTANCE': {'consumer_count': 3, 'VCPU': 6}}
 
 
-def test_the_class_with_the_id_0_is_a_class_like_others(service: applications.Service) -> None:
+def test_resource_class_with_id_0_is_stored(service: applications.Service) -> None:
     engine = sa.create_engine(service.database.url, poolclass=sa.NullPool)
     with engine.connect() as connection:
         found = connection.execute(
@@ -79,14 +79,14 @@ def test_the_class_with_the_id_0_is_a_class_like_others(service: applications.Se
 
 
 @pytest.mark.parametrize('name', ['HOST', 'h\u00f6st', 'host '])
-def test_another_spelling_of_a_name_is_another_name_or_refused(client: Client, name: str) -> None:
+def test_name_that_differs_in_case_or_accent_is_new_or_refused(client: Client, name: str) -> None:
     answer = client.send('POST', '/resource_providers', {'name': name}, version='1.39')
     assert answer.status == (409 if databases.backend() == 'mysql' else 200), answer.text
     if answer.status == 409:
         assert answer.json['errors'][0]['code'] == 'placement.duplicate_name'
 
 
-def test_owners_spelled_alike_can_all_claim(client: Client) -> None:
+def test_projects_that_the_collation_equates_can_all_claim(client: Client) -> None:
     for digit, project in enumerate(('project', 'PROJECT', 'pr\u00f6ject', 'project ')):
         assert put(client, digit, claim(1, project=project, user=project)).status == 204
     body = {
@@ -99,7 +99,7 @@ def test_owners_spelled_alike_can_all_claim(client: Client) -> None:
 
 
 @on_mysql
-def test_a_consumer_has_one_generation_however_it_is_spelled(client: Client) -> None:
+def test_consumer_has_one_generation_in_either_letter_case(client: Client) -> None:
     assert put(client, 1, claim(1)).status == 204
     spelled = CONSUMER.format(1).upper()
 
@@ -114,7 +114,7 @@ def test_a_consumer_has_one_generation_however_it_is_spelled(client: Client) -> 
 
 
 @on_mysql
-def test_an_aggregate_is_one_however_it_is_spelled(client: Client) -> None:
+def test_aggregate_is_the_same_in_either_letter_case(client: Client) -> None:
     uuid = clouds.uuid_of('aggregate')
     path = f'/resource_providers/{HOST}/aggregates'
     body = {'aggregates': [uuid, uuid.upper()], 'resource_provider_generation': 1}
@@ -139,7 +139,7 @@ READ_BY_NAME = (
 
 @on_mysql
 @pytest.mark.parametrize('charset', ['utf8', 'utf8mb4'])
-def test_a_schema_of_three_bytes_refuses_characters_of_four(charset: str) -> None:
+def test_utf8mb3_schema_refuses_four_byte_characters(charset: str) -> None:
     """So were schemas made before MySQL had more; the service must not fail for it."""
     url = sa.make_url(os.environ[databases.VARIABLE]).update_query_dict({'charset': charset})
     database = databases.create_empty(url.render_as_string(hide_password=False))
@@ -167,7 +167,7 @@ def test_a_schema_of_three_bytes_refuses_characters_of_four(charset: str) -> Non
 
 
 @on_servers
-def test_every_connection_of_a_writer_sees_what_is_committed(
+def test_writer_sees_what_was_committed_before_each_statement(
     service: applications.Service,
 ) -> None:
     """Also the first one, with which the library tries whether there is a database."""
@@ -184,7 +184,7 @@ def test_every_connection_of_a_writer_sees_what_is_committed(
     database.dispose()
 
 
-def test_a_consistent_reader_sees_one_moment(service: applications.Service) -> None:
+def test_consistent_reader_sees_one_moment(service: applications.Service) -> None:
     database = Database(create_engine(service.database.url))
     count = sa.text('SELECT COUNT(*) FROM traits')
     with database.consistent_reader() as reader:
@@ -197,7 +197,7 @@ def test_a_consistent_reader_sees_one_moment(service: applications.Service) -> N
     database.dispose()
 
 
-def test_the_feed_of_the_version_before_can_be_led_to_this_one_and_back() -> None:
+def test_feed_migrates_up_and_down() -> None:
     database = databases.create_empty()
     engine = create_engine(database.url)
     columns = changes.feed.c
@@ -237,7 +237,7 @@ def test_the_feed_of_the_version_before_can_be_led_to_this_one_and_back() -> Non
         database.drop()
 
 
-def test_reads_are_answered_by_the_replica_and_writes_by_the_primary() -> None:
+def test_replica_answers_reads_and_primary_answers_writes() -> None:
     """Told apart by letting them be two databases."""
     replica = applications.Service()
     clouds.build((clouds.Provider('of the replica'),), Client(replica.application))
@@ -257,7 +257,7 @@ def test_reads_are_answered_by_the_replica_and_writes_by_the_primary() -> None:
 
 
 @pytest.mark.skipif(databases.backend() != 'postgresql', reason='needs a session that only reads')
-def test_a_replica_that_only_reads_answers_for_custom_classes() -> None:
+def test_read_only_replica_answers_for_custom_classes() -> None:
     database = databases.create()
     replica = f'{database.url}?options=-c%20default_transaction_read_only%3Don'
     try:
@@ -273,7 +273,7 @@ def test_a_replica_that_only_reads_answers_for_custom_classes() -> None:
 
 
 @pytest.mark.skipif(databases.backend() == 'mysql', reason='MySQL keeps no such ratio')
-def test_an_absurd_ratio_of_one_host_is_nobody_elses_trouble(
+def test_absurd_ratio_of_one_host_does_not_affect_others(
     service: applications.Service, client: Client
 ) -> None:
     clouds.build((clouds.Provider('other', {'VCPU': 10}),), client)

@@ -106,7 +106,7 @@ def capacity_of(row: transactions.Row) -> Capacity:
 
 @hypothesis.settings(max_examples=500)
 @hypothesis.given(asked=strategies.lists(claims(), min_size=1, max_size=2))
-def test_all_is_taken_or_nothing_and_only_what_fits(
+def test_optimistic_insert_takes_all_or_nothing_within_capacity(
     database: Database, asked: list[dict[str, Any]]
 ) -> None:
     with undone(database) as connection:
@@ -120,7 +120,7 @@ def test_all_is_taken_or_nothing_and_only_what_fits(
         )
 
         wishes = list(itertools.starmap(wanted, enumerate(asked, start=1)))
-        is_taken = allocations.insert_fitting(connection, wishes)
+        is_taken = allocations.insert_optimistically(connection, wishes)
 
         assert fit or not is_taken
         assert taken(connection) == (
@@ -133,7 +133,7 @@ def test_all_is_taken_or_nothing_and_only_what_fits(
     ratio=strategies.sampled_from(RATIOS) | strategies.floats(1, 20),
     amount=strategies.integers(1, 4),
 )
-def test_what_leaves_some_over_is_taken_at_once(
+def test_optimistic_insert_takes_amounts_below_the_safety_margin(
     database: Database, total: int, ratio: float, amount: int
 ) -> None:
     hypothesis.assume(ratio >= 1)
@@ -144,20 +144,20 @@ def test_what_leaves_some_over_is_taken_at_once(
     with undone(database) as connection:
         prepare(connection, 1, claim)
 
-        assert allocations.insert_fitting(connection, [wanted(1, claim)])
+        assert allocations.insert_optimistically(connection, [wanted(1, claim)])
 
 
-def test_nobody_takes_of_what_is_not_there(database: Database) -> None:
+def test_optimistic_insert_refuses_a_missing_inventory(database: Database) -> None:
     with undone(database) as connection:
-        assert not allocations.insert_fitting(connection, [wanted(1, {'amount': 1})])
+        assert not allocations.insert_optimistically(connection, [wanted(1, {'amount': 1})])
 
 
 @pytest.mark.skipif(databases.backend() != 'postgresql', reason='no other keeps such a ratio')
-def test_a_ratio_that_is_no_number_lets_nothing_through(database: Database) -> None:
+def test_optimistic_insert_refuses_a_ratio_that_is_not_a_number(database: Database) -> None:
     claim = {
         'total': 10, 'reserved': 0, 'min_unit': 1, 'max_unit': 10, 'step_size': 1,
         'allocation_ratio': float('nan'), 'used': 0, 'amount': 1,
     }  # fmt: skip
     with undone(database) as connection:
         prepare(connection, 1, claim)
-        assert not allocations.insert_fitting(connection, [wanted(1, claim)])
+        assert not allocations.insert_optimistically(connection, [wanted(1, claim)])

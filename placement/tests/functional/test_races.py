@@ -34,8 +34,8 @@ def cloud(database: Database) -> Cloud:
     return Cloud(database)
 
 
-def hold_tree(database: Database, root_id: int, has_looked: threading.Event) -> set[str]:
-    """The uuids of a tree that is held whole; `has_looked` is set when it was read for once."""
+def lock_tree(database: Database, root_id: int, has_looked: threading.Event) -> set[str]:
+    """Lock a tree and return its uuids; set `has_looked` after the first read."""
     mine = threading.get_ident()
 
     def note(*_arguments: Any) -> None:
@@ -51,7 +51,7 @@ def hold_tree(database: Database, root_id: int, has_looked: threading.Event) -> 
         sa.event.remove(database.engine, 'after_cursor_execute', note)
 
 
-def test_who_joins_a_tree_while_it_is_being_locked_is_locked_too(cloud: Cloud) -> None:
+def test_lock_trees_locks_a_provider_that_joins_meanwhile(cloud: Cloud) -> None:
     """A move would leave it with the root it came for."""
     root = cloud.add('root')
     cloud.add('child', parent='root')
@@ -61,25 +61,25 @@ def test_who_joins_a_tree_while_it_is_being_locked_is_locked_too(cloud: Cloud) -
         with cloud.database.writer() as connection:
             joining.context.open_connection = connection
             joining.add('late', parent='child')
-            held = threads.submit(hold_tree, cloud.database, root.id, has_looked)
+            locked = threads.submit(lock_tree, cloud.database, root.id, has_looked)
             assert has_looked.wait(60)
 
-        assert held.result(60) == {uuid_of(name) for name in ('root', 'child', 'late')}
+        assert locked.result(60) == {uuid_of(name) for name in ('root', 'child', 'late')}
 
 
-def test_a_release_that_meets_the_first_claim_takes_the_consumer_along(
+def test_release_that_meets_the_first_claim_deletes_the_consumer(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody could claim for it any more, nor release it."""
     cloud.add('host', VCPU=8)
-    delete = allocations.delete_of_one
+    delete = allocations.delete_by_consumer
 
     def delete_after_a_claim(*arguments: Any) -> set[int]:
         Cloud(cloud.database).take('server', {'host': {'VCPU': 1}}, generation=None)
         return delete(*arguments)
 
     with monkeypatch.context() as patches:
-        patches.setattr(allocations, 'delete_of_one', delete_after_a_claim)
+        patches.setattr(allocations, 'delete_by_consumer', delete_after_a_claim)
         AllocationList.delete_by_consumer(cloud.context, uuid_of('server'))
 
     assert cloud.has('server') == {}

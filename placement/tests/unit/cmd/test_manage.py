@@ -72,7 +72,7 @@ def test_sync_migrates_to_the_newest_revision(run: Run, engine: sa.Engine) -> No
     assert revisions.version(engine) == HEAD
 
 
-def test_sync_again_does_no_harm(run: Run, database: Database) -> None:
+def test_second_sync_changes_nothing(run: Run, database: Database) -> None:
     assert run('db', 'sync') == (0, '', '')
     assert revisions.version(database.engine) == HEAD
 
@@ -105,7 +105,7 @@ def test_stamp_needs_a_version(run: Run) -> None:
     assert 'required: version' in outcome.complained
 
 
-def test_what_goes_wrong_is_not_hidden(run: Run) -> None:
+def test_sync_propagates_errors(run: Run) -> None:
     with pytest.raises(util.CommandError):
         run('db', 'stamp', 'nonsense')
 
@@ -117,7 +117,7 @@ def test_the_database_alone_prints_its_help(run: Run) -> None:
         assert action in printed
 
 
-def test_no_word_at_all_prints_the_help_and_fails(run: Run) -> None:
+def test_missing_command_prints_the_help_and_fails(run: Run) -> None:
     status, printed, complained = run()
     assert (status, complained) == (1, '')
     assert printed.startswith('usage:')
@@ -125,7 +125,7 @@ def test_no_word_at_all_prints_the_help_and_fails(run: Run) -> None:
 
 
 @pytest.mark.parametrize('words', [('frob',), ('db', 'frob'), ('db', 'sync', 'frob')])
-def test_an_unknown_word_prints_the_usage_as_an_error(run: Run, words: tuple[str, ...]) -> None:
+def test_unknown_command_prints_the_usage_as_an_error(run: Run, words: tuple[str, ...]) -> None:
     status, printed, complained = run(*words)
     assert (status, printed) == (2, '')
     assert complained.startswith('usage:')
@@ -167,7 +167,7 @@ def test_the_connection_is_read_from_the_file_that_is_named(
 
 
 @pytest.mark.usefixtures('database')
-def test_nothing_to_do(run: Run) -> None:
+def test_online_migrations_succeed_without_rows(run: Run) -> None:
     assert run('db', 'online_data_migrations') == (
         0,
         UNLIMITED + TABLE.format(roots=0, consumers=0),
@@ -176,7 +176,7 @@ def test_nothing_to_do(run: Run) -> None:
 
 
 @pytest.mark.usefixtures('old_data')
-def test_everything_is_done_at_once(run: Run) -> None:
+def test_online_migrations_complete_all_rows(run: Run) -> None:
     status, printed, _ = run('db', 'online_data_migrations')
     assert status == 0
     assert printed == (
@@ -187,7 +187,7 @@ def test_everything_is_done_at_once(run: Run) -> None:
     )
 
 
-def test_batches_are_repeated_and_summed(run: Run, old_data: Database) -> None:
+def test_batches_repeat_and_totals_are_printed(run: Run, old_data: Database) -> None:
     with old_data.writer() as connection:
         connection.execute(
             sa.insert(tables.resource_providers),

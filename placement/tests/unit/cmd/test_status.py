@@ -59,7 +59,7 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures('database')
-def test_all_is_well(check: Check) -> None:
+def test_healthy_database_passes_all_checks(check: Check) -> None:
     assert check() == (
         0,
         {

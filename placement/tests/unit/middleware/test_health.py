@@ -41,7 +41,7 @@ def lose(engine: sa.Engine) -> None:
         connection.exec_driver_sql('ALTER TABLE resource_classes RENAME TO lost')
 
 
-def test_a_service_is_healthy_while_its_database_answers(
+def test_healthcheck_is_200_while_the_database_answers(
     conf: cfg.ConfigOpts, database: Database
 ) -> None:
     application = health.answer_healthcheck(Inner(), conf, database)
@@ -54,7 +54,7 @@ def test_a_service_is_healthy_while_its_database_answers(
     assert ask(application, '/healthcheck', method='HEAD').status_int == 503
 
 
-def test_a_service_needs_its_replica_too(
+def test_healthcheck_needs_the_replica(
     conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
 ) -> None:
     replica = create_engine(f'sqlite:///{tmp_path}/replica.sqlite')
@@ -66,7 +66,7 @@ def test_a_service_needs_its_replica_too(
     replica.dispose()
 
 
-def test_an_operator_can_take_a_worker_out_by_a_file_as_well(
+def test_healthcheck_combines_with_disable_by_file(
     conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
 ) -> None:
     conf.set_override('backends', ['disable_by_file'], 'healthcheck')
@@ -82,7 +82,7 @@ def test_an_operator_can_take_a_worker_out_by_a_file_as_well(
 
 
 @pytest.mark.parametrize('path', ['/', '/healthcheck/', '/traits'])
-def test_other_paths_are_those_of_the_application(
+def test_healthcheck_leaves_other_paths_to_the_application(
     conf: cfg.ConfigOpts, database: Database, path: str
 ) -> None:
     inner = Inner()
@@ -91,7 +91,7 @@ def test_other_paths_are_those_of_the_application(
     assert inner.environ['PATH_INFO'] == path
 
 
-def test_people_can_have_text(conf: cfg.ConfigOpts, database: Database) -> None:
+def test_healthcheck_answers_text(conf: cfg.ConfigOpts, database: Database) -> None:
     application = health.answer_healthcheck(Inner(), conf, database)
 
     assert ask(application, '/healthcheck', Accept='text/plain').text == 'The database answers.'

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.db.schema import tables
-from placement.db.statements.allocations import MAX_AMOUNTS_FITTED
+from placement.db.statements.allocations import MAX_OPTIMISTIC_AMOUNTS
 from placement.feed import changes
 from placement.objects.allocation import AllocationList, Claim
 from placement.objects.consumer import Consumer
@@ -660,7 +660,7 @@ def test_a_claim_costs_the_same_for_many_providers_and_classes(many: Cloud) -> N
 
 
 def test_a_claim_of_very_many_amounts_costs_one_statement_more(many: Cloud) -> None:
-    assert MAX_AMOUNTS_FITTED == 12
+    assert MAX_OPTIMISTIC_AMOUNTS == 12
     at_once, beyond, far_beyond = (
         cost(many, many.claim(str(size), amounts(*size), None, consumer_type='INSTANCE'))
         for size in ((2, 6), (7, 2), (12, 6))

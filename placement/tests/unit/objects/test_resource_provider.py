@@ -44,7 +44,7 @@ def roots(cloud: Cloud) -> dict[str, str]:
 
 def listed(cloud: Cloud, **filters: object) -> set[str]:
     """The names of the providers that meet filters of the table of providers."""
-    found = ResourceProviderList.list_by_filters(cloud.context, Filters().asking_for(**filters))
+    found = ResourceProviderList.list_by_filters(cloud.context, Filters().with_values(**filters))
     return {row.name for row in found}
 
 

@@ -48,11 +48,11 @@ def raised(original: Exception) -> sa.exc.DBAPIError:
     ],
     ids=str,
 )
-def test_a_failure_has_its_cause(error: Exception, cause: Cause | None) -> None:
+def test_error_has_its_cause(error: Exception, cause: Cause | None) -> None:
     assert cause_of(error) is cause
 
 
-def test_mysql_is_known_by_its_number_whatever_state_it_tells() -> None:
+def test_mysql_error_is_classified_by_its_number_not_by_its_sqlstate() -> None:
     original = pymysql.err.OperationalError(1366, 'Incorrect')
     original.sqlstate = 'HY000'
     assert cause_of(raised(original)) is Cause.VALUE

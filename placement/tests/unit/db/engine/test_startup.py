@@ -57,7 +57,7 @@ def wait(engine: Any, max_retries: int) -> None:
 
 @pytest.mark.parametrize('error', AWAY, ids=str)
 @pytest.mark.parametrize(('max_retries', 'missing'), [(1, 0), (3, 2), (-1, 30)])
-def test_a_database_that_is_away_is_asked_again(
+def test_unreachable_database_is_tried_again(
     error: Exception, max_retries: int, missing: int
 ) -> None:
     engine = Engine(error, missing)
@@ -66,7 +66,7 @@ def test_a_database_that_is_away_is_asked_again(
 
 
 @pytest.mark.parametrize('error', AWAY, ids=str)
-def test_in_the_end_the_error_is_told(error: Exception) -> None:
+def test_last_attempt_raises_its_error(error: Exception) -> None:
     engine = Engine(error, 4)
     with pytest.raises(type(error)):
         wait(engine, 3)
@@ -74,14 +74,14 @@ def test_in_the_end_the_error_is_told(error: Exception) -> None:
 
 
 @pytest.mark.parametrize('error', WRONG, ids=str)
-def test_what_will_not_pass_is_told_at_once(error: Exception) -> None:
+def test_permanent_error_is_raised_at_once(error: Exception) -> None:
     engine = Engine(error, 4)
     with pytest.raises(type(error)):
         wait(engine, 3)
     assert engine.attempts == 1
 
 
-def test_nobody_is_asked_when_that_is_not_wanted() -> None:
+def test_zero_retries_make_no_attempt() -> None:
     engine = Engine(AWAY[0], 4)
     wait(engine, 0)
     assert engine.attempts == 0

@@ -23,7 +23,7 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, tables
 
-INTERFERENCE = [
+CONFLICTS = [
     db_errors.DBDeadlock(),
     db_errors.DBDuplicateEntry(['name']),
     db_errors.DBReferenceError('traits', 'constraint', 'key', 'key_table'),
@@ -64,8 +64,8 @@ def context(database: Database) -> RequestContext:
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long a writer would have paused between its attempts."""
+def delays(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The delays between the attempts of a writer."""
     found: list[float] = []
     monkeypatch.setattr(time, 'sleep', found.append)
     return found
@@ -79,27 +79,27 @@ def names(context: RequestContext) -> list[str]:
 # Repeating
 
 
-@pytest.mark.parametrize('failure', INTERFERENCE, ids=lambda error: type(error).__name__)
-def test_a_writer_repeats_the_whole_transaction(
-    context: RequestContext, failure: Exception, pauses: list[float]
+@pytest.mark.parametrize('failure', CONFLICTS, ids=lambda error: type(error).__name__)
+def test_writer_retries_the_whole_transaction(
+    context: RequestContext, failure: Exception, delays: list[float]
 ) -> None:
     writer = Writer(context, failure, failure, None)
 
     assert writer.insert('CUSTOM_A') == 3
     assert names(context) == ['CUSTOM_A']
-    assert len(pauses) == 2
+    assert len(delays) == 2
 
 
-def test_a_writer_repeats_when_the_connection_is_cut(
-    context: RequestContext, pauses: list[float]
+def test_writer_retries_after_a_lost_connection(
+    context: RequestContext, delays: list[float]
 ) -> None:
     assert Writer(context, db_errors.DBConnectionError(), None).insert('CUSTOM_A') == 2
     assert names(context) == ['CUSTOM_A']
 
 
-@pytest.mark.parametrize('failure', INTERFERENCE, ids=lambda error: type(error).__name__)
-def test_a_writer_that_is_always_interfered_with_gives_up(
-    context: RequestContext, failure: Exception, pauses: list[float]
+@pytest.mark.parametrize('failure', CONFLICTS, ids=lambda error: type(error).__name__)
+def test_writer_raises_a_conflict_after_the_last_attempt(
+    context: RequestContext, failure: Exception, delays: list[float]
 ) -> None:
     writer = Writer(context, failure)
 
@@ -112,8 +112,8 @@ def test_a_writer_that_is_always_interfered_with_gives_up(
     assert names(context) == []
 
 
-def test_a_writer_without_a_database_gives_up(
-    context: RequestContext, pauses: list[float]
+def test_writer_raises_unavailable_after_the_last_attempt(
+    context: RequestContext, delays: list[float]
 ) -> None:
     writer = Writer(context, db_errors.DBConnectionError())
 
@@ -124,8 +124,8 @@ def test_a_writer_without_a_database_gives_up(
     assert writer.attempts == transactions.WRITE_ATTEMPTS
 
 
-def test_a_reader_without_a_database_gives_up_soon(
-    context: RequestContext, pauses: list[float]
+def test_reader_raises_unavailable_after_few_attempts(
+    context: RequestContext, delays: list[float]
 ) -> None:
     reader = Writer(context, db_errors.DBConnectionError())
 
@@ -135,24 +135,24 @@ def test_a_reader_without_a_database_gives_up_soon(
     assert reader.attempts == transactions.READ_ATTEMPTS
 
 
-def test_pauses_are_short_and_bounded(context: RequestContext, pauses: list[float]) -> None:
+def test_backoff_is_short_and_bounded(context: RequestContext, delays: list[float]) -> None:
     with pytest.raises(errors.ConcurrentUpdate):
         Writer(context, db_errors.DBDeadlock()).insert('CUSTOM_A')
 
-    assert pauses[0] <= 2 * FIRST_DELAY
-    assert max(pauses) <= 2 * MAX_DELAY
-    assert sum(pauses) < 10
+    assert delays[0] <= 2 * FIRST_DELAY
+    assert max(delays) <= 2 * MAX_DELAY
+    assert sum(delays) < 10
 
 
-def test_pauses_of_two_writers_differ(context: RequestContext, pauses: list[float]) -> None:
+def test_backoff_has_jitter(context: RequestContext, delays: list[float]) -> None:
     for name in ('CUSTOM_A', 'CUSTOM_B'):
         Writer(context, db_errors.DBDeadlock(), None).insert(name)
 
-    assert pauses[0] != pauses[1]
+    assert delays[0] != delays[1]
 
 
 @pytest.mark.parametrize('failure', [ValueError('no'), errors.Conflict('no')])
-def test_other_failures_are_not_repeated_and_leave_nothing(
+def test_writer_does_not_retry_other_errors_and_rolls_back(
     context: RequestContext, failure: Exception
 ) -> None:
     writer = Writer(context, failure)
@@ -165,7 +165,7 @@ def test_other_failures_are_not_repeated_and_leave_nothing(
     assert context.open_connection is None
 
 
-def test_a_value_beyond_the_database_is_the_mistake_of_the_client(context: RequestContext) -> None:
+def test_value_out_of_range_is_a_bad_request(context: RequestContext) -> None:
     writer = Writer(context, db_errors.DBDataError())
 
     with pytest.raises(errors.BadRequest):
@@ -174,7 +174,7 @@ def test_a_value_beyond_the_database_is_the_mistake_of_the_client(context: Reque
     assert writer.attempts == 1
 
 
-def test_a_real_duplicate_is_one_of_oslo_db(database: Database) -> None:
+def test_duplicate_row_raises_the_error_of_oslo_db(database: Database) -> None:
     twice = [{'name': 'CUSTOM_A'}, {'name': 'CUSTOM_A'}]
 
     with pytest.raises(db_errors.DBDuplicateEntry), database.writer() as connection:
@@ -184,7 +184,7 @@ def test_a_real_duplicate_is_one_of_oslo_db(database: Database) -> None:
 # Nesting
 
 
-def test_what_is_called_inside_of_a_transaction_joins_it(
+def test_function_called_in_a_transaction_joins_it(
     context: RequestContext, statements: list[str]
 ) -> None:
     seen = []
@@ -211,7 +211,7 @@ def test_what_is_called_inside_of_a_transaction_joins_it(
     assert context.open_connection is None
 
 
-def test_a_failure_outside_undoes_what_was_done_inside(context: RequestContext) -> None:
+def test_error_of_the_outer_function_rolls_back_the_inner_one(context: RequestContext) -> None:
     inner = Writer(context, None)
 
     @transactions.writer
@@ -225,8 +225,8 @@ def test_a_failure_outside_undoes_what_was_done_inside(context: RequestContext) 
     assert names(context) == []
 
 
-def test_interference_inside_repeats_from_the_outermost(
-    context: RequestContext, pauses: list[float]
+def test_conflict_of_the_inner_function_retries_the_outer_one(
+    context: RequestContext, delays: list[float]
 ) -> None:
     inner = Writer(context, db_errors.DBDeadlock(), None)
     attempts = []
@@ -242,7 +242,9 @@ def test_interference_inside_repeats_from_the_outermost(
     assert names(context) == ['CUSTOM_A']
 
 
-def test_the_context_is_found_wherever_it_stands(context: RequestContext) -> None:
+def test_decorators_find_the_context_of_objects_classes_and_functions(
+    context: RequestContext,
+) -> None:
     class Noun:
         def __init__(self) -> None:
             self._context = context
@@ -283,7 +285,7 @@ def on_file(path: pathlib.Path) -> Iterator[Database]:
     database.dispose()
 
 
-def test_a_file_has_a_write_ahead_log_and_foreign_keys(on_file: Database) -> None:
+def test_sqlite_file_has_a_write_ahead_log_and_foreign_keys(on_file: Database) -> None:
     with on_file.reader() as connection:
         pragmas = {
             name: connection.exec_driver_sql(f'PRAGMA {name}').scalar()
@@ -294,21 +296,21 @@ def test_a_file_has_a_write_ahead_log_and_foreign_keys(on_file: Database) -> Non
     assert pragmas == {'journal_mode': 'wal', 'foreign_keys': 1, 'synchronous': 2}
 
 
-def test_a_file_need_not_be_synchronous(path: pathlib.Path) -> None:
+def test_option_turns_off_synchronous_commits(path: pathlib.Path) -> None:
     engine = create_engine(f'sqlite:///{path}', sqlite_synchronous=False)
     with engine.begin() as connection:
         assert connection.exec_driver_sql('PRAGMA synchronous').scalar() == 0
     engine.dispose()
 
 
-def test_foreign_keys_are_kept(on_file: Database) -> None:
+def test_sqlite_checks_foreign_keys(on_file: Database) -> None:
     orphan = {'trait_id': 1, 'resource_provider_id': 1}
 
     with pytest.raises(db_errors.DBReferenceError), on_file.writer() as connection:
         connection.execute(sa.insert(tables.resource_provider_traits).values(**orphan))
 
 
-def test_a_writer_holds_the_lock_from_the_beginning(on_file: Database, path: pathlib.Path) -> None:
+def test_writer_takes_the_write_lock_at_begin(on_file: Database, path: pathlib.Path) -> None:
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         with on_file.writer():
@@ -320,7 +322,7 @@ def test_a_writer_holds_the_lock_from_the_beginning(on_file: Database, path: pat
         other.close()
 
 
-def test_a_reader_holds_no_lock(on_file: Database, path: pathlib.Path) -> None:
+def test_reader_takes_no_write_lock(on_file: Database, path: pathlib.Path) -> None:
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         with on_file.reader() as connection:
@@ -351,7 +353,7 @@ def in_threads(count: int, work: Callable[[int], object]) -> None:
 
 
 @pytest.mark.parametrize('kind', ['on_file', 'database'])
-def test_writers_queue_and_none_overwrites_another(
+def test_writers_wait_for_each_other_and_lose_no_update(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     """Each reads, waits and writes what it has read plus one."""
@@ -375,7 +377,7 @@ def test_writers_queue_and_none_overwrites_another(
         assert connection.scalar(sa.select(tables.resource_providers.c.generation)) == 8
 
 
-def test_a_database_in_memory_is_one_for_all_threads(database: Database) -> None:
+def test_threads_share_a_database_in_memory(database: Database) -> None:
     contexts = [RequestContext(database) for _ in range(8)]
 
     in_threads(8, lambda number: Writer(contexts[number], None).insert(f'CUSTOM_{number}'))
@@ -383,7 +385,7 @@ def test_a_database_in_memory_is_one_for_all_threads(database: Database) -> None
     assert sorted(names(contexts[0])) == [f'CUSTOM_{number}' for number in range(8)]
 
 
-def test_two_databases_in_memory_are_two(database: Database, context: RequestContext) -> None:
+def test_two_databases_in_memory_are_separate(database: Database, context: RequestContext) -> None:
     other = create_engine('sqlite://')
     migration.sync(other)
     Writer(context, None).insert('CUSTOM_A')
@@ -401,7 +403,7 @@ def _open_and_write(url: str, number: int, barrier: Barrier) -> None:
     engine.dispose()
 
 
-def test_processes_that_open_one_new_file_at_once_all_succeed(path: pathlib.Path) -> None:
+def test_processes_can_create_one_file_concurrently(path: pathlib.Path) -> None:
     # Forked from a process of its own, which has neither threads nor connections to inherit.
     start = multiprocessing.get_context('forkserver')
     start.set_forkserver_preload([__name__])
@@ -434,7 +436,7 @@ def configured(**options: object) -> ConfigOpts:
     return conf
 
 
-def test_the_configuration_names_the_database(path: pathlib.Path) -> None:
+def test_from_conf_opens_the_configured_database(path: pathlib.Path) -> None:
     database = Database.from_conf(configured(connection=f'sqlite:///{path}'))
     migration.sync(database.engine)
     database.dispose()
@@ -442,7 +444,7 @@ def test_the_configuration_names_the_database(path: pathlib.Path) -> None:
     assert path.exists()
 
 
-def test_parameters_of_the_configuration_are_appended(path: pathlib.Path) -> None:
+def test_from_conf_appends_connection_parameters(path: pathlib.Path) -> None:
     database = Database.from_conf(
         configured(connection=f'sqlite:///{path}', connection_parameters='cached_statements=7')
     )
@@ -451,7 +453,7 @@ def test_parameters_of_the_configuration_are_appended(path: pathlib.Path) -> Non
     assert database.engine.url.query['cached_statements'] == '7'
 
 
-def test_reads_that_may_lag_go_to_the_replica_and_others_do_not(
+def test_only_contexts_that_allow_it_read_the_replica(
     tmp_path: pathlib.Path, on_file: Database, path: pathlib.Path
 ) -> None:
     replica = tmp_path / 'replica.sqlite'

@@ -64,7 +64,7 @@ def test_providers_without_root_become_their_own(
     assert sorted(found) == [(1, 1), (2, 1), (3, 3), (4, 4)]
 
 
-def test_only_providers_that_change_are_marked_as_updated(
+def test_migration_sets_updated_at_of_changed_providers_only(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, {1: 1, 2: None})
@@ -73,7 +73,7 @@ def test_only_providers_that_change_are_marked_as_updated(
     assert sorted(found) == [(1, False), (2, True)]
 
 
-def test_no_more_roots_are_set_than_asked_for(
+def test_migration_sets_at_most_max_count_roots(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, {1: None, 2: 2, 3: None, 4: None})
@@ -84,7 +84,7 @@ def test_no_more_roots_are_set_than_asked_for(
     assert data_migrations.set_root_provider_ids(context, 2) == (0, 0)
 
 
-def test_any_number_of_providers_can_be_done_at_once(
+def test_one_batch_can_take_more_providers_than_a_statement_has_parameters(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_providers(database, dict.fromkeys(range(1, 40_001)))
@@ -101,7 +101,7 @@ def test_each_consumer_that_allocations_lack_is_created_once(
     assert sorted(rows(consumers.uuid)) == [('known',), ('lost',), ('other',)]
 
 
-def test_a_created_consumer_is_nobodys_and_has_no_type(
+def test_created_consumer_has_the_given_owner_and_no_type(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert(database, tables.projects, {'external_id': 'somebody'})
@@ -118,7 +118,7 @@ def test_a_created_consumer_is_nobodys_and_has_no_type(
     assert rows(consumers.created_at.is_(None), consumers.updated_at) == [(False, None)]
 
 
-def test_a_project_and_a_user_that_exist_are_used(
+def test_migration_uses_an_existing_project_and_user(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert(database, tables.projects, {'id': 7, 'external_id': 'nobody'})
@@ -129,7 +129,7 @@ def test_a_project_and_a_user_that_exist_are_used(
     assert rows(tables.projects.c.id) == [(7,)]
 
 
-def test_no_more_consumers_are_created_than_asked_for(
+def test_migration_creates_at_most_max_count_consumers(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
     insert_allocations(database, 'a', 'a', 'b', 'b', 'c')
@@ -140,7 +140,7 @@ def test_no_more_consumers_are_created_than_asked_for(
     assert sorted(rows(consumers.uuid)) == [('a',), ('b',), ('c',)]
 
 
-def test_nothing_is_created_when_no_consumer_is_missing(
+def test_migration_inserts_nothing_when_no_consumer_is_missing(
     context: RequestContext, rows: Rows
 ) -> None:
     assert create_consumers(context) == (0, 0)

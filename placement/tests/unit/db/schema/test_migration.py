@@ -57,7 +57,7 @@ def test_the_revisions_are_the_upstream_ones_in_their_order() -> None:
 
 
 @pytest.mark.parametrize('chain', revisions.CHAINS)
-def test_the_newest_revision_is_known_without_looking_for_it(chain: revisions.Chain) -> None:
+def test_chain_names_the_newest_revision_of_its_scripts(chain: revisions.Chain) -> None:
     directory = script.ScriptDirectory.from_config(migration.configuration(chain=chain))
     assert directory.get_current_head() == chain.newest
 
@@ -191,13 +191,13 @@ def entries(engine: sa.Engine) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(statement)]
 
 
-def test_our_own_revisions_are_these_in_their_order() -> None:
+def test_own_chain_has_these_revisions_in_order() -> None:
     settings = migration.configuration(chain=revisions.OWN)
     directory = script.ScriptDirectory.from_config(settings)
     assert [step.revision for step in directory.walk_revisions()] == OWN_REVISIONS[::-1]
 
 
-def test_the_migrated_feed_is_the_one_that_statements_use(engine: sa.Engine) -> None:
+def test_migrated_feed_table_equals_its_definition(engine: sa.Engine) -> None:
     migration.sync(engine)
     migrated = expected_schema.reflect(engine)[changes.feed.name]
     with engine.begin() as connection:
@@ -207,7 +207,7 @@ def test_the_migrated_feed_is_the_one_that_statements_use(engine: sa.Engine) -> 
     assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[-1]
 
 
-def test_entries_of_the_first_feed_may_be_about_anything(engine: sa.Engine) -> None:
+def test_migrated_entries_of_the_first_feed_may_concern_everything(engine: sa.Engine) -> None:
     own(engine, command.upgrade, OWN_REVISIONS[0])
     run(engine, FIRST_INSERT)
     migration.sync(engine)
@@ -217,7 +217,7 @@ def test_entries_of_the_first_feed_may_be_about_anything(engine: sa.Engine) -> N
     assert entries(engine) == [(0, False), (7, False), (7, False)]
 
 
-def test_the_first_feed_can_be_gone_back_to(engine: sa.Engine) -> None:
+def test_own_chain_can_be_downgraded_to_the_first_feed(engine: sa.Engine) -> None:
     migration.sync(engine)
     with engine.begin() as connection:
         changes.record(connection, [8], allocations_only=True)
@@ -230,7 +230,7 @@ def test_the_first_feed_can_be_gone_back_to(engine: sa.Engine) -> None:
     assert entries(engine) == [(0, False), (8, False), (7, False)]
 
 
-def test_stamping_writes_the_revision_and_nothing_else(engine: sa.Engine) -> None:
+def test_stamp_writes_only_the_revision(engine: sa.Engine) -> None:
     migration.stamp(engine, REVISIONS[1])
     assert revisions.version(engine) == REVISIONS[1]
     assert expected_schema.reflect(engine).keys() == {'alembic_version'}
@@ -321,7 +321,7 @@ class MySQLConnection:
         self.said.append('ROLLBACK')
 
 
-def test_mysql_is_migrated_under_a_lock_that_is_given_back() -> None:
+def test_migration_on_mysql_releases_its_lock() -> None:
     connection: Any = MySQLConnection(lambda: 1)
 
     def migrate_and_fail() -> None:
@@ -341,13 +341,13 @@ def test_mysql_is_migrated_under_a_lock_that_is_given_back() -> None:
     ]
 
 
-def test_mysql_is_not_migrated_while_somebody_else_holds_the_lock() -> None:
+def test_migration_on_mysql_fails_while_another_session_has_the_lock() -> None:
     connection: Any = MySQLConnection(lambda: 0)
     with pytest.raises(TimeoutError), migration.mysql_lock(connection):
         pytest.fail('The lock was not ours.')
 
 
-def test_a_cluster_that_refuses_locks_is_migrated_without(
+def test_migration_runs_without_a_lock_where_the_cluster_refuses_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def refuse() -> int | None:

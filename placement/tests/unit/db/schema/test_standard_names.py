@@ -65,7 +65,7 @@ def test_every_standard_trait_is_inserted_once(
     assert sorted(found) == sorted(os_traits.get_traits())
 
 
-def test_what_is_inserted_has_the_time_of_its_creation(database: Database, rows: Rows) -> None:
+def test_inserted_names_have_a_creation_time(database: Database, rows: Rows) -> None:
     standard_names.sync(database)
     times = rows(traits.created_at, traits.updated_at) + rows(
         classes.created_at, classes.updated_at
@@ -73,7 +73,7 @@ def test_what_is_inserted_has_the_time_of_its_creation(database: Database, rows:
     assert all(created and not updated for created, updated in times)
 
 
-def test_only_what_is_missing_is_inserted(database: Database, rows: Rows) -> None:
+def test_sync_inserts_only_missing_names(database: Database, rows: Rows) -> None:
     insert(database, tables.traits, id=5000, name='HW_CPU_X86_AVX2')
     insert(database, tables.resource_classes, id=1, name='MEMORY_MB')
     standard_names.sync(database)
@@ -82,7 +82,7 @@ def test_only_what_is_missing_is_inserted(database: Database, rows: Rows) -> Non
     assert len(rows(classes.id)) == len(CLASSES)
 
 
-def test_names_that_are_not_standard_stay_as_they_are(database: Database, rows: Rows) -> None:
+def test_sync_keeps_custom_names(database: Database, rows: Rows) -> None:
     insert(database, tables.traits, id=1, name='CUSTOM_FAST')
     insert(database, tables.traits, id=2, name='HW_NO_LONGER_STANDARD')
     insert(database, tables.resource_classes, id=10000, name='CUSTOM_GOLD')
@@ -124,7 +124,7 @@ def look_stale(
     monkeypatch.setattr(standard_names, 'missing_traits', look_or_be_late)
 
 
-def test_a_lost_race_is_ignored_and_the_rest_still_inserted(
+def test_sync_survives_a_concurrent_insert_and_inserts_the_rest(
     database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     insert(database, tables.traits, name='HW_CPU_X86_AVX2')
@@ -134,7 +134,7 @@ def test_a_lost_race_is_ignored_and_the_rest_still_inserted(
     assert len(rows(classes.id)) == len(CLASSES)
 
 
-def test_races_that_are_lost_for_ever_do_not_stop_the_start(
+def test_concurrent_inserts_never_stop_the_start(
     database: Database,
     rows: Rows,
     monkeypatch: pytest.MonkeyPatch,
@@ -143,11 +143,11 @@ def test_races_that_are_lost_for_ever_do_not_stop_the_start(
     insert(database, tables.traits, name='HW_CPU_X86_AVX2')
     look_stale(monkeypatch, 1000, [{'name': 'HW_CPU_X86_AVX2'}])
     standard_names.sync(database)
-    assert 'keep inserting into traits' in caplog.text
+    assert 'Concurrent inserts into traits' in caplog.text
     assert len(rows(classes.id)) == len(CLASSES)
 
 
-def test_a_database_without_schema_is_refused(engine: sa.Engine) -> None:
+def test_sync_refuses_a_database_without_tables(engine: sa.Engine) -> None:
     with pytest.raises(db_errors.DBNonExistentTable):
         standard_names.sync(Database(engine))
 
@@ -166,11 +166,11 @@ class MySQLConnection:
         self.mode = values['mode']
 
 
-def test_mysql_takes_zero_as_an_id_only_while_it_is_inserted() -> None:
+def test_mysql_allows_the_id_zero_only_during_the_insert() -> None:
     connection: Any = MySQLConnection()
 
     def insert_and_fail() -> None:
-        with standard_names.zero_as_an_id(connection):
+        with standard_names.zero_id_allowed(connection):
             assert connection.mode == 'TRADITIONAL,NO_AUTO_VALUE_ON_ZERO'
             raise RuntimeError('duplicate entry')
 

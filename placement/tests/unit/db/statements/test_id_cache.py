@@ -7,7 +7,7 @@ from placement.db.statements import id_cache
 from placement.db.statements.id_cache import IdCache
 
 
-def test_what_was_remembered_is_found_by_kind_and_name() -> None:
+def test_cache_finds_ids_by_kind_and_name() -> None:
     ids = IdCache()
     ids.remember('projects', {'a': 1, 'zero': 0})
     ids.remember('users', {'a': 2})
@@ -17,7 +17,7 @@ def test_what_was_remembered_is_found_by_kind_and_name() -> None:
     assert ids.find('consumer_types', ['a']) == {}
 
 
-def test_what_was_forgotten_is_not_found() -> None:
+def test_cache_does_not_find_forgotten_names() -> None:
     ids = IdCache()
     ids.remember('projects', {'a': 1, 'b': 2})
     ids.forget('projects', ['a', 'never known'])
@@ -25,7 +25,7 @@ def test_what_was_forgotten_is_not_found() -> None:
     assert ids.find('projects', ['a', 'b']) == {'b': 2}
 
 
-def test_too_many_are_forgotten_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_drops_a_kind_that_has_too_many_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(id_cache, 'MAX_IDS_PER_KIND', 2)
     ids = IdCache()
     ids.remember('projects', {'a': 1, 'b': 2, 'c': 3})
