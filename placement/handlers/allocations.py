@@ -12,7 +12,8 @@ from placement import errors
 from placement.http import views
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects.allocation import AllocationList
+from placement.objects import allocation
+from placement.objects.claim import transaction
 from placement.objects.resource_provider import ResourceProvider
 from placement.policies import allocation as policy
 
@@ -20,7 +21,7 @@ from placement.policies import allocation as policy
 def show(request: Request) -> Reply:
     """What a consumer has; nothing is no error."""
     request.authorise(policy.LIST)
-    allocations, consumer = AllocationList.list_by_consumer(
+    allocations, consumer = allocation.list_by_consumer(
         request.context, request.urlvars['consumer_uuid']
     )
     return Reply(
@@ -39,7 +40,7 @@ def list_of_provider(request: Request) -> Reply:
         prefix=f"Resource provider '{provider_uuid}' not found: ",
     ):
         provider, allocations = ResourceProvider.get_with(
-            request.context, provider_uuid, AllocationList.list_by_provider
+            request.context, provider_uuid, allocation.list_by_provider
         )
     return Reply(
         views.provider_allocations(provider.generation, allocations),
@@ -63,7 +64,7 @@ def set_one(request: Request) -> Reply:
         ),
         _told_of_conflicts(),
     ):
-        AllocationList.replace(request.context, request.claims({consumer_uuid: body}))
+        transaction.replace(request.context, request.claims({consumer_uuid: body}))
     return NO_CONTENT
 
 
@@ -79,7 +80,7 @@ def set_many(request: Request) -> Reply:
         ),
         _told_of_conflicts(),
     ):
-        AllocationList.replace(request.context, request.claims(body))
+        transaction.replace(request.context, request.claims(body))
     return NO_CONTENT
 
 
@@ -94,5 +95,5 @@ def _told_of_conflicts() -> contextlib.AbstractContextManager[None]:
 def delete(request: Request) -> Reply:
     """Let a consumer have nothing."""
     request.authorise(policy.DELETE)
-    AllocationList.delete_by_consumer(request.context, request.urlvars['consumer_uuid'])
+    transaction.release(request.context, request.urlvars['consumer_uuid'])
     return NO_CONTENT

@@ -15,7 +15,7 @@ from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http.microversion import Api
 from placement.http.querystring import Query
-from placement.objects.allocation import Claim
+from placement.objects.claim.claim import Claim
 
 JSON = 'application/json'
 

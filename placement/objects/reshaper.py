@@ -9,7 +9,8 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.objects import inventory
-from placement.objects.allocation import Claim, ClaimWrite
+from placement.objects.claim import transaction
+from placement.objects.claim.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 
@@ -28,15 +29,15 @@ def reshape(
     `errors.ResourceProviderGenerationConflict`, what a write of claims raises, and
     `errors.InventoryInUse`.
     """
-    write = ClaimWrite(context, claims, also=inventories)
+    locked = transaction.lock(context, claims, also=inventories)
     reshaped = [
-        (_provider(context, write.providers, uuid, generation), wanted)
+        (_provider(context, locked.providers.rows, uuid, generation), wanted)
         for uuid, (generation, wanted) in inventories.items()
     ]
-    write.check()
+    transaction.check(locked)
     gaining = [(provider, wanted) for provider, wanted in reshaped if wanted.objects]
     inventory.write(context, gaining, keep_others=True)
-    write.execute()
+    transaction.write(context, locked)
     inventory.write(context, reshaped, keep_others=False)
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ids by name, for statements that write; statements that read join the names instead.
 
-Only names that are never deleted may be remembered: those of standard classes, standard traits,
-projects, users and consumer types. Another process may have deleted any other name, or created
-it again under another id.
+Only names that are never deleted may be remembered: those of standard classes and standard traits.
+Another process may have deleted any other name, or created it again under another id.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ import os_traits
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db.schema.tables import consumer_types, projects, resource_classes, traits, users
-from placement.db.statements import collation
-from placement.db.statements.id_cache import IdCache
+from placement.db.schema.tables import resource_classes, traits
 
 STANDARD_CLASS_IDS: Mapping[str, int] = {
     name: position for position, name in enumerate(os_resource_classes.STANDARDS)
@@ -72,41 +69,3 @@ def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, in
         sa.select(traits.c.name, traits.c.id).where(traits.c.name.in_(names))
     )
     return dict(rows.all())
-
-
-# A column of names that `ensure` inserts on demand.
-NameColumn = sa.Column[str]
-PROJECT: NameColumn = projects.c.external_id
-USER: NameColumn = users.c.external_id
-CONSUMER_TYPE: NameColumn = consumer_types.c.name
-
-
-def ensure(
-    connection: sa.Connection, column: NameColumn, values: Collection[str], id_cache: IdCache
-) -> dict[str, int]:
-    """Return the ids of names by name; insert the names that are missing."""
-    found = id_cache.find(column.table.name, values)
-    asked = [value for value in values if value not in found]
-    if not asked:
-        return found
-    statement = sa.select(column, column.table.c.id).where(column.in_(asked))
-    stored: dict[str, int] = dict(connection.execute(statement).all())
-    id_cache.remember(column.table.name, stored)
-    found |= stored
-    missing = [value for value in asked if value not in stored]
-    may_clash = len(missing) > 1 or len(stored) + len(missing) > len(asked)
-    if may_clash and collation.has_insensitive_collation(connection):
-        return found | {value: _ensure_one(connection, column, value) for value in missing}
-    if missing:
-        # When another transaction inserts the same name first, this one is retried.
-        connection.execute(sa.insert(column.table), [{column.name: value} for value in missing])
-        found |= dict(connection.execute(statement).all())
-    return found
-
-
-def _ensure_one(connection: sa.Connection, column: sa.Column[str], value: str) -> int:
-    """Return the id of the name that equals `value` under the collation of the column."""
-    statement = sa.select(column.table.c.id).where(column == value)
-    if connection.scalar(statement) is None:
-        connection.execute(sa.insert(column.table).values({column.name: value}))
-    return int(connection.execute(statement).scalar_one())

@@ -13,7 +13,7 @@ from placement.db.engine import transactions
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.statements import allocations, providers
-from placement.objects.allocation import AllocationList
+from placement.objects.claim import transaction
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 from .fixtures import databases
@@ -80,7 +80,7 @@ def test_release_that_meets_the_first_claim_deletes_the_consumer(
 
     with monkeypatch.context() as patches:
         patches.setattr(allocations, 'delete_by_consumer', delete_after_a_claim)
-        AllocationList.delete_by_consumer(cloud.context, uuid_of('server'))
+        transaction.release(cloud.context, uuid_of('server'))
 
     assert cloud.has('server') == {}
     cloud.take('server', {'host': {'VCPU': 1}}, generation=None)

@@ -12,7 +12,7 @@ import pytest
 from placement import history
 from placement.http.microversion import Api
 from placement.http.reply import Reply
-from placement.objects.allocation import Claim
+from placement.objects.claim.claim import Claim
 from placement.schemas.not_sent import NOT_SENT
 
 NEWEST_MINOR = 39

@@ -17,7 +17,7 @@ from placement.feed import changes
 from placement.feed import keeper as keeper_module
 from placement.feed.keeper import LONGEST_TRANSACTION, Position, SnapshotKeeper, load_providers
 from placement.objects import reshaper
-from placement.objects.allocation import AllocationList
+from placement.objects.claim import transaction
 from placement.objects.resource_class import ResourceClass
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
@@ -127,7 +127,7 @@ def used(known: Snapshot, name: str) -> int:
 
 
 def release(cloud: Cloud, consumer: str) -> None:
-    AllocationList.delete_by_consumer(cloud.context, uuid_of(consumer))
+    transaction.release(cloud.context, uuid_of(consumer))
 
 
 def add_foreign_provider(cloud: Cloud, name: str) -> None:

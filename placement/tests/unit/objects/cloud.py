@@ -15,7 +15,9 @@ from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names, tables
 from placement.db.statements.id_cache import IdCache
 from placement.feed import changes
-from placement.objects.allocation import AllocationList, Claim
+from placement.objects import allocation
+from placement.objects.claim import transaction
+from placement.objects.claim.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas.not_sent import NOT_SENT, NotSent
@@ -105,7 +107,7 @@ class Cloud:
 
     def write(self, *claims: Claim) -> None:
         """Write claims in one request."""
-        AllocationList.replace(self.context, claims)
+        transaction.replace(self.context, claims)
 
     def take(self, consumer: str, wanted: Wanted, **more: Any) -> None:
         """Let one consumer have exactly what is wanted."""
@@ -114,7 +116,7 @@ class Cloud:
     def has(self, consumer: str) -> dict[str, dict[str, int]]:
         """What a consumer has, by the uuid of the provider."""
         found: dict[str, dict[str, int]] = {}
-        rows, _owner = AllocationList.list_by_consumer(self.context, uuid_of(consumer))
+        rows, _owner = allocation.list_by_consumer(self.context, uuid_of(consumer))
         for row in rows:
             found.setdefault(row.provider_uuid, {})[row.resource_class] = row.used
         return found

@@ -11,7 +11,9 @@ from placement import errors
 from placement.db.schema import tables
 from placement.db.statements.allocations import MAX_OPTIMISTIC_AMOUNTS
 from placement.feed import changes
-from placement.objects.allocation import AllocationList, Claim
+from placement.objects import allocation
+from placement.objects.claim import transaction
+from placement.objects.claim.claim import Claim
 from placement.objects.consumer import Consumer
 from placement.objects.resource_class import ResourceClass
 from placement.schemas.not_sent import NOT_SENT
@@ -30,7 +32,7 @@ def hosts(cloud: Cloud) -> Cloud:
 
 def consumer(cloud: Cloud, name: str) -> Consumer:
     """A consumer that exists."""
-    _rows, found = AllocationList.list_by_consumer(cloud.context, uuid_of(name))
+    _rows, found = allocation.list_by_consumer(cloud.context, uuid_of(name))
     assert found is not None
     return found
 
@@ -88,7 +90,7 @@ def test_a_provider_shows_who_has_what(hosts: Cloud) -> None:
     hosts.take('one', {'host': {'VCPU': 2}})
     hosts.take('two', {'host': {'VCPU': 3, 'DISK_GB': 5}, 'other': {'VCPU': 1}})
 
-    rows = AllocationList.list_by_provider(hosts.context, hosts.provider('host'))
+    rows = allocation.list_by_provider(hosts.context, hosts.provider('host'))
 
     assert {(row.consumer_uuid, row.resource_class, row.used) for row in rows} == {
         (uuid_of('one'), 'VCPU', 2),
@@ -99,7 +101,7 @@ def test_a_provider_shows_who_has_what(hosts: Cloud) -> None:
 
 
 def test_who_has_nothing_is_nobody(hosts: Cloud) -> None:
-    assert AllocationList.list_by_consumer(hosts.context, uuid_of('server')) == ([], None)
+    assert allocation.list_by_consumer(hosts.context, uuid_of('server')) == ([], None)
 
 
 def test_a_consumer_is_shown_with_its_owner_and_type(hosts: Cloud) -> None:
@@ -255,7 +257,7 @@ def test_the_worked_scenario_of_generations(cloud: Cloud) -> None:
     assert state() == (5, None)
     cloud.write(claim(1, None))
     assert state() == (6, 1)
-    AllocationList.delete_by_consumer(cloud.context, uuid_of('server'))
+    transaction.release(cloud.context, uuid_of('server'))
     assert state() == (6, None)
 
 
@@ -311,7 +313,7 @@ def test_allocations_can_be_deleted_with_their_consumer(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 1}})
     hosts.take('neighbour', {'host': {'VCPU': 1}})
 
-    AllocationList.delete_by_consumer(hosts.context, uuid_of('server'))
+    transaction.release(hosts.context, uuid_of('server'))
 
     assert hosts.has('server') == {}
     assert hosts.consumer_generation('server') is None
@@ -324,7 +326,7 @@ def test_what_is_not_there_cannot_be_deleted(hosts: Cloud, name: str) -> None:
     hosts.take('server', {})
 
     with pytest.raises(errors.AllocationsNotFound) as raised:
-        AllocationList.delete_by_consumer(hosts.context, uuid_of(name))
+        transaction.release(hosts.context, uuid_of(name))
 
     assert str(raised.value) == f"No allocations for consumer '{uuid_of(name)}'"
 
@@ -684,7 +686,7 @@ def test_a_new_consumer_of_one_provider_costs_four_statements_and_its_end_three(
         'INSERT placement_provider_changes',
     ]
     with many.statements(by_a_new_process=False) as statements:
-        AllocationList.delete_by_consumer(many.context, uuid_of('server'))
+        transaction.release(many.context, uuid_of('server'))
     assert list(map(kind, statements)) == [
         'DELETE consumers',
         'DELETE allocations',
@@ -700,7 +702,7 @@ def test_a_database_that_does_not_say_what_it_deletes_is_asked_before(
     monkeypatch.setattr(many.database.engine.dialect, 'delete_returning', False)
 
     with many.statements(by_a_new_process=False) as statements:
-        AllocationList.delete_by_consumer(many.context, uuid_of('server'))
+        transaction.release(many.context, uuid_of('server'))
     assert list(map(kind, statements)) == [
         'DELETE consumers',
         'SELECT allocations',
@@ -709,7 +711,7 @@ def test_a_database_that_does_not_say_what_it_deletes_is_asked_before(
     ]
     assert many.has('server') == {}
     with pytest.raises(errors.AllocationsNotFound):
-        AllocationList.delete_by_consumer(many.context, uuid_of('server'))
+        transaction.release(many.context, uuid_of('server'))
 
 
 def test_what_takes_the_last_unit_is_looked_at_closer_and_fits(hosts: Cloud) -> None:
@@ -795,5 +797,5 @@ def test_an_allocation_of_an_unknown_consumer_counts_and_is_not_shown(hosts: Clo
 
     host = hosts.provider('host')
     assert hosts.has('ghost') == {}
-    assert AllocationList.list_by_provider(hosts.context, host) == []
+    assert allocation.list_by_provider(hosts.context, host) == []
     assert refusal(hosts, hosts.claim('server', {'host': {'VCPU': 4}})) == exceeds('host')

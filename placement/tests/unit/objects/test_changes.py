@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from placement import errors
 from placement.feed import changes
 from placement.objects import aggregate, inventory, reshaper, trait
-from placement.objects.allocation import AllocationList
+from placement.objects.claim import transaction
 from placement.objects.resource_class import ResourceClass
 from placement.objects.resource_provider import Parent, ResourceProvider
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
@@ -96,7 +96,7 @@ def reshape_root(cloud: Cloud) -> None:
         (lambda cloud: cloud.take('server', {'root': {'VCPU': 2}}), {'root', 'child'}),
         (lambda cloud: cloud.take('server', {}), {'root', 'child'}),
         (
-            lambda cloud: AllocationList.delete_by_consumer(cloud.context, uuid_of('server')),
+            lambda cloud: transaction.release(cloud.context, uuid_of('server')),
             {'root', 'child'},
         ),
         (reshape_root, {'root', 'child', 'other'}),
@@ -117,7 +117,7 @@ IN_ANY_WAY = sa.not_(changes.feed.c.allocations_only)
         lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}),
         lambda cloud: cloud.take('server', {'other': {'VCPU': 1}}),
         lambda cloud: cloud.take('server', {}),
-        lambda cloud: AllocationList.delete_by_consumer(cloud.context, uuid_of('server')),
+        lambda cloud: transaction.release(cloud.context, uuid_of('server')),
     ],
 )
 def test_claims_are_noted_to_change_allocations_only(cloud: Cloud, act: Act) -> None:

@@ -18,13 +18,9 @@ from oslo_versionedobjects import base, fields
 from placement import objects
 
 FINGERPRINTS = {
-    'Allocation': '1.0-78b48c93b1663266',
-    'AllocationList': '1.0-a1ce9f7ab92983f0',
     'Consumer': '1.0-f01351623b98821e',
-    'ConsumerType': '1.0-bdfaef7aa3af0651',
     'Inventory': '1.0-dcbdef0917d1818d',
     'InventoryList': '1.0-2be7f4e0072e3027',
-    'Project': '1.0-228acab1604e5a47',
     'ResourceClass': '1.0-06cdcdceb4c5431a',
     'ResourceClassList': '1.0-dbb71e6eb22e1f15',
     'ResourceProvider': '1.0-d6b51e73da00cbd8',
@@ -33,7 +29,6 @@ FINGERPRINTS = {
     'TraitList': '1.0-123cbeb96739bcc1',
     'Usage': '1.0-3d4909eb11a26705',
     'UsageList': '1.0-074eb29abf48e702',
-    'User': '1.0-228acab1604e5a47',
 }
 
 

@@ -4,12 +4,12 @@
 import pytest
 
 from placement import errors
-from placement.objects.allocation import AllocationList
+from placement.objects import allocation
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 
 def consumers_of(cloud: Cloud, provider: str) -> list[str]:
-    rows = AllocationList.list_by_provider(cloud.context, cloud.provider(provider))
+    rows = allocation.list_by_provider(cloud.context, cloud.provider(provider))
     return sorted(row.consumer_uuid for row in rows)
 
 
@@ -44,6 +44,6 @@ def test_an_owner_of_a_claim_that_failed_is_not_remembered(cloud: Cloud) -> None
                 cloud.claim('larger', {'host': {'VCPU': 1}}, None, consumer_type='BIG'),
             )
     cloud.write(cloud.claim('large', {'host': {'VCPU': 1}}, None, consumer_type='BIG'))
-    _rows, consumer = AllocationList.list_by_consumer(cloud.context, uuid_of('large'))
+    _rows, consumer = allocation.list_by_consumer(cloud.context, uuid_of('large'))
     assert consumer is not None
     assert consumer.consumer_type == 'BIG'

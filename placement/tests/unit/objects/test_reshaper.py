@@ -9,7 +9,7 @@ import pytest
 from placement import errors
 from placement.db.schema import tables
 from placement.objects import reshaper
-from placement.objects.allocation import Claim
+from placement.objects.claim.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.usage import UsageList
 from placement.schemas.not_sent import NOT_SENT

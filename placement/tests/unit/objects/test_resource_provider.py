@@ -7,7 +7,7 @@ from placement import errors
 from placement.db.schema import tables
 from placement.db.statements.providers import Filters
 from placement.objects import aggregate, trait
-from placement.objects.allocation import AllocationList
+from placement.objects.claim import transaction
 from placement.objects.inventory import InventoryList
 from placement.objects.inventory import clear as clear_inventories
 from placement.objects.resource_provider import Parent, ResourceProvider, ResourceProviderList
@@ -393,7 +393,7 @@ def test_deleted_allocations_do_not_count(cloud: Cloud) -> None:
     cloud.take('server', {'host': {'VCPU': 1}})
     before = cloud.generation('host')
 
-    AllocationList.delete_by_consumer(cloud.context, uuid_of('server'))
+    transaction.release(cloud.context, uuid_of('server'))
 
     assert cloud.generation('host') == before
 
