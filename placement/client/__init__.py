@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler report client: what a scheduler or an agent uses to talk to Placement.
+"""The scheduler report client: a library for schedulers and agents that use Placement.
 
-It speaks the API over keystoneauth1, to this service or any other, and uses nothing else of it.
-`clouds` makes a client from ``clouds.yaml``.
+It sends requests through keystoneauth1, to this service or upstream, and imports nothing of
+either. `clouds` makes a client from ``clouds.yaml``.
 """
 
 from placement.client.allocations import Allocations, Consumer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of consumers: read, and written as they were read (specification: allocations)."""
+"""Reads and writes allocations of consumers (specification: allocations)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from placement.client.session import Request, Session
 
 NEEDS = frozenset({Feature.CONSUMER_GENERATIONS})
 
-# In the released service a claim of a provider that is gone leaves a consumer behind that nobody
-# can see and that was never written. This is how it says so; it wants to be sent the 0.
-NEVER_WRITTEN = 'consumer generation conflict - expected 0 but got None'
+# A refused claim on a deleted provider leaves a consumer without allocations in upstream's
+# database. Further claims for it are refused with this detail until they send the generation 0.
+EXPECTS_GENERATION_0 = 'consumer generation conflict - expected 0 but got None'
 
-# What the service says of a consumer that was written without a type.
+# The type that the service shows for a consumer which was written without one.
 WITHOUT_TYPE = 'unknown'
 
-#: How much of which resource class, by provider.
+#: Amounts by resource class, by uuid of the provider.
 Amounts = Mapping[str, Mapping[str, int]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Consumer:
-    """Who uses resources.
+    """A consumer and its owner.
 
-    Without a type it keeps the one it has.  A service that knows no types is not told any.
+    Without a type it keeps the one it has.  A service without consumer types is sent none.
     """
 
     uuid: str
@@ -40,10 +40,10 @@ class Consumer:
 
 @dataclasses.dataclass(frozen=True)
 class Allocations:
-    """All that a consumer uses.
+    """All allocations of a consumer.
 
-    ``generation`` is that of the consumer as it was read, None when there was no such consumer;
-    it is meant to be sent back, nothing else.
+    ``generation`` is that of the consumer when it was read, None when it did not exist; it guards
+    the next write.
     """
 
     consumer: Consumer
@@ -52,11 +52,11 @@ class Allocations:
     mappings: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     def with_amounts(self, amounts: Amounts) -> Allocations:
-        """The same with other amounts, on other providers."""
+        """A copy with other amounts, and without mappings."""
         return dataclasses.replace(self, amounts=amounts, mappings={})
 
     def body(self, version: Microversion) -> dict[str, Any]:
-        """What is sent at this version."""
+        """The body of a request at this version."""
         body: dict[str, Any] = {
             'allocations': {
                 provider: {'resources': dict(resources)}
@@ -76,12 +76,12 @@ class Allocations:
 
 
 def parse_amounts(shown: Mapping[str, Mapping[str, Any]]) -> Amounts:
-    """The amounts in what the API shows."""
+    """The amounts in allocations as the API shows them."""
     return {provider: entry['resources'] for provider, entry in shown.items()}
 
 
 def find(session: Session, consumer: str) -> Allocations | None:
-    """What the consumer uses; None when it uses nothing."""
+    """The allocations of the consumer; None when it has none."""
     shown = session.send(Request('GET', path_of(consumer), NEEDS)).body()
     if not shown['allocations']:
         return None
@@ -99,9 +99,9 @@ def find(session: Session, consumer: str) -> Allocations | None:
 
 
 def get(session: Session, consumer: str) -> Allocations:
-    """What the consumer uses.
+    """The allocations of the consumer.
 
-    :raises errors.Gone: it uses nothing
+    :raises errors.Gone: it has none
     """
     found = find(session, consumer)
     if found is None:
@@ -110,40 +110,39 @@ def get(session: Session, consumer: str) -> Allocations:
 
 
 def change(session: Session, consumer: str, edit: Callable[[Allocations], Allocations]) -> None:
-    """Replace what the consumer uses by what ``edit`` makes of it.
+    """Replace the allocations of the consumer by what ``edit`` returns for them.
 
-    When somebody else writes the same consumer meanwhile, ``edit`` is given what there is then;
-    when it returns what it was given, nothing is sent.
+    After a concurrent write to the same consumer ``edit`` is called with the new allocations;
+    when it returns them unchanged, nothing is sent.
 
-    :raises errors.Conflict: others have written the consumer again and again
-    :raises errors.Gone: it uses nothing, or a provider is not there
-    :raises errors.NoCapacity: it does not fit
-    :raises errors.Unreachable: it is not known what has become of it
+    :raises errors.Conflict: concurrent writes to the consumer prevented it at every attempt
+    :raises errors.Gone: the consumer has no allocations, or a provider does not exist
+    :raises errors.NoCapacity: the new allocations do not fit
+    :raises errors.Unreachable: the outcome is unknown
     """
 
     def attempt() -> None:
         present = get(session, consumer)
         wanted = edit(present)
         if wanted != present:
-            # Others may have come to the same result by a change of their own, and then both
-            # are wanted: what is there does not tell who has written it.
-            write(session, wanted, same_will_do=False)
+            # Another client may have made an equal change, and then both have to be applied: equal
+            # allocations do not show who has written them.
+            write(session, wanted, accept_same=False)
 
-    session.persist(attempt, errors.Conflict)
+    session.retry(attempt, errors.Conflict)
 
 
-def write(session: Session, *wanted: Allocations, same_will_do: bool = True) -> None:
-    """Replace what these consumers use, all or nothing, in one request.
+def write(session: Session, *wanted: Allocations, accept_same: bool = True) -> None:
+    """Replace the allocations of these consumers, all or none, in one request.
 
-    It is repeated when the answer is lost, because the generations let only one of the requests
-    succeed, and when the service was too busy with others who claim from the same provider.
-    After a lost answer, finding what is wanted, of the same project and user, is enough if
-    ``same_will_do``.
+    It is retried when the answer is lost, because generations let only one of the requests
+    succeed, and when concurrent claims on the same provider prevented it.  After a lost answer,
+    ``accept_same`` takes equal allocations of the same project and user for the own write.
 
-    :raises errors.Conflict: one of the consumers was written by somebody else
-    :raises errors.Gone: a provider is not there
-    :raises errors.NoCapacity: it does not fit
-    :raises errors.Unreachable: it is not known what has become of it
+    :raises errors.Conflict: another client wrote one of the consumers
+    :raises errors.Gone: a provider does not exist
+    :raises errors.NoCapacity: the allocations do not fit
+    :raises errors.Unreachable: the outcome is unknown
     """
     lost: errors.Unreachable | None = None
     attempt = 0
@@ -154,15 +153,15 @@ def write(session: Session, *wanted: Allocations, same_will_do: bool = True) -> 
             return
         except errors.Unreachable as error:
             problem = error
-            if error.may_be_done:
+            if error.may_be_processed:
                 lost = error
         except errors.Conflict as error:
-            if _is_settled(session, wanted, error, lost, same_will_do):
+            if _was_done(session, wanted, error, lost, accept_same):
                 return
-            if NEVER_WRITTEN in error.message:
-                wanted = tuple(_as_never_written(one) for one in wanted)
+            if EXPECTS_GENERATION_0 in error.message:
+                wanted = tuple(_with_generation_0(one) for one in wanted)
             problem = error
-        session.pause(attempt, problem)
+        session.back_off(attempt, problem)
         attempt += 1
 
 
@@ -184,7 +183,7 @@ def _request(wanted: tuple[Allocations, ...]) -> Request:
         path_of(alone.consumer.uuid) if alone else '/allocations',
         NEEDS,
         body,
-        # Whoever writes has to look first what has become of it.
+        # `write` decides: it has to find out first whether the request was done.
         repeated_after=(),
         at_most=_at_most(wanted),
         conflict=errors.NoCapacity,
@@ -194,27 +193,28 @@ def _request(wanted: tuple[Allocations, ...]) -> Request:
 def _at_most(wanted: tuple[Allocations, ...]) -> Microversion:
     """The newest version to write them at.
 
-    Since the API has types, it demands one; a consumer without is written as it was before.
+    From 1.38 on the API requires a type, so a consumer without one is written at the version
+    before.
     """
     without_type = any(allocations.consumer.type is None for allocations in wanted)
     return Feature.CONSUMER_TYPES.since.before() if without_type else NEWEST
 
 
-def _is_settled(
+def _was_done(
     session: Session,
     wanted: tuple[Allocations, ...],
     conflict: errors.Conflict,
     lost: errors.Unreachable | None,
-    same_will_do: bool,
+    accept_same: bool,
 ) -> bool:
-    """Whether a request that met a conflict has been done, by one whose answer was lost.
+    """Whether an earlier attempt, whose answer was lost, has done what now met a conflict.
 
-    :raises errors.Conflict: it has not, and will not be, because somebody was faster
-    :raises errors.Unreachable: it may have been, and somebody has written a consumer since
+    :raises errors.Conflict: it has not, and another client has written a consumer
+    :raises errors.Unreachable: it may have, and another client has written a consumer since
     """
     present = [find(session, one.consumer.uuid) for one in wanted]
     pairs = list(zip(wanted, present, strict=True))
-    if lost and same_will_do:
+    if lost and accept_same:
         version = min(session.version(), _at_most(wanted))
         if all(_is_same(one, now, version) for one, now in pairs):
             return True
@@ -223,18 +223,18 @@ def _is_settled(
             if lost:
                 raise lost from conflict
             raise conflict
-    # The consumers are as they were: it was about a provider that many claim from.
+    # The consumers are unchanged: the conflict was about a provider that many clients claim on.
     return False
 
 
-def _as_never_written(new: Allocations) -> Allocations:
+def _with_generation_0(new: Allocations) -> Allocations:
     return dataclasses.replace(new, generation=new.generation or 0)
 
 
 def _is_same(wanted: Allocations, present: Allocations | None, version: Microversion) -> bool:
-    """Whether what is there is what was sent at this version, whoever has sent it."""
+    """Whether the present allocations equal what was sent at this version, by any client."""
     if present is None:
         return not wanted.amounts
-    # Neither says who has written it: a generation only counts, and mappings are not shown.
+    # Not compared: a generation only counts writes, and the service does not show mappings.
     alike = dataclasses.replace(present, generation=wanted.generation, mappings=wanted.mappings)
     return alike.body(version) == wanted.body(version)

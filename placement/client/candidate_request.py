@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scheduler asks for (specification: allocation_candidates, "Request grammar")."""
+"""A request for allocation candidates (specification: allocation_candidates, "Request grammar")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Parameter = tuple[str, str]
 
 @dataclasses.dataclass(frozen=True)
 class RequestGroup:
-    """Resources, traits and aggregates that are to be satisfied together.
+    """A request group: resources, traits and aggregates that are satisfied together.
 
     ``any_of`` and ``member_of`` hold alternatives: one trait, one aggregate of *every* list.
     ``in_tree`` is the uuid of any provider of the wanted tree.
@@ -29,7 +29,7 @@ class RequestGroup:
     in_tree: str | None = None
 
     def parameters(self, suffix: str) -> Iterator[Parameter]:
-        """The group as parameters of a query."""
+        """The group as parameters of the query string."""
         if self.resources:
             amounts = ','.join(f'{name}:{amount}' for name, amount in self.resources.items())
             yield f'resources{suffix}', amounts
@@ -46,7 +46,7 @@ class RequestGroup:
             yield f'in_tree{suffix}', self.in_tree
 
     def needs(self) -> Iterator[Feature]:
-        """What the service has to know for this group."""
+        """The features that the service has to support for this group."""
         uses = {
             Feature.CANDIDATE_TRAITS: self.required or self.forbidden,
             Feature.FORBIDDEN_TRAITS: self.forbidden,
@@ -61,11 +61,12 @@ class RequestGroup:
 
 @dataclasses.dataclass(frozen=True)
 class CandidateRequest:
-    """A search: groups by their suffix, of which ``''`` may be spread over a tree.
+    """A request for candidates: groups by suffix.
 
-    Every other group is served by one provider.  A suffix is written as it is sent: ``1``,
-    ``_NET``.  ``isolate`` gives each of these groups a provider of its own; each element of
-    ``same_subtree`` names groups one of whose providers is above the others.
+    Several providers of a tree may serve the group ``''``; every other group is served by one
+    provider.  A suffix is written as it is sent: ``1``, ``_NET``.  ``isolate`` demands different
+    providers for these groups; each element of ``same_subtree`` names groups of whose providers
+    one is an ancestor of the others.
     """
 
     groups: Mapping[str, RequestGroup]
@@ -80,7 +81,7 @@ class CandidateRequest:
         return parse.urlencode(list(self._parameters()), safe=':,!')
 
     def needs(self) -> frozenset[Feature]:
-        """What the service has to know for this request."""
+        """The features that the service has to support for this request."""
         suffixes = self._suffixes()
         uses = {
             Feature.CANDIDATES: True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a request could be satisfied (specification: allocation_candidates, "Response")."""
+"""Searches allocation candidates (specification: allocation_candidates, "Response")."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from placement.client.session import Request, Session
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """One way to satisfy a request, which can be claimed.
+    """One allocation candidate, which can be claimed.
 
-    ``mappings`` says which providers serve which group, by the suffix of the group; it is empty
-    when the service is too old to tell.
+    ``mappings`` holds the uuids of the providers that serve each group, by its suffix; it is empty
+    when the service is older than 1.34.
     """
 
     amounts: Amounts
@@ -26,7 +26,7 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Stock:
-    """How much of one resource class a provider can give in all, and how much it has given."""
+    """The capacity and the usage of one resource class of a provider."""
 
     capacity: int
     used: int
@@ -34,9 +34,9 @@ class Stock:
 
 @dataclasses.dataclass(frozen=True)
 class ProviderSummary:
-    """What a scheduler needs to know about a provider in order to choose.
+    """The summary of a provider, by which a scheduler ranks candidates.
 
-    A service that knows no trees in candidates names no parent and no root.
+    Parent and root are None when the service is too old to show them.
     """
 
     stocks: Mapping[str, Stock]
@@ -47,7 +47,7 @@ class ProviderSummary:
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """The ways to satisfy a request, in the order of the service, and the providers involved."""
+    """Candidates in the order of the service, and summaries of their providers by uuid."""
 
     found: tuple[Candidate, ...]
     summaries: Mapping[str, ProviderSummary]
@@ -60,10 +60,10 @@ class Candidates:
 
 
 def find_candidates(session: Session, request: CandidateRequest) -> Candidates:
-    """The ways to satisfy the request at present; none is no error, and nothing is reserved.
+    """The allocation candidates of the request; there may be none, and nothing is reserved.
 
-    :raises errors.Refused: it names an unknown trait or class, or makes no sense
-    :raises errors.TooOld: it needs what the service does not know
+    :raises errors.Refused: the request names an unknown trait or class, or is malformed
+    :raises errors.TooOld: the service does not support a part of the request
     """
     path = f'/allocation_candidates?{request.query()}'
     body = session.send(Request('GET', path, request.needs())).body()

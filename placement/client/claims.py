@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claim, move, confirm, revert, release: what a scheduler does with candidates.
+"""Claims, moves and releases of a scheduler.
 
-While an instance moves, its migration is a consumer of its own: it holds the source, and the
-instance the destination.  Every step is one write (specification: allocations, "POST
-/allocations").
+While an instance moves, its migration is a consumer of its own: the migration has the allocations
+of the source, the instance those of the destination.  Every step is one write
+(specification: allocations, "POST /allocations").
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ MIGRATION = 'MIGRATION'
 
 
 def claim(session: Session, consumer: Consumer, candidate: Candidate) -> None:
-    """Take what the candidate offers, for a consumer that has nothing yet.
+    """Claim a candidate for a new consumer.
 
-    :raises errors.Conflict: the consumer has something already
-    :raises errors.Gone: a provider of the candidate is not there any more
-    :raises errors.NoCapacity: others have taken it meanwhile
+    :raises errors.Conflict: the consumer has allocations already
+    :raises errors.Gone: a provider of the candidate was deleted
+    :raises errors.NoCapacity: other claims have taken the capacity
     """
     wanted = Allocations(consumer, candidate.amounts, mappings=candidate.mappings)
     allocations.write(session, wanted)
 
 
 def claim_any(session: Session, consumer: Consumer, candidates: Iterable[Candidate]) -> Candidate:
-    """Take the first candidate that can still be had; that candidate.
+    """Claim the first candidate that still fits for a new consumer; that candidate.
 
-    :raises errors.Conflict: the consumer has something already
-    :raises errors.NoCapacity: none can be had
+    :raises errors.Conflict: the consumer has allocations already
+    :raises errors.NoCapacity: none fits any more
     """
     reason: errors.ClientError | None = None
     for candidate in candidates:
@@ -44,15 +44,15 @@ def claim_any(session: Session, consumer: Consumer, candidates: Iterable[Candida
             reason = error
         else:
             return candidate
-    raise errors.NoCapacity('none of the candidates can be had') from reason
+    raise errors.NoCapacity('no candidate can be claimed any more') from reason
 
 
 def move(session: Session, instance: str, migration: str, candidate: Candidate) -> None:
-    """Give the migration what the instance has, and the instance what the candidate offers.
+    """Give the instance's allocations to the migration, and the candidate to the instance.
 
-    :raises errors.Conflict: the migration has something already, or somebody writes the instance
-    :raises errors.Gone: the instance has nothing, or a provider is not there any more
-    :raises errors.NoCapacity: others have taken it meanwhile
+    :raises errors.Conflict: the migration has allocations, or the instance is being written
+    :raises errors.Gone: the instance has no allocations, or a provider was deleted
+    :raises errors.NoCapacity: other claims have taken the capacity
     """
     source = allocations.get(session, instance)
     owner = dataclasses.replace(source.consumer, uuid=migration, type=MIGRATION)
@@ -64,10 +64,10 @@ def move(session: Session, instance: str, migration: str, candidate: Candidate) 
 
 
 def revert(session: Session, instance: str, migration: str) -> None:
-    """Give the instance back what its migration has, and release the destination.
+    """Give the migration's allocations back to the instance, and release the destination.
 
-    :raises errors.Conflict: somebody writes one of the two
-    :raises errors.Gone: one of the two has nothing
+    :raises errors.Conflict: one of the two is being written
+    :raises errors.Gone: one of the two has no allocations
     """
     source = allocations.get(session, migration)
     destination = allocations.get(session, instance)
@@ -75,12 +75,12 @@ def revert(session: Session, instance: str, migration: str) -> None:
 
 
 def release(session: Session, consumer: str) -> bool:
-    """Have the consumer use nothing; whether there was something left to release.
+    """Remove all allocations of the consumer; whether it had any.
 
-    There is not when the answer to a first request was lost, and so it does not tell who did it.
-    What is claimed for the consumer between two requests goes with the second.
+    False after a retry may mean that the first request, whose answer was lost, removed them.  What
+    is claimed for the consumer between the two requests is removed by the second.
 
-    :raises errors.Conflict: others were in the way again and again
+    :raises errors.Conflict: concurrent writes prevented it at every attempt
     """
     try:
         session.send(Request('DELETE', allocations.path_of(consumer)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler report client: all that can be asked of the service, in one place."""
+"""The public class of the report client: one method for each operation."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from placement.client.session import Session
 
 
 class ReportClient:
-    """Talks to one placement service; threads may share it.
+    """A client of one placement service; threads may share it.
 
-    The adapter of keystoneauth1 says who is asking and where the service is.  Every method may
-    raise `errors.Unreachable`, `errors.Refused` and `errors.TooOld`; what else it may raise, it
-    names (specification: clients).
+    The adapter of keystoneauth1 authenticates and finds the endpoint.  Every method may raise
+    `errors.Unreachable`, `errors.Refused` and `errors.TooOld`; other errors are listed with the
+    method (specification: clients).
     """
 
     def __init__(self, adapter: adapter.Adapter, retry_policy: RetryPolicy | None = None) -> None:
@@ -33,121 +33,123 @@ class ReportClient:
         self._deadline: Deadline | None = None
 
     def within(self, seconds: float) -> ReportClient:
-        """The same client, whose calls have to be over, together, in so many seconds from now.
+        """A copy of this client with one deadline for all of its calls, in seconds from now.
 
-        They raise `errors.OutOfTime`, or the error that could not be got over by then.
+        After it, calls raise `errors.OutOfTime`, or the last error that made them retry.
         """
         limited = copy.copy(self)
         limited._deadline = Deadline(seconds)
         return limited
 
     def microversion(self) -> Microversion:
-        """The newest microversion that both sides know."""
-        return self._wire().version()
+        """The newest microversion that client and service support."""
+        return self._session().version()
 
     def ensure_resource_class(self, name: str) -> None:
-        """Have the class there, in one request.
+        """Create the resource class unless it exists, in one request.
 
-        :raises errors.Conflict: others were in the way again and again
-        :raises errors.Gone: it is a standard class that the service does not know
+        :raises errors.Conflict: concurrent writes prevented it at every attempt
+        :raises errors.Gone: it is a standard class that the service does not have
         """
-        names.ensure_resource_class(self._wire(), name)
+        names.ensure_resource_class(self._session(), name)
 
     def ensure_traits(self, traits: Iterable[str]) -> None:
-        """Have the traits there: one request to compare, and one for each that is missing.
+        """Create the traits that do not exist: one request to compare, and one for each missing.
 
-        :raises errors.Conflict: others were in the way again and again
-        :raises errors.Gone: there is a standard trait that the service does not know
+        :raises errors.Conflict: concurrent writes prevented it at every attempt
+        :raises errors.Gone: one is a standard trait that the service does not have
         """
-        names.ensure_traits(self._wire(), traits)
+        names.ensure_traits(self._session(), traits)
 
     def ensure_tree(self, provider: Provider, parent: str | None = None) -> None:
-        """Have a provider and those below it as they are wanted; only differences are sent.
+        """Make a provider and its descendants equal to the given tree; only differences are sent.
 
-        ``parent`` is where the uppermost one belongs; None leaves it where it is.
+        ``parent`` is the uuid of the top provider's parent; None leaves its parent unchanged.
 
-        :raises errors.Conflict: others have changed a provider again and again
-        :raises errors.Gone: the parent is not there, or a standard trait or class is not known
-        :raises errors.InUse: a resource class that is to go has allocations
-        :raises errors.NameTaken: another provider has a name that is wanted
+        :raises errors.Conflict: concurrent writes to a provider prevented it at every attempt
+        :raises errors.Gone: the parent, a standard trait or a standard class does not exist
+        :raises errors.InUse: a resource class to be removed has allocations
+        :raises errors.NameTaken: another provider has one of the names
         """
-        trees.ensure_tree(self._wire(), provider, parent)
+        trees.ensure_tree(self._session(), provider, parent)
 
     def delete_provider(self, uuid: str) -> bool:
-        """Have no such provider; whether there was one.
+        """Delete the provider if it exists; whether it did.
 
-        :raises errors.Conflict: others were in the way again and again
+        :raises errors.Conflict: concurrent writes prevented it at every attempt
         :raises errors.InUse: it has children or allocations
         """
-        return trees.delete_provider(self._wire(), uuid)
+        return trees.delete_provider(self._session(), uuid)
 
     def find_candidates(self, request: CandidateRequest) -> Candidates:
-        """The ways to satisfy the request at present; none is no error."""
-        return candidates.find_candidates(self._wire(), request)
+        """The allocation candidates of the request; there may be none."""
+        return candidates.find_candidates(self._session(), request)
 
     def claim(self, consumer: Consumer, candidate: Candidate) -> None:
-        """Take what the candidate offers, for a consumer that has nothing yet.
+        """Claim a candidate for a new consumer.
 
-        :raises errors.Conflict: the consumer has something already
-        :raises errors.Gone: a provider of the candidate is not there any more
-        :raises errors.NoCapacity: others have taken it meanwhile
+        :raises errors.Conflict: the consumer has allocations already
+        :raises errors.Gone: a provider of the candidate was deleted
+        :raises errors.NoCapacity: other claims have taken the capacity
         """
-        claims.claim(self._wire(), consumer, candidate)
+        claims.claim(self._session(), consumer, candidate)
 
     def claim_any(self, consumer: Consumer, candidates: Iterable[Candidate]) -> Candidate:
-        """Take the first candidate that can still be had; that candidate.
+        """Claim the first candidate that still fits for a new consumer; that candidate.
 
-        :raises errors.Conflict: the consumer has something already
-        :raises errors.NoCapacity: none can be had
+        :raises errors.Conflict: the consumer has allocations already
+        :raises errors.NoCapacity: none fits any more
         """
-        return claims.claim_any(self._wire(), consumer, candidates)
+        return claims.claim_any(self._session(), consumer, candidates)
 
     def find_allocations(self, consumer: str) -> Allocations | None:
-        """What the consumer uses; None when it uses nothing."""
-        return allocations.find(self._wire(), consumer)
+        """The allocations of the consumer; None when it has none."""
+        return allocations.find(self._session(), consumer)
 
     def change_allocations(
         self, consumer: str, edit: Callable[[Allocations], Allocations]
     ) -> None:
-        """Replace what the consumer uses by what ``edit`` makes of it, as often as it takes.
+        """Replace the allocations of the consumer by what ``edit`` returns for them.
 
-        :raises errors.Conflict: others have written the consumer again and again
-        :raises errors.Gone: it uses nothing, or a provider is not there
-        :raises errors.NoCapacity: it does not fit
+        After a concurrent write ``edit`` is called again with the new allocations.
+
+        :raises errors.Conflict: concurrent writes to the consumer prevented it at every attempt
+        :raises errors.Gone: the consumer has no allocations, or a provider does not exist
+        :raises errors.NoCapacity: the new allocations do not fit
         """
-        allocations.change(self._wire(), consumer, edit)
+        allocations.change(self._session(), consumer, edit)
 
     def move(self, instance: str, migration: str, candidate: Candidate) -> None:
-        """Give the migration what the instance has, and the instance what the candidate offers.
+        """Give the instance's allocations to the migration, and the candidate to the instance.
 
-        :raises errors.Conflict: the migration has something, or somebody writes the instance
-        :raises errors.Gone: the instance has nothing, or a provider is not there any more
-        :raises errors.NoCapacity: others have taken it meanwhile
+        :raises errors.Conflict: the migration has allocations, or the instance is being written
+        :raises errors.Gone: the instance has no allocations, or a provider was deleted
+        :raises errors.NoCapacity: other claims have taken the capacity
         """
-        claims.move(self._wire(), instance, migration, candidate)
+        claims.move(self._session(), instance, migration, candidate)
 
     def confirm(self, migration: str) -> bool:
-        """Release the source of a move; whether there was something left to release.
+        """Release the source of a move; whether the migration had allocations.
 
-        :raises errors.Conflict: others were in the way again and again
+        :raises errors.Conflict: concurrent writes prevented it at every attempt
         """
-        return claims.release(self._wire(), migration)
+        return claims.release(self._session(), migration)
 
     def revert(self, instance: str, migration: str) -> None:
-        """Give the instance back what its migration has, and release the destination.
+        """Give the migration's allocations back to the instance, and release the destination.
 
-        :raises errors.Conflict: somebody writes one of the two
-        :raises errors.Gone: one of the two has nothing
+        :raises errors.Conflict: one of the two is being written
+        :raises errors.Gone: one of the two has no allocations
         """
-        claims.revert(self._wire(), instance, migration)
+        claims.revert(self._session(), instance, migration)
 
     def release(self, consumer: str) -> bool:
-        """Have the consumer use nothing; whether there was something left to release.
+        """Remove all allocations of the consumer; whether it had any.
 
-        :raises errors.Conflict: others were in the way again and again
+        :raises errors.Conflict: concurrent writes prevented it at every attempt
         """
-        return claims.release(self._wire(), consumer)
+        return claims.release(self._session(), consumer)
 
-    def _wire(self) -> Session:
+    def _session(self) -> Session:
         deadline = self._deadline or Deadline(self._retry_policy.call_timeout)
         return Session(self._connection, self._retry_policy, deadline)

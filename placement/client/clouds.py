@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client for one of the clouds in ``clouds.yaml``, whatever the kind of authentication.
+"""Makes a client for one of the clouds in ``clouds.yaml``, with any kind of authentication.
 
-The file is the one that OpenStack's own tools read, of which this knows what is needed to reach
-one service; vendor profiles are not looked up.
+The file is that of the other OpenStack tools; this module reads what it needs to reach one
+service, and ignores vendor profiles.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ DIRECTORIES = (
     pathlib.Path('/etc/openstack'),
 )
 
-# What a session of keystoneauth1 has to know besides who is asking.
+# Options of a session of keystoneauth1 besides authentication.
 SESSION_OPTIONS = ('verify', 'cacert', 'cert', 'key')
 
-# What an adapter has to know to find the service. Each may be said of this service alone, after
-# ``placement_``, or of all services of the cloud.
+# Options of an adapter, by which it finds the endpoint. With the prefix ``placement_`` they apply
+# to this service alone, without it to all services of the cloud.
 ADAPTER_OPTIONS = ('region_name', 'interface', 'service_name')
 
 
 def connect(name: str | None = None, retry_policy: RetryPolicy | None = None) -> ReportClient:
     """A client for the cloud of this name, or for that of ``OS_CLOUD``.
 
-    :raises errors.NotConfigured: it is not described, or not well enough
+    :raises errors.NotConfigured: the cloud is not configured, or incompletely
     """
     wanted = name or os.environ.get('OS_CLOUD')
     if not wanted:
@@ -51,9 +51,9 @@ def connect(name: str | None = None, retry_policy: RetryPolicy | None = None) ->
 
 
 def find_cloud(name: str) -> Mapping[str, Any]:
-    """What clouds.yaml, and secure.yaml if it is there, say about the cloud.
+    """The cloud's entry of clouds.yaml, merged with that of secure.yaml if it exists.
 
-    :raises errors.NotConfigured: nothing
+    :raises errors.NotConfigured: there is no entry
     """
     file = _first(_files('clouds', 'OS_CLIENT_CONFIG_FILE'))
     if file is None:
@@ -66,15 +66,15 @@ def find_cloud(name: str) -> Mapping[str, Any]:
 
 
 def make_adapter(cloud: Mapping[str, Any], timeout: float | None = None) -> adapter.Adapter:
-    """The adapter of keystoneauth1 that a cloud's description makes.
+    """The adapter of keystoneauth1 for an entry of clouds.yaml.
 
-    ``timeout`` is for requests that are not ours, as those for a token are.
+    ``timeout`` applies to requests that keystoneauth1 sends itself, such as those for a token.
 
-    :raises errors.NotConfigured: it does not describe enough
+    :raises errors.NotConfigured: the entry is incomplete
     """
     options = {option: cloud[option] for option in SESSION_OPTIONS if option in cloud}
     if options.get('verify') is True:
-        # That is the default; and keystoneauth1, when it is told so, looks at no ``cacert``.
+        # True is the default; given explicitly, it makes keystoneauth1 ignore ``cacert``.
         del options['verify']
     session = loading.session.Session().load_from_options(
         auth=_make_auth(cloud), timeout=timeout, **options
@@ -89,11 +89,11 @@ def make_adapter(cloud: Mapping[str, Any], timeout: float | None = None) -> adap
 
 def _make_auth(cloud: Mapping[str, Any]) -> plugin.BaseAuthPlugin:
     kind = cloud.get('auth_type', 'password')
-    said = cloud.get('auth') or {}
+    configured = cloud.get('auth') or {}
 
     def value(option: loading.Opt) -> Any:
         names = [one.dest for one in (option, *option.deprecated)]
-        return next((said[name] for name in names if name in said), option.default)
+        return next((configured[name] for name in names if name in configured), option.default)
 
     try:
         loader: loading.BaseLoader[Any] = loading.get_plugin_loader(kind)
@@ -108,7 +108,7 @@ def _of_service(cloud: Mapping[str, Any], option: str) -> Any:
 
 
 def _files(stem: str, variable: str) -> Iterator[pathlib.Path]:
-    """Where a file may be, the first place first."""
+    """The paths where a file may be, in order of precedence."""
     if variable in os.environ:
         yield pathlib.Path(os.environ[variable])
     for directory in DIRECTORIES:
@@ -132,7 +132,7 @@ def _clouds_of(file: pathlib.Path) -> Mapping[str, Any]:
 
 
 def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, and what the other one says where both say something."""
+    """Both mappings merged; the second takes precedence."""
     merged = dict(one)
     for name, value in other.items():
         before = merged.get(name)

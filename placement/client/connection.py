@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One service as all threads of a client see it: requests in, answers out."""
+"""The connection to one service, shared by the threads of a client."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from keystoneauth1 import exceptions as auth_errors
 
 from placement.client import errors, microversions
 from placement.client.microversions import Microversion
-from placement.client.responses import Answer
+from placement.client.responses import Response
 
 
 class Connection:
-    """Sends single requests and remembers which microversion both sides know.
+    """Sends single requests and keeps the newest microversion that both sides support.
 
-    Who is asking, and where the service is, is the matter of the adapter of keystoneauth1, which
-    may be shared by threads, and so may this.
+    The adapter of keystoneauth1 authenticates and finds the endpoint. Threads may share it, and
+    therefore this.
     """
 
     def __init__(self, adapter: adapter.Adapter) -> None:
@@ -27,29 +27,29 @@ class Connection:
         self._version: Microversion | None = None
 
     def version(self, timeout: float) -> Microversion:
-        """The newest microversion that both sides know; asked for once (specification: root).
+        """The newest microversion that both sides support; requested once (specification: root).
 
         :raises errors.TooOld: there is none
-        :raises errors.Unreachable: the service does not say
+        :raises errors.Unreachable: the service does not answer
         """
         version = self._version
         if version is None:
-            # Threads that begin together may ask together: that is cheaper than to let one
-            # that is not answered hold up the others.
-            version = _agreed(self.ask('GET', '/', None, None, timeout))
+            # Several threads may send this request at once: that is cheaper than one lock, which a
+            # thread without answer would keep from the others.
+            version = _agreed(self.send('GET', '/', None, None, timeout))
             with self._lock:
                 self._version = version
         return version
 
     def forget(self, version: Microversion) -> None:
-        """Ask again next time, because the service refuses this version now."""
+        """Request the versions again next time, because the service refuses this one now."""
         with self._lock:
             if self._version == version:
                 self._version = None
 
-    def ask(
+    def send(
         self, method: str, path: str, version: Microversion | None, body: Any, timeout: float
-    ) -> Answer:
+    ) -> Response:
         """The answer to one request, sent once.
 
         :raises errors.Refused: there is no endpoint, or no token for it
@@ -66,25 +66,25 @@ class Connection:
                 headers=headers,
                 timeout=timeout,
                 raise_exc=False,
-                # What may be repeated is decided by those who know what it is.
+                # `Session` decides which requests may be retried.
                 connect_retries=0,
                 status_code_retries=0,
             )
         except auth_errors.ConnectionError as error:
             raise errors.Unreachable(str(error)) from error
         except (auth_errors.DiscoveryFailure, auth_errors.HttpServerError) as error:
-            # It is Keystone that fails, who is asked first.
+            # Keystone failed, which is called before the service.
             unreachable = errors.Unreachable(str(error))
             unreachable.was_sent = False
             raise unreachable from error
         except auth_errors.ClientException as error:
             raise errors.Refused(str(error)) from error
         answered = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status_code, answered, response.content)
+        return Response(response.status_code, answered, response.content)
 
 
-def _agreed(answer: Answer) -> Microversion:
-    """The version to use with the service that has described itself like this."""
+def _agreed(answer: Response) -> Microversion:
+    """The version to use with the service that has answered with this version document."""
     if answer.status >= 400:
         raise answer.error()
     try:
@@ -94,7 +94,7 @@ def _agreed(answer: Answer) -> Microversion:
         )
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise errors.Unreachable(
-            'what answers does not describe itself as a placement service',
+            'the endpoint does not describe itself as a placement service',
             request_id=answer.request_id,
         ) from error
     return microversions.newest_common(oldest, newest)

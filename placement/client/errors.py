@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a call did not do what it was to do, by what the caller can do about it."""
+"""The errors of the client, one class for each reaction that a caller can choose."""
 
-# Who answers like this did not begin with the request: it came too slowly, or too many came.
-NOT_BEGUN = frozenset({408, 429})
+# Statuses which mean that the request was not processed: it timed out, or there were too many.
+NOT_PROCESSED = frozenset({408, 429})
 
 
 class ClientError(Exception):
     """The base of all errors of this package.
 
-    ``status`` and ``code`` are those of the answer, ``request_id`` is what the service logged it
-    under; each is None when there was no such thing. ``retry_after`` is for how many seconds the
-    service wants to be left alone.
+    ``status`` and ``code`` are those of the answer, ``request_id`` is the id under which the
+    service has logged it; each is None when the answer had none. ``retry_after`` is the number of
+    seconds of its Retry-After header, 0 without one.
     """
 
     def __init__(
@@ -34,51 +34,51 @@ class ClientError(Exception):
 
 
 class Conflict(ClientError):
-    """Somebody else was faster: read again, decide again, and retry."""
+    """A concurrent write was faster: read again, decide again, and retry."""
 
 
 class NoCapacity(ClientError):
-    """The claim does not fit, or not any more: pick another candidate."""
+    """The claim exceeds the capacity: pick another candidate."""
 
 
 class Gone(ClientError):
-    """What was named is not there: forget it, or create it; of candidates, pick another."""
+    """A named provider, consumer, trait or class does not exist: create it, or do without."""
 
 
 class Refused(ClientError):
-    """The same request will be refused again: change it, or the permissions."""
+    """The request is invalid or forbidden: change it, or the permissions."""
 
 
 class NotConfigured(Refused):
-    """There is no such cloud, or too little is said about it: see to clouds.yaml."""
+    """The cloud is missing in clouds.yaml, or incomplete: correct the file."""
 
 
 class InUse(Refused):
-    """What is to be removed is still used: move or release its consumers first."""
+    """What the request removes is in use: move or release its consumers first."""
 
 
 class NameTaken(Refused):
-    """Another provider has this name: find out whose it is."""
+    """Another provider has this name: choose another, or rename that one."""
 
 
 class TooOld(Refused):
-    """The service does not know what the call needs: upgrade it, or do without."""
+    """The service does not support what the call needs: upgrade it, or do without."""
 
 
 class Unreachable(ClientError):
-    """There was no answer, or none of the service: try again later.
+    """The service did not answer, or failed: try again later.
 
-    What was asked for may have happened. The client has repeated whatever is safe to repeat.
+    The request may have been processed. The client has retried whatever is safe to retry.
     """
 
     #: False when the last request failed before it was sent.
     was_sent: bool = True
 
     @property
-    def may_be_done(self) -> bool:
-        """Whether the last request may have been carried out, leaving those before it aside."""
-        return self.was_sent and self.status not in NOT_BEGUN
+    def may_be_processed(self) -> bool:
+        """Whether the last request may have been processed; earlier ones do not matter."""
+        return self.was_sent and self.status not in NOT_PROCESSED
 
 
 class OutOfTime(Unreachable):
-    """The time that was given to the call is over."""
+    """The deadline of the call has passed."""

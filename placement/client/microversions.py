@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client needs of the service, and since when there is such a thing.
+"""The features of the API that the client uses, and the microversions that introduced them.
 
-To the client this is what ``placement/history.py`` is to the service: the only place that knows
+Like ``placement/history.py`` for the service, this is the only module of the client that contains
 version numbers (specification: microversions).
 """
 
@@ -15,37 +15,37 @@ from placement.client import errors
 
 
 class Microversion(NamedTuple):
-    """A version of the API; later ones are greater."""
+    """A microversion; later ones compare greater."""
 
     major: int
     minor: int
 
     @classmethod
     def parse(cls, text: str) -> Microversion:
-        """The version that is written like ``1.10``.
+        """The version written as in ``1.10``.
 
-        :raises ValueError: it is written otherwise
+        :raises ValueError: the text has another form
         """
         major, minor = text.split('.')
         return cls(int(major), int(minor))
 
     def before(self) -> Microversion:
-        """The version before this one."""
+        """The preceding version."""
         return self._replace(minor=self.minor - 1)
 
     def __str__(self) -> str:
         return f'{self.major}.{self.minor}'
 
 
-#: The newest version whose answers the client understands.
+#: The newest version that the client supports.
 NEWEST = Microversion(1, 39)
 
 
 class Feature(enum.Enum):
-    """Something a call may need, with the version that brought it."""
+    """A feature that a call may need, with the version that introduced it."""
 
     TRAITS = (1, 6), 'traits'
-    RESOURCE_CLASS_ENSURED = (1, 7), 'creating a resource class unless it is there'
+    RESOURCE_CLASS_ENSURED = (1, 7), 'creating a resource class unless it exists'
     CANDIDATES = (1, 12), 'candidates that can be claimed as they are'
     LIMIT = (1, 16), 'a limited number of candidates'
     CANDIDATE_TRAITS = (1, 17), 'candidates with traits'
@@ -59,7 +59,7 @@ class Feature(enum.Enum):
     IN_TREE = (1, 31), 'candidates in one tree'
     FORBIDDEN_AGGREGATES = (1, 32), 'candidates outside of aggregates'
     NAMED_GROUPS = (1, 33), 'groups of resources with names'
-    MAPPINGS = (1, 34), 'telling which provider serves which group'
+    MAPPINGS = (1, 34), 'mappings of groups to providers'
     ROOT_TRAITS = (1, 35), 'candidates by traits of their root'
     SAME_SUBTREE = (1, 36), 'groups of one subtree'
     REPARENTING = (1, 37), 'another parent for a provider'
@@ -72,27 +72,27 @@ class Feature(enum.Enum):
 
 
 def newest_common(oldest: Microversion, newest: Microversion) -> Microversion:
-    """The newest version that both the client and a service of this range know.
+    """The newest version that both the client and a service with this range support.
 
     :raises errors.TooOld: there is none
     """
     if oldest > NEWEST:
         raise errors.TooOld(
-            f'this client knows microversions up to {NEWEST}, the service only those from '
+            f'this client supports microversions up to {NEWEST}, the service only those from '
             f'{oldest} to {newest}'
         )
     return min(newest, NEWEST)
 
 
 def check(version: Microversion, needs: Iterable[Feature]) -> None:
-    """Pass when everything needed is there at this version.
+    """Check that this version has all of these features.
 
-    :raises errors.TooOld: something is not; the message says what
+    :raises errors.TooOld: it lacks some, which the message names
     """
     missing = sorted((f for f in needs if f.since > version), key=lambda f: f.since)
     if missing:
         reasons = ', '.join(f'{feature.words} ({feature.since})' for feature in missing)
         raise errors.TooOld(
-            f'the call needs microversion {missing[-1].since} and the service knows {version} '
-            f'at most; not there yet: {reasons}'
+            f'the call needs microversion {missing[-1].since} and the service supports {version} '
+            f'at most; missing: {reasons}'
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes and traits, made sure of (specification: resource_classes; traits)."""
+"""Creates missing resource classes and traits (specification: resource_classes; traits)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from placement.client.session import Request, Session
 
 CUSTOM = 'CUSTOM_'
 
-# What fits into the line of a request everywhere, with room for the rest of it.
-LONGEST_LIST = 3000
+# In characters; with it, the request line stays below the limits of all web servers.
+MAX_LIST_LENGTH = 3000
 
 
 def ensure_resource_class(session: Session, name: str) -> None:
-    """Have the class there, in one request.
+    """Create the resource class unless it exists, in one request.
 
-    :raises errors.Conflict: others were in the way again and again
-    :raises errors.Gone: it is a standard class that the service does not know
-    :raises errors.Refused: the name is no name for a custom class
+    :raises errors.Conflict: concurrent writes prevented it at every attempt
+    :raises errors.Gone: it is a standard class that the service does not have
+    :raises errors.Refused: the name is not valid for a custom class
     """
-    # Standard classes can only be looked for: they come with the service.
+    # Standard classes come with the service: they can only be read.
     session.send(
         Request(
             'PUT' if name.startswith(CUSTOM) else 'GET',
@@ -34,17 +34,17 @@ def ensure_resource_class(session: Session, name: str) -> None:
 
 
 def ensure_traits(session: Session, names: Iterable[str]) -> None:
-    """Have the traits there: one request to compare, and one for each that is missing.
+    """Create the traits that do not exist: one request to compare, and one for each missing.
 
-    :raises errors.Conflict: others were in the way again and again
-    :raises errors.Gone: there is a standard trait that the service does not know
-    :raises errors.Refused: one of them is no name for a custom trait
+    :raises errors.Conflict: concurrent writes prevented it at every attempt
+    :raises errors.Gone: one is a standard trait that the service does not have
+    :raises errors.Refused: one of the names is not valid for a custom trait
     """
-    for some in _in_short_lists(sorted(set(names))):
+    for some in _in_batches(sorted(set(names))):
         missing = set(some) - _existing(session, some)
         unknown = sorted(name for name in missing if not name.startswith(CUSTOM))
         if unknown:
-            raise errors.Gone(f'the service does not know the traits {", ".join(unknown)}')
+            raise errors.Gone(f'the service does not have the traits {", ".join(unknown)}')
         for name in sorted(missing):
             path = f'/traits/{quoted(name)}'
             session.send(Request('PUT', path, needs=frozenset({Feature.TRAITS})))
@@ -61,12 +61,12 @@ def _existing(session: Session, names: list[str]) -> set[str]:
     return set(answer.body()['traits'])
 
 
-def _in_short_lists(names: Iterable[str]) -> Iterator[list[str]]:
-    """The names, as many at a time as can be asked for in one request."""
+def _in_batches(names: Iterable[str]) -> Iterator[list[str]]:
+    """The names in lists that fit into one request each."""
     some: list[str] = []
     length = 0
     for name in names:
-        if some and length + len(name) >= LONGEST_LIST:
+        if some and length + len(name) >= MAX_LIST_LENGTH:
             yield some
             some, length = [], 0
         some.append(name)

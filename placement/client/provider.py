@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as they are wanted (specification: resource_providers; inventories)."""
+"""The desired state of providers (specification: resource_providers; inventories)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterator, Mapping
 
-# The largest integer that the API takes.
+# The largest integer that the API accepts.
 UNLIMITED = 2147483647
 
-# MySQL keeps six digits of a ratio. What differs less is the same, or it would be sent for ever.
+# MySQL stores six digits of a ratio. Smaller differences are ignored, or they would be sent
+# forever.
 RATIO_TOLERANCE = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
 class Inventory:
-    """What a provider has of one resource class; what is left out has the API's default."""
+    """The inventory of one resource class; the defaults are those of the API."""
 
     total: int
     reserved: int = 0
@@ -25,8 +26,8 @@ class Inventory:
     step_size: int = 1
     allocation_ratio: float = 1.0
 
-    def is_like(self, other: Inventory) -> bool:
-        """Whether there is no difference that a database would keep."""
+    def matches(self, other: Inventory) -> bool:
+        """Whether both are equal in the digits that databases store."""
         return dataclasses.replace(self, allocation_ratio=other.allocation_ratio) == other and (
             math.isclose(self.allocation_ratio, other.allocation_ratio, rel_tol=RATIO_TOLERANCE)
         )
@@ -34,10 +35,10 @@ class Inventory:
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
-    """A provider and what is below it, as somebody wants them to be.
+    """The desired state of a provider and its descendants.
 
-    What is None is another one's matter and left alone: an agent that looks after inventories
-    need not know who sets the traits.  Children that are there and not named are left alone, too.
+    Members that are None are left unchanged: an agent that reports inventories need not know who
+    sets the traits.  Existing children that are not listed are left unchanged, too.
     """
 
     uuid: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service answers, and which error a refusal is.
+"""Answers of the service, and the error that a refusal raises.
 
 Specification: http, "Responses and errors".
 """
@@ -29,8 +29,8 @@ BY_STATUS: Mapping[int, type[errors.ClientError]] = {
     429: errors.Unreachable,
 }
 
-# To claim from a provider, or to have a parent, that was deleted meanwhile is a 400 without a code
-# of its own.
+# A claim on a deleted provider, and a deleted parent, are answered 400 without a code of their
+# own.
 PROVIDER_IS_GONE = re.compile(
     r'Allocation for resource provider .* that does not exist\.'
     r'|parent provider UUID does not exist\.'
@@ -38,8 +38,8 @@ PROVIDER_IS_GONE = re.compile(
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-    """One answer, whatever its status; the names of headers are in lower case."""
+class Response:
+    """One answer of any status; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,29 +47,29 @@ class Answer:
 
     @property
     def request_id(self) -> str | None:
-        """What the service logged the request under."""
+        """The id under which the service has logged the request."""
         return self.headers.get('x-openstack-request-id')
 
     def body(self) -> Any:
         """The body as data.
 
-        :raises errors.Unreachable: it is not JSON, so somebody else has answered
+        :raises errors.Unreachable: it is not JSON, so something else than the service has answered
         """
         try:
             return json.loads(self.content)
         except ValueError as error:
             raise errors.Unreachable(
-                f'what answers is no placement service: {self._text()}',
+                f'the endpoint is not a placement service: {self._text()}',
                 status=self.status,
                 request_id=self.request_id,
             ) from error
 
     def error(self, conflict: type[errors.ClientError] = errors.Refused) -> errors.ClientError:
-        """The error that this answer is; ``conflict`` is what a 409 without a code means here."""
-        told = self._told()
-        code = told.get('code')
-        # Before the specific message, the detail has a sentence that says what the status says.
-        message = str(told.get('detail', '')).split('\n\n', 1)[-1].strip() or self._text()
+        """The error for this answer; ``conflict`` is the class for a 409 without a code."""
+        error_object = self._error_object()
+        code = error_object.get('code')
+        # The detail begins with a generic sentence about the status, before the specific message.
+        message = str(error_object.get('detail', '')).split('\n\n', 1)[-1].strip() or self._text()
         kind = self._kind(code, message, conflict)
         return kind(
             message,
@@ -92,20 +92,20 @@ class Answer:
             return errors.Gone
         return BY_STATUS.get(self.status, errors.Refused)
 
-    def _told(self) -> Mapping[str, Any]:
-        """The error object; empty when somebody in between has answered in a way of its own."""
+    def _error_object(self) -> Mapping[str, Any]:
+        """The error object of the body; empty when a proxy has answered in another form."""
         try:
-            told = json.loads(self.content)['errors'][0]
+            error_object = json.loads(self.content)['errors'][0]
         except (ValueError, LookupError, TypeError):
             return {}
-        return told if isinstance(told, dict) else {}
+        return error_object if isinstance(error_object, dict) else {}
 
     def _text(self) -> str:
-        """The beginning of the body, for people."""
+        """The status and the beginning of the body, for a message."""
         words = ' '.join(self.content[:300].decode('utf-8', 'replace').split())
         return f'{self.status} {words}'.strip()
 
     def _retry_after(self) -> float:
-        """The seconds that the service wants to be left alone; 0 when it does not say."""
+        """The seconds of the Retry-After header; 0 without one."""
         seconds = self.headers.get('retry-after', '')
         return float(seconds) if seconds.isdecimal() else 0.0

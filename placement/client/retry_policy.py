@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long to wait, and how often to try."""
+"""How often to retry, with which delays, and for how long."""
 
 import dataclasses
 import random
@@ -11,45 +11,45 @@ from placement.client import errors
 
 @dataclasses.dataclass(frozen=True)
 class RetryPolicy:
-    """The limits of a client, in seconds."""
+    """The limits of retries and timeouts; times are in seconds."""
 
-    #: How often something is tried in all.
+    #: The maximum number of attempts, the first included.
     attempts: int = 6
-    #: The longest wait before the second try; it doubles from try to try.
+    #: The maximum delay before the second attempt; it doubles with each attempt.
     first_delay: float = 0.1
-    #: No wait is longer than this, unless the service asks for it.
-    longest_delay: float = 5.0
-    #: One request of HTTP: to connect, and between two pieces of the answer.
+    #: No delay is longer than this, unless Retry-After demands it.
+    max_delay: float = 5.0
+    #: The timeout of one HTTP request: to connect, and between two parts of the answer.
     request_timeout: float = 30.0
-    #: One call of a method of the client, with all its requests and waits.
+    #: The timeout of one call of the client, with all its requests and delays.
     call_timeout: float = 120.0
 
     def delay(self, attempt: int) -> float:
-        """A random wait after this attempt, of which the first is 0.
+        """A random delay after this attempt, counted from 0.
 
-        Any length up to the limit is as likely as another ("full jitter"): clients that failed
-        together do not come back together.
+        It is uniform between 0 and the limit ("full jitter"), so that clients which failed at the
+        same time do not retry at the same time.
         """
-        return random.uniform(0, min(self.longest_delay, self.first_delay * 2**attempt))
+        return random.uniform(0, min(self.max_delay, self.first_delay * 2**attempt))
 
 
 class Deadline:
-    """A moment by which a call has to be over."""
+    """The moment at which a call has to end."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._end = clock() + seconds
 
     def remaining(self) -> float:
-        """Seconds that are left, more than none.
+        """The seconds until the deadline, more than 0.
 
-        :raises errors.OutOfTime: none is
+        :raises errors.OutOfTime: it has passed
         """
         left = self._end - self._clock()
         if left <= 0:
-            raise errors.OutOfTime('the time given to this call is over')
+            raise errors.OutOfTime('the deadline of this call has passed')
         return left
 
     def allows(self, seconds: float) -> bool:
-        """Whether there is more time left than this."""
+        """Whether more than this many seconds are left."""
         return self._end - self._clock() > seconds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of the client: its requests, its tries and its deadline."""
+"""One call of the client: its requests, retries and deadline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from placement.client import errors, microversions
 from placement.client.connection import Connection
 from placement.client.microversions import Feature, Microversion
-from placement.client.responses import Answer
+from placement.client.responses import Response
 from placement.client.retry_policy import Deadline, RetryPolicy
 
 LOG = logging.getLogger(__name__)
@@ -24,23 +24,23 @@ Result = TypeVar('Result')
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is asked for; ``body`` writes it in the words of a microversion."""
+    """One request; ``body`` makes its body for a microversion."""
 
     method: str
     path: str
     needs: frozenset[Feature] = frozenset()
     body: Callable[[Microversion], Any] | None = None
-    #: What it is sent again after, as it is. That is right for what does no more when it is sent
-    #: twice; after a conflict only if it has no generation in it, which would be the wrong one.
+    #: The errors after which the same request is sent again. That is safe for idempotent requests;
+    #: after a conflict only for requests without generation, which would be stale.
     repeated_after: tuple[type[errors.ClientError], ...] = (errors.Unreachable, errors.Conflict)
-    #: A version to keep to even when both sides know newer ones.
+    #: The newest version to send it at, even when both sides support newer ones.
     at_most: Microversion = microversions.NEWEST
-    #: What a conflict without a code means.
+    #: The error of a 409 without a code.
     conflict: type[errors.ClientError] = errors.Refused
 
 
 class Session:
-    """What one call of the client sends its requests by; it belongs to one thread."""
+    """Sends the requests of one call of the client, with retries; it belongs to one thread."""
 
     def __init__(
         self, connection: Connection, retry_policy: RetryPolicy, deadline: Deadline
@@ -50,39 +50,39 @@ class Session:
         self._deadline = deadline
 
     def version(self) -> Microversion:
-        """The newest microversion that both sides know.
+        """The newest microversion that client and service support.
 
         :raises errors.TooOld: there is none
-        :raises errors.Unreachable: the service does not say
+        :raises errors.Unreachable: the service does not answer
         """
-        return self.persist(self._known_version, errors.Unreachable)
+        return self.retry(self._known_version, errors.Unreachable)
 
-    def send(self, request: Request) -> Answer:
-        """The answer to a request that was granted, which is repeated when that is safe.
+    def send(self, request: Request) -> Response:
+        """The answer to a request that succeeded, retried according to the request.
 
-        :raises errors.TooOld: the service does not know what the request needs
-        :raises errors.ClientError: it was refused, or is not answered
+        :raises errors.TooOld: the service does not support a feature that the request needs
+        :raises errors.ClientError: it was refused, or not answered
         """
-        return self.persist(lambda: self._send_once(request), *request.repeated_after)
+        return self.retry(lambda: self._send_once(request), *request.repeated_after)
 
-    def persist(self, attempt: Callable[[], Result], *reasons: type[errors.ClientError]) -> Result:
-        """What the attempt comes to, made again for these reasons, a little later each time.
+    def retry(self, attempt: Callable[[], Result], *reasons: type[errors.ClientError]) -> Result:
+        """The result of `attempt`, called again after these errors with growing delays.
 
-        :raises errors.ClientError: that of the last attempt, or one of another kind
+        :raises errors.ClientError: the error of the last attempt, or one of another class
         """
         number = 0
         while True:
             try:
                 return attempt()
             except reasons as error:
-                self.pause(number, error)
+                self.back_off(number, error)
             number += 1
 
-    def pause(self, attempt: int, error: errors.ClientError) -> None:
-        """Wait before trying again what has failed with this error.
+    def back_off(self, attempt: int, error: errors.ClientError) -> None:
+        """Wait before the attempt after this one, which failed with this error.
 
-        :raises errors.ClientError: the same error, when it was tried often enough or there is no
-            time left to wait
+        :raises errors.ClientError: the same error, when it was the last attempt or the deadline
+            leaves no time to wait
         """
         delay = max(self._retry_policy.delay(attempt), error.retry_after)
         if attempt + 1 >= self._retry_policy.attempts or not self._deadline.allows(delay):
@@ -90,17 +90,17 @@ class Session:
         LOG.info('Trying again in %.2f s, after: %s', delay, error)
         time.sleep(delay)
 
-    def _send_once(self, request: Request) -> Answer:
+    def _send_once(self, request: Request) -> Response:
         answer = self._exchange(request)
         if answer.status == NOT_ACCEPTABLE:
-            # Another release of the service has taken over; what it does not accept it has
-            # not done. What it knows is asked anew.
+            # The service was replaced by one with other versions. A 406 means that the request was
+            # not processed, so it is sent again after another request for the versions.
             answer = self._exchange(request)
         if answer.status >= 400:
             raise answer.error(request.conflict)
         return answer
 
-    def _exchange(self, request: Request) -> Answer:
+    def _exchange(self, request: Request) -> Response:
         try:
             known = self._known_version()
         except errors.Unreachable as error:
@@ -109,7 +109,9 @@ class Session:
         microversions.check(known, request.needs)
         version = min(known, request.at_most)
         body = None if request.body is None else request.body(version)
-        answer = self._connection.ask(request.method, request.path, version, body, self._timeout())
+        answer = self._connection.send(
+            request.method, request.path, version, body, self._timeout()
+        )
         if answer.status == NOT_ACCEPTABLE:
             self._connection.forget(known)
         return answer

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories, traits and aggregates of one provider: compared, and sent when they differ.
+"""Compares inventories, traits and aggregates of one provider, and writes them when they differ.
 
-Each is a part of the provider that is read and replaced as a whole, together with the provider's
-generation (specification: inventories; traits; aggregates).
+Each is a sub-resource that is read and replaced as a whole, guarded by the provider's generation
+(specification: inventories; traits; aggregates).
 """
 
 from __future__ import annotations
@@ -22,49 +22,51 @@ GENERATION = 'resource_provider_generation'
 
 
 @dataclasses.dataclass(frozen=True)
-class Part(Generic[Value]):
-    """How one part is read, compared and written."""
+class SubResource(Generic[Value]):
+    """How one sub-resource is parsed, compared and written."""
 
     name: str
     needs: frozenset[Feature]
     parse: Callable[[Any], Value]
     written: Callable[[Value], Any]
-    are_alike: Callable[[Value, Value], bool]
-    #: Makes sure of what is named by the second and not yet by the first.
+    are_equal: Callable[[Value, Value], bool]
+    #: Creates the names that the second value contains and the first does not.
     prepare: Callable[[Session, Value, Value], None]
 
 
-def ensure(session: Session, provider: str, part: Part[Value], wanted: Value) -> None:
-    """Have the part of a provider as it is wanted.
+def ensure(
+    session: Session, provider: str, sub_resource: SubResource[Value], wanted: Value
+) -> None:
+    """Make the sub-resource of a provider equal to the given value.
 
-    It is written only if it differs, and read and compared again when somebody else has changed
-    the provider meanwhile.
+    It is written only if it differs, and read and compared again after a concurrent write to the
+    provider.
 
-    :raises errors.Conflict: others have changed it again and again
-    :raises errors.Gone: there is no such provider, or no such standard trait or class
-    :raises errors.InUse: a resource class that is to go has allocations
+    :raises errors.Conflict: concurrent writes to the provider prevented it at every attempt
+    :raises errors.Gone: the provider, a standard trait or a standard class does not exist
+    :raises errors.InUse: a resource class to be removed has allocations
     """
-    path = f'/resource_providers/{names.quoted(provider)}/{part.name}'
+    path = f'/resource_providers/{names.quoted(provider)}/{sub_resource.name}'
 
     def attempt() -> None:
-        shown = session.send(Request('GET', path, part.needs)).body()
-        present = part.parse(shown[part.name])
-        if not part.are_alike(present, wanted):
-            part.prepare(session, present, wanted)
-            body = {part.name: part.written(wanted), GENERATION: shown[GENERATION]}
-            # A second sending would meet the generation that the first has left, and become a
-            # conflict, after which there is no difference any more.
+        shown = session.send(Request('GET', path, sub_resource.needs)).body()
+        present = sub_resource.parse(shown[sub_resource.name])
+        if not sub_resource.are_equal(present, wanted):
+            sub_resource.prepare(session, present, wanted)
+            body = {sub_resource.name: sub_resource.written(wanted), GENERATION: shown[GENERATION]}
+            # If the first request was done and its answer lost, the retry is a conflict because of
+            # the generation, and the next comparison finds no difference.
             session.send(
                 Request(
                     'PUT',
                     path,
-                    part.needs,
+                    sub_resource.needs,
                     lambda _version: body,
                     repeated_after=(errors.Unreachable,),
                 )
             )
 
-    session.persist(attempt, errors.Conflict)
+    session.retry(attempt, errors.Conflict)
 
 
 def _parse_inventories(body: Mapping[str, Any]) -> Mapping[str, Inventory]:
@@ -79,8 +81,8 @@ def _write_inventories(inventories: Mapping[str, Inventory]) -> dict[str, Any]:
     return {name: dataclasses.asdict(record) for name, record in inventories.items()}
 
 
-def _are_inventories_alike(one: Mapping[str, Inventory], other: Mapping[str, Inventory]) -> bool:
-    return one.keys() == other.keys() and all(one[name].is_like(other[name]) for name in one)
+def _are_inventories_equal(one: Mapping[str, Inventory], other: Mapping[str, Inventory]) -> bool:
+    return one.keys() == other.keys() and all(one[name].matches(other[name]) for name in one)
 
 
 def _prepare_inventories(
@@ -96,36 +98,36 @@ def _prepare_traits(session: Session, before: frozenset[str], wanted: frozenset[
 
 
 def _prepare_nothing(session: Session, before: frozenset[str], wanted: frozenset[str]) -> None:
-    """Aggregates come into being when they are named."""
+    """Nothing: naming an aggregate creates it."""
 
 
 def _are_equal(one: frozenset[str], other: frozenset[str]) -> bool:
     return one == other
 
 
-INVENTORIES = Part[Mapping[str, Inventory]](
+INVENTORIES = SubResource[Mapping[str, Inventory]](
     'inventories',
     frozenset({Feature.PROVIDERS}),
     parse=_parse_inventories,
     written=_write_inventories,
-    are_alike=_are_inventories_alike,
+    are_equal=_are_inventories_equal,
     prepare=_prepare_inventories,
 )
 
-TRAITS = Part[frozenset[str]](
+TRAITS = SubResource[frozenset[str]](
     'traits',
     frozenset({Feature.PROVIDERS}),
     parse=frozenset,
     written=sorted,
-    are_alike=_are_equal,
+    are_equal=_are_equal,
     prepare=_prepare_traits,
 )
 
-AGGREGATES = Part[frozenset[str]](
+AGGREGATES = SubResource[frozenset[str]](
     'aggregates',
     frozenset({Feature.PROVIDERS, Feature.AGGREGATES}),
     parse=frozenset,
     written=sorted,
-    are_alike=_are_equal,
+    are_equal=_are_equal,
     prepare=_prepare_nothing,
 )

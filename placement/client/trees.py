@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of providers: compared, and sent where they differ (specification: resource_providers)."""
+"""Compares provider trees and writes the differences (specification: resource_providers)."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ Shown = Mapping[str, Any]
 
 
 def ensure_tree(session: Session, provider: Provider, parent: str | None = None) -> None:
-    """Have a provider and those below it as they are wanted.
+    """Make a provider and its descendants equal to the given tree.
 
-    ``parent`` is where the uppermost one belongs; None leaves it where it is, and makes a new one
-    a root.
+    ``parent`` is the uuid of the top provider's parent; None leaves its parent unchanged, and
+    makes a new provider a root.
 
-    :raises errors.Conflict: others have changed a provider again and again
-    :raises errors.Gone: the parent is not there, or a standard trait or class is not known
-    :raises errors.InUse: a resource class that is to go has allocations
-    :raises errors.NameTaken: another provider has a name that is wanted
+    :raises errors.Conflict: concurrent writes to a provider prevented it at every attempt
+    :raises errors.Gone: the parent, a standard trait or a standard class does not exist
+    :raises errors.InUse: a resource class to be removed has allocations
+    :raises errors.NameTaken: another provider has one of the names
     """
     path = f'/resource_providers?in_tree={quoted(provider.uuid)}'
     listed = session.send(Request('GET', path, NEEDS)).body()['resource_providers']
     present = {shown['uuid']: shown for shown in listed}
     for wanted, above in provider.with_parents(parent):
         _ensure_identity(session, wanted, above, present.get(wanted.uuid))
-        _ensure_parts(session, wanted)
+        _ensure_sub_resources(session, wanted)
 
 
 def delete_provider(session: Session, uuid: str) -> bool:
-    """Have no such provider; whether there was one.
+    """Delete the provider if it exists; whether it did.
 
-    :raises errors.Conflict: others were in the way again and again
+    :raises errors.Conflict: concurrent writes prevented it at every attempt
     :raises errors.InUse: it has children or allocations
     """
     try:
@@ -53,14 +53,14 @@ def delete_provider(session: Session, uuid: str) -> bool:
 def _ensure_identity(
     session: Session, wanted: Provider, parent: str | None, present: Shown | None
 ) -> None:
-    """Have the provider there by its name, below its parent."""
+    """Create the provider, or update its name and parent."""
     if present is None:
         try:
             _create(session, wanted, parent)
             return
         except errors.NameTaken:
-            # By itself, if it is in another tree, or somebody was faster, or the answer to a
-            # first try got lost.
+            # The provider itself has the name if it is in another tree, if another client has just
+            # created it, or if an earlier attempt did and its answer was lost.
             present = _find(session, wanted.uuid)
             if present is None:
                 raise
@@ -72,7 +72,7 @@ def _ensure_identity(
 
 def _create(session: Session, wanted: Provider, parent: str | None) -> None:
     body = {'uuid': wanted.uuid, 'name': wanted.name, 'parent_provider_uuid': parent}
-    # The uuid is ours, so a second sending cannot create a second one.
+    # The client chooses the uuid, so a retry cannot create a second provider.
     session.send(Request('POST', '/resource_providers', NEEDS, lambda _version: body))
 
 
@@ -94,7 +94,7 @@ def _update(session: Session, wanted: Provider, parent: str | None, needs: set[F
     session.send(Request('PUT', path, NEEDS | needs, lambda _version: body))
 
 
-def _ensure_parts(session: Session, wanted: Provider) -> None:
+def _ensure_sub_resources(session: Session, wanted: Provider) -> None:
     if wanted.inventories is not None:
         sub_resources.ensure(session, wanted.uuid, sub_resources.INVENTORIES, wanted.inventories)
     if wanted.traits is not None:

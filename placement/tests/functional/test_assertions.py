@@ -28,7 +28,7 @@ def test_an_empty_value_is_refused_among_the_defaults() -> None:
         assertions.check_every_test_expects_something(suite)
 
 
-def test_what_says_something_is_let_through() -> None:
+def test_expectation_with_content_is_accepted() -> None:
     request = {'name': 'a request', 'GET': '/', 'response_candidates': ['none']}
 
     assertions.check_every_test_expects_something({'tests': [{'name': 'silent'}, request]})

@@ -14,7 +14,7 @@ from placement.client import clouds
 
 from . import client_services
 
-QUICK = client.RetryPolicy(first_delay=0.001, longest_delay=0.01)
+QUICK = client.RetryPolicy(first_delay=0.001, max_delay=0.01)
 
 
 def new_uuid() -> str:
@@ -33,15 +33,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[client_service
 
 
 @pytest.fixture
-def wire(service: client_services.Service) -> Iterator[client_services.Recorder]:
+def recorder(service: client_services.Service) -> Iterator[client_services.Recorder]:
     recorder = service.adapter()
     yield recorder
     recorder.session.session.close()
 
 
 @pytest.fixture
-def report(wire: client_services.Recorder) -> client.ReportClient:
-    return client.ReportClient(wire, QUICK)
+def report(recorder: client_services.Recorder) -> client.ReportClient:
+    return client.ReportClient(recorder, QUICK)
 
 
 @pytest.fixture
@@ -80,9 +80,9 @@ def a_claim(report: client.ReportClient, host: client.Provider, vcpu: int = 2) -
     return consumer
 
 
-def used(wire: adapter.Adapter, host: client.Provider) -> int:
+def used(recorder: adapter.Adapter, host: client.Provider) -> int:
     """The VCPUs that are taken of a host."""
-    usages = wire.get(f'/resource_providers/{host.uuid}/usages').json()['usages']
+    usages = recorder.get(f'/resource_providers/{host.uuid}/usages').json()['usages']
     return int(usages['VCPU'])
 
 
@@ -96,42 +96,42 @@ def amounts_of(report: client.ReportClient, consumer: str) -> object:
 
 @pytest.mark.parametrize('times', [1, 2])
 def test_a_resource_class_is_ensured_in_one_request(
-    report: client.ReportClient, wire: client_services.Recorder, times: int
+    report: client.ReportClient, recorder: client_services.Recorder, times: int
 ) -> None:
     name = new_name()
     for _ in range(times):
-        before = len(wire.sent)
+        before = len(recorder.sent)
         report.ensure_resource_class(name)
-        assert wire.sent_since(before) == [f'PUT /resource_classes/{name}']
+        assert recorder.sent_since(before) == [f'PUT /resource_classes/{name}']
 
 
-def test_a_standard_resource_class_is_looked_for(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_standard_resource_class_is_read_not_written(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     report.ensure_resource_class('VCPU')
     with pytest.raises(client.Gone, match='NO_SUCH') as caught:
         report.ensure_resource_class('NO_SUCH')
     assert caught.value.request_id
-    assert wire.writes() == []
+    assert recorder.writes() == []
 
 
-def test_only_traits_that_are_missing_are_sent(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_only_missing_traits_are_written(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     old, new = new_name(), new_name()
     report.ensure_traits([old, 'HW_CPU_X86_AVX'])
-    before = len(wire.sent)
+    before = len(recorder.sent)
     report.ensure_traits([old, new, 'HW_CPU_X86_AVX'])
-    assert wire.sent_since(before) == ['GET /traits', f'PUT /traits/{new}']
+    assert recorder.sent_since(before) == ['GET /traits', f'PUT /traits/{new}']
 
 
-def test_many_traits_are_asked_for_in_requests_of_a_bearable_length(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_many_traits_are_read_in_queries_of_limited_length(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     names = [new_name('CUSTOM_' + 'X' * 200) for _ in range(20)]
     report.ensure_traits(names)
     report.ensure_traits(names)
-    assert len(wire.writes()) == len(names)
+    assert len(recorder.writes()) == len(names)
 
 
 # Trees
@@ -151,103 +151,103 @@ def a_tree() -> client.Provider:
     return a_host(inventories=memory, children=numa)
 
 
-def test_a_tree_that_is_as_it_should_be_is_not_written(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_unchanged_tree_is_not_written(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     tree = a_tree()
     report.ensure_tree(tree)
-    written = len(wire.writes())
+    written = len(recorder.writes())
     report.ensure_tree(tree)
     assert written > 0
-    assert len(wire.writes()) == written
+    assert len(recorder.writes()) == written
 
 
-def test_only_the_part_of_the_provider_that_differs_is_written(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_only_the_differing_sub_resource_is_written(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     tree = a_tree()
     report.ensure_tree(tree)
     first, second = tree.children
     changed = dataclasses.replace(second, inventories={'VCPU': client.Inventory(16)})
-    before = len(wire.writes())
+    before = len(recorder.writes())
     report.ensure_tree(dataclasses.replace(tree, children=(first, changed)))
-    assert wire.writes()[before:] == [f'PUT /resource_providers/{second.uuid}/inventories']
+    assert recorder.writes()[before:] == [f'PUT /resource_providers/{second.uuid}/inventories']
 
 
-def test_what_is_not_mentioned_is_left_alone(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_sub_resources_that_are_none_are_left_alone(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     tree = a_tree()
     report.ensure_tree(tree)
-    before = len(wire.writes())
+    before = len(recorder.writes())
     report.ensure_tree(client.Provider(tree.uuid, tree.name))
-    assert wire.writes()[before:] == []
+    assert recorder.writes()[before:] == []
 
 
 def test_a_provider_is_renamed_and_moved(
-    report: client.ReportClient, wire: client_services.Recorder
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     tree, elsewhere = a_tree(), a_host()
     report.ensure_tree(tree)
     report.ensure_tree(elsewhere)
     moved = dataclasses.replace(tree.children[0], name=new_name('moved'))
     report.ensure_tree(moved, parent=elsewhere.uuid)
-    shown = wire.get(f'/resource_providers/{moved.uuid}', microversion='1.14').json()
+    shown = recorder.get(f'/resource_providers/{moved.uuid}', microversion='1.14').json()
     assert shown['name'] == moved.name
     assert shown['root_provider_uuid'] == elsewhere.uuid
 
 
-def test_a_child_of_another_tree_is_fetched(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_child_moves_from_another_tree(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     tree, elsewhere = a_tree(), a_host()
     report.ensure_tree(tree)
     report.ensure_tree(dataclasses.replace(elsewhere, children=tree.children))
     path = f'/resource_providers/{tree.children[0].uuid}'
-    assert wire.get(path, microversion='1.14').json()['parent_provider_uuid'] == elsewhere.uuid
+    assert recorder.get(path, microversion='1.14').json()['parent_provider_uuid'] == elsewhere.uuid
 
 
-def test_a_name_of_another_provider_is_not_to_be_had(report: client.ReportClient) -> None:
+def test_name_of_another_provider_raises_name_taken(report: client.ReportClient) -> None:
     host = a_host()
     report.ensure_tree(host)
     with pytest.raises(client.NameTaken):
         report.ensure_tree(dataclasses.replace(a_host(), name=host.name))
 
 
-def test_a_parent_that_is_not_there_refuses_its_children(report: client.ReportClient) -> None:
+def test_missing_parent_raises_gone(report: client.ReportClient) -> None:
     with pytest.raises(client.Gone):
         report.ensure_tree(a_host(), parent=new_uuid())
 
 
-def test_a_conflict_is_read_and_compared_again(
-    report: client.ReportClient, other: client.ReportClient, wire: client_services.Recorder
+def test_conflict_makes_ensure_tree_read_again(
+    report: client.ReportClient, other: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     grown = dataclasses.replace(host, inventories={'VCPU': client.Inventory(32)})
     traits = dataclasses.replace(host, inventories=None, traits=['HW_CPU_X86_AVX'])
     # After the inventories were read, somebody gives the host a trait.
-    wire.afterwards = [client_services.deliver, lambda *_: other.ensure_tree(traits)]
-    before = len(wire.sent)
+    recorder.afterwards = [client_services.deliver, lambda *_: other.ensure_tree(traits)]
+    before = len(recorder.sent)
     report.ensure_tree(dataclasses.replace(grown, traits=None, aggregates=None))
     path = f'/resource_providers/{host.uuid}/inventories'
-    assert wire.sent_since(before)[1:] == [f'GET {path}', f'PUT {path}'] * 2
+    assert recorder.sent_since(before)[1:] == [f'GET {path}', f'PUT {path}'] * 2
 
 
-def test_a_conflict_after_conflict_is_given_up(
-    report: client.ReportClient, other: client.ReportClient, wire: client_services.Recorder
+def test_repeated_conflicts_raise_conflict(
+    report: client.ReportClient, other: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     bare = dataclasses.replace(host, inventories=None, traits=None, aggregates=None)
 
-    def meddle(method: str, _url: str) -> None:
+    def interfere(method: str, _url: str) -> None:
         if method == 'GET':
             aggregates = [new_uuid()]
             other.ensure_tree(dataclasses.replace(bare, aggregates=aggregates))
-        wire.afterwards.append(meddle)
+        recorder.afterwards.append(interfere)
 
-    wire.afterwards = [meddle]
+    recorder.afterwards = [interfere]
     with pytest.raises(client.Conflict) as caught:
         report.ensure_tree(dataclasses.replace(bare, inventories={}))
     assert caught.value.code == 'placement.concurrent_update'
@@ -267,22 +267,22 @@ def test_an_inventory_in_use_cannot_be_removed(report: client.ReportClient) -> N
 
 
 @pytest.mark.parametrize('lost', range(9))
-def test_a_tree_comes_about_whatever_answer_is_lost(
-    report: client.ReportClient, wire: client_services.Recorder, lost: int
+def test_ensure_tree_succeeds_whichever_answer_is_lost(
+    report: client.ReportClient, recorder: client_services.Recorder, lost: int
 ) -> None:
     host = a_host(traits=['HW_CPU_X86_AVX'])
-    wire.afterwards = [*[client_services.deliver] * lost, client_services.lose_answer]
+    recorder.afterwards = [*[client_services.deliver] * lost, client_services.lose_answer]
     report.ensure_tree(host)
-    assert wire.afterwards == []
-    before = len(wire.writes())
+    assert recorder.afterwards == []
+    before = len(recorder.writes())
     report.ensure_tree(host)
-    assert wire.writes()[before:] == []
+    assert recorder.writes()[before:] == []
 
 
 # Candidates
 
 
-def test_a_search_of_every_kind_is_understood(report: client.ReportClient) -> None:
+def test_search_with_every_parameter_finds_candidates(report: client.ReportClient) -> None:
     trait = new_name()
     tree = a_tree()
     report.ensure_traits([trait])
@@ -316,7 +316,7 @@ def test_a_search_of_every_kind_is_understood(report: client.ReportClient) -> No
     assert (summary.parent, summary.root) == (tree.uuid, tree.uuid)
 
 
-def test_an_unknown_trait_is_refused(report: client.ReportClient) -> None:
+def test_unknown_trait_raises_refused(report: client.ReportClient) -> None:
     group = client.RequestGroup({'VCPU': 1}, required=['CUSTOM_NO_SUCH'])
     with pytest.raises(client.Refused, match='No such trait') as caught:
         report.find_candidates(client.CandidateRequest({'': group}))
@@ -327,22 +327,22 @@ def test_an_unknown_trait_is_refused(report: client.ReportClient) -> None:
 
 
 def test_a_claim_is_one_request(
-    report: client.ReportClient, wire: client_services.Recorder
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     (candidate,) = candidates_on(report, host)
     consumer = client.Consumer(new_uuid(), 'project', 'user')
-    before = len(wire.sent)
+    before = len(recorder.sent)
     report.claim(consumer, candidate)
-    assert wire.sent_since(before) == [f'PUT /allocations/{consumer.uuid}']
+    assert recorder.sent_since(before) == [f'PUT /allocations/{consumer.uuid}']
     found = report.find_allocations(consumer.uuid)
     assert found is not None
     assert found.consumer == consumer
     assert found.amounts == {host.uuid: {'VCPU': 2}}
 
 
-def test_a_host_that_is_full_sends_to_the_next(report: client.ReportClient) -> None:
+def test_claim_any_skips_a_full_host(report: client.ReportClient) -> None:
     full, empty = a_host(vcpu=2), a_host()
     report.ensure_tree(full)
     report.ensure_tree(empty)
@@ -357,7 +357,7 @@ def test_a_host_that_is_full_sends_to_the_next(report: client.ReportClient) -> N
     assert isinstance(caught.value.__cause__, client.NoCapacity)
 
 
-def test_a_host_that_is_gone_sends_to_the_next(report: client.ReportClient) -> None:
+def test_claim_any_skips_a_deleted_host(report: client.ReportClient) -> None:
     gone, there = a_host(), a_host()
     report.ensure_tree(gone)
     report.ensure_tree(there)
@@ -369,7 +369,7 @@ def test_a_host_that_is_gone_sends_to_the_next(report: client.ReportClient) -> N
     assert report.claim_any(consumer, offers) == offers[1]
 
 
-def test_a_consumer_claims_once(report: client.ReportClient) -> None:
+def test_second_claim_of_a_consumer_raises_conflict(report: client.ReportClient) -> None:
     host = a_host()
     report.ensure_tree(host)
     consumer = a_claim(report, host)
@@ -378,33 +378,33 @@ def test_a_consumer_claims_once(report: client.ReportClient) -> None:
         report.claim(consumer, candidate)
 
 
-def test_a_claim_whose_answer_is_lost_is_made_once(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_claim_without_answer_is_made_once(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     (candidate,) = candidates_on(report, host)
     consumer = client.Consumer(new_uuid(), 'p', 'u')
-    wire.afterwards = [client_services.lose_answer]
+    recorder.afterwards = [client_services.lose_answer]
     report.claim(consumer, candidate)
-    assert used(wire, host) == 2
+    assert used(recorder, host) == 2
 
 
-def test_what_became_of_a_lost_claim_is_not_guessed(
-    report: client.ReportClient, other: client.ReportClient, wire: client_services.Recorder
+def test_unknown_outcome_of_a_claim_raises_unreachable(
+    report: client.ReportClient, other: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     (candidate,) = candidates_on(report, host)
     consumer = client.Consumer(new_uuid(), 'p', 'u')
 
-    def meddle(method: str, url: str) -> None:
+    def interfere(method: str, url: str) -> None:
         other.change_allocations(
             consumer.uuid, lambda found: found.with_amounts({host.uuid: {'VCPU': 3}})
         )
         client_services.lose_answer(method, url)
 
-    wire.afterwards = [meddle]
+    recorder.afterwards = [interfere]
     with pytest.raises(client.Unreachable):
         report.claim(consumer, candidate)
 
@@ -413,29 +413,29 @@ def test_what_became_of_a_lost_claim_is_not_guessed(
 
 
 def test_allocations_are_written_as_they_were_read(
-    report: client.ReportClient, wire: client_services.Recorder
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     consumer = a_claim(report, host)
-    before = len(wire.sent)
+    before = len(recorder.sent)
     report.change_allocations(
         consumer.uuid, lambda found: found.with_amounts({host.uuid: {'VCPU': 5}})
     )
     path = f'/allocations/{consumer.uuid}'
-    assert wire.sent_since(before) == [f'GET {path}', f'PUT {path}']
-    assert used(wire, host) == 5
+    assert recorder.sent_since(before) == [f'GET {path}', f'PUT {path}']
+    assert used(recorder, host) == 5
 
 
 def test_nothing_is_sent_when_nothing_changes(
-    report: client.ReportClient, wire: client_services.Recorder
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     consumer = a_claim(report, host)
-    before = len(wire.writes())
+    before = len(recorder.writes())
     report.change_allocations(consumer.uuid, lambda found: found)
-    assert wire.writes()[before:] == []
+    assert recorder.writes()[before:] == []
 
 
 def one_more(found: client.Allocations) -> client.Allocations:
@@ -452,10 +452,10 @@ def one_more(found: client.Allocations) -> client.Allocations:
         pytest.param(3, False, 4, id='the-second-write'),
     ],
 )
-def test_a_change_that_met_another_is_never_made_twice(
+def test_concurrent_change_is_never_made_twice(
     report: client.ReportClient,
     other: client.ReportClient,
-    wire: client_services.Recorder,
+    recorder: client_services.Recorder,
     lost: int,
     is_told: bool,
     left: int,
@@ -464,7 +464,7 @@ def test_a_change_that_met_another_is_never_made_twice(
     report.ensure_tree(host)
     consumer = a_claim(report, host)
     # Somebody makes the same change first; then one of the answers is lost.
-    wire.afterwards = [
+    recorder.afterwards = [
         lambda *_: other.change_allocations(consumer.uuid, one_more),
         *[client_services.deliver] * lost,
         client_services.lose_answer,
@@ -475,17 +475,17 @@ def test_a_change_that_met_another_is_never_made_twice(
         assert not is_told
     else:
         assert is_told
-    assert wire.afterwards == []
-    assert used(wire, host) == left
+    assert recorder.afterwards == []
+    assert used(recorder, host) == left
 
 
-def test_a_change_of_nothing_is_told(report: client.ReportClient) -> None:
+def test_change_of_an_unknown_consumer_raises_gone(report: client.ReportClient) -> None:
     with pytest.raises(client.Gone, match='no allocations'):
         report.change_allocations(new_uuid(), one_more)
 
 
-def test_a_consumer_without_a_type_keeps_none(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_consumer_without_type_stays_without_type(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
@@ -495,11 +495,11 @@ def test_a_consumer_without_a_type_keeps_none(
         'project_id': 'project',
         'user_id': 'user',
     }
-    wire.put(f'/allocations/{consumer}', json=body, microversion='1.12')
+    recorder.put(f'/allocations/{consumer}', json=body, microversion='1.12')
     report.change_allocations(consumer, one_more)
-    shown = wire.get(f'/allocations/{consumer}', microversion='1.38').json()
+    shown = recorder.get(f'/allocations/{consumer}', microversion='1.38').json()
     assert shown['consumer_type'] == 'unknown'
-    assert used(wire, host) == 2
+    assert used(recorder, host) == 2
 
 
 # Moves
@@ -518,18 +518,21 @@ Hosts = tuple[client.Provider, client.Provider]
 
 @pytest.mark.parametrize('lost', [0, 1, 2])
 def test_a_move_is_one_write(
-    report: client.ReportClient, wire: client_services.Recorder, hosts: Hosts, lost: int
+    report: client.ReportClient, recorder: client_services.Recorder, hosts: Hosts, lost: int
 ) -> None:
     source, destination = hosts
     instance, migration = a_claim(report, source), new_uuid()
     (candidate,) = candidates_on(report, destination)
     # The first answer is that to the reading.
     if lost:
-        wire.afterwards = [*[client_services.deliver] * (lost - 1), client_services.lose_answer]
-    before = len(wire.writes())
+        recorder.afterwards = [
+            *[client_services.deliver] * (lost - 1),
+            client_services.lose_answer,
+        ]
+    before = len(recorder.writes())
     report.move(instance.uuid, migration, candidate)
-    assert set(wire.writes()[before:]) == {'POST /allocations'}
-    assert len(wire.writes()[before:]) == (2 if lost == 2 else 1)
+    assert set(recorder.writes()[before:]) == {'POST /allocations'}
+    assert len(recorder.writes()[before:]) == (2 if lost == 2 else 1)
     assert amounts_of(report, instance.uuid) == {destination.uuid: {'VCPU': 2}}
     held = report.find_allocations(migration)
     assert held is not None
@@ -538,39 +541,39 @@ def test_a_move_is_one_write(
 
 
 def test_a_move_is_confirmed_by_releasing_its_source(
-    report: client.ReportClient, wire: client_services.Recorder, hosts: Hosts
+    report: client.ReportClient, recorder: client_services.Recorder, hosts: Hosts
 ) -> None:
     source, destination = hosts
     instance, migration = a_claim(report, source), new_uuid()
     (candidate,) = candidates_on(report, destination)
     report.move(instance.uuid, migration, candidate)
-    before = len(wire.sent)
+    before = len(recorder.sent)
     assert report.confirm(migration) is True
-    assert wire.sent_since(before) == [f'DELETE /allocations/{migration}']
-    assert (used(wire, source), used(wire, destination)) == (0, 2)
+    assert recorder.sent_since(before) == [f'DELETE /allocations/{migration}']
+    assert (used(recorder, source), used(recorder, destination)) == (0, 2)
     assert report.confirm(migration) is False
 
 
 @pytest.mark.parametrize('lost', [False, True])
 def test_a_move_is_reverted_in_one_write(
-    report: client.ReportClient, wire: client_services.Recorder, hosts: Hosts, lost: bool
+    report: client.ReportClient, recorder: client_services.Recorder, hosts: Hosts, lost: bool
 ) -> None:
     source, destination = hosts
     instance, migration = a_claim(report, source), new_uuid()
     (candidate,) = candidates_on(report, destination)
     report.move(instance.uuid, migration, candidate)
-    before = len(wire.writes())
+    before = len(recorder.writes())
     if lost:
-        wire.afterwards = [*[client_services.deliver] * 2, client_services.lose_answer]
+        recorder.afterwards = [*[client_services.deliver] * 2, client_services.lose_answer]
     report.revert(instance.uuid, migration)
-    assert set(wire.writes()[before:]) == {'POST /allocations'}
+    assert set(recorder.writes()[before:]) == {'POST /allocations'}
     assert amounts_of(report, instance.uuid) == {source.uuid: {'VCPU': 2}}
     assert amounts_of(report, migration) is None
-    assert (used(wire, source), used(wire, destination)) == (2, 0)
+    assert (used(recorder, source), used(recorder, destination)) == (2, 0)
 
 
-def test_an_instance_is_resized_where_both_sizes_do_not_fit_apart(
-    report: client.ReportClient, wire: client_services.Recorder
+def test_resize_succeeds_where_both_sizes_together_do_not_fit(
+    report: client.ReportClient, recorder: client_services.Recorder
 ) -> None:
     host = a_host(vcpu=4)
     report.ensure_tree(host)
@@ -579,12 +582,12 @@ def test_an_instance_is_resized_where_both_sizes_do_not_fit_apart(
     with pytest.raises(client.NoCapacity):
         report.move(instance.uuid, migration, bigger)
     assert amounts_of(report, migration) is None
-    assert used(wire, host) == 3
+    assert used(recorder, host) == 3
     report.change_allocations(instance.uuid, one_more)
-    assert used(wire, host) == 4
+    assert used(recorder, host) == 4
 
 
-def test_a_second_move_of_the_same_migration_is_a_conflict(
+def test_second_move_of_a_migration_raises_conflict(
     report: client.ReportClient, hosts: Hosts
 ) -> None:
     source, destination = hosts
@@ -595,7 +598,9 @@ def test_a_second_move_of_the_same_migration_is_a_conflict(
         report.move(instance.uuid, migration, candidate)
 
 
-def test_a_move_of_nothing_is_told(report: client.ReportClient, hosts: Hosts) -> None:
+def test_move_of_an_unknown_instance_raises_gone(
+    report: client.ReportClient, hosts: Hosts
+) -> None:
     (candidate,) = candidates_on(report, hosts[0])
     with pytest.raises(client.Gone):
         report.move(new_uuid(), new_uuid(), candidate)
@@ -605,22 +610,24 @@ def test_a_move_of_nothing_is_told(report: client.ReportClient, hosts: Hosts) ->
 
 @pytest.mark.parametrize('lost', [False, True])
 def test_a_release_can_be_repeated(
-    report: client.ReportClient, wire: client_services.Recorder, lost: bool
+    report: client.ReportClient, recorder: client_services.Recorder, lost: bool
 ) -> None:
     host = a_host()
     report.ensure_tree(host)
     consumer = a_claim(report, host)
     if lost:
-        wire.afterwards = [client_services.lose_answer]
+        recorder.afterwards = [client_services.lose_answer]
     report.release(consumer.uuid)
-    assert used(wire, host) == 0
+    assert used(recorder, host) == 0
     assert report.release(consumer.uuid) is False
 
 
 # Who is asking, and where
 
 
-def test_a_service_without_authentication_is_reached(service: client_services.Service) -> None:
+def test_client_without_authentication_reaches_the_service(
+    service: client_services.Service,
+) -> None:
     anonymous = session.Session(
         auth=noauth.NoAuth(service.url), additional_headers={'x-roles': 'admin'}
     )
@@ -630,7 +637,7 @@ def test_a_service_without_authentication_is_reached(service: client_services.Se
     anonymous.session.close()
 
 
-def test_a_stranger_is_refused(service: client_services.Service) -> None:
+def test_client_without_permission_is_refused(service: client_services.Service) -> None:
     anonymous = session.Session(auth=noauth.NoAuth(service.url))
     report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
     with pytest.raises(client.Refused, match='Policy does not allow') as caught:
@@ -640,7 +647,7 @@ def test_a_stranger_is_refused(service: client_services.Service) -> None:
     anonymous.session.close()
 
 
-def test_a_cloud_of_clouds_yaml_is_reached(
+def test_client_from_clouds_yaml_reaches_the_service(
     service: client_services.Service, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / 'clouds.yaml'

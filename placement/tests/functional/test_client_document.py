@@ -56,7 +56,7 @@ def clouds_yaml(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures('clouds_yaml')
-def test_the_examples_run_one_after_the_other(conf: cfg.ConfigOpts) -> None:
+def test_examples_of_the_page_run_in_order(conf: cfg.ConfigOpts) -> None:
     names: dict[str, Any] = {'conf': conf}
     with direct.PlacementDirect(conf) as service:
         report = client.ReportClient(service)
@@ -100,7 +100,7 @@ def test_every_method_is_mentioned() -> None:
     assert set(missing) <= asked_by_the_curious
 
 
-def test_every_version_that_is_needed_is_in_the_table() -> None:
+def test_table_lists_every_needed_version() -> None:
     told = set(columns(1)[1])
     needed = {str(feature.since) for feature in microversions.Feature}
     # What is said in words: mappings and types are left out for older services, and aggregates

@@ -33,7 +33,7 @@ VCPUS_PER_CELL = 8
 MEMORY_PER_HOST = 16
 #: Hosts are full when each thread has this many instances, which is when it begins to delete.
 MAX_INSTANCES = 6
-#: Instances that every thread meddles with, so that they meet.
+#: Instances that every thread writes concurrently.
 SHARED = 3
 
 RETRY_POLICY = client.RetryPolicy(attempts=12, first_delay=0.02, call_timeout=300)
@@ -66,7 +66,7 @@ def a_host(number: int) -> client.Provider:
 class Cloud:
     """The hosts, and the client that all threads share."""
 
-    wire: client_services.Recorder
+    recorder: client_services.Recorder
     report: client.ReportClient
     hosts: list[client.Provider]
 
@@ -83,7 +83,7 @@ class Cloud:
         """What the service holds, by consumer and provider."""
         held: dict[str, Amounts] = {}
         for uuid_ in {provider for provider, _ in self.capacities()}:
-            shown = self.wire.get(f'/resource_providers/{uuid_}/allocations').json()
+            shown = self.recorder.get(f'/resource_providers/{uuid_}/allocations').json()
             for consumer, entry in shown['allocations'].items():
                 held.setdefault(consumer, {})[uuid_] = entry['resources']
         return held
@@ -91,9 +91,9 @@ class Cloud:
     def usages(self) -> dict[tuple[str, str], int]:
         """What the service says is taken of each resource class of each provider."""
         return {
-            (uuid_, name): self.wire.get(f'/resource_providers/{uuid_}/usages').json()['usages'][
-                name
-            ]
+            (uuid_, name): self.recorder.get(f'/resource_providers/{uuid_}/usages').json()[
+                'usages'
+            ][name]
             for uuid_, name in self.capacities()
         }
 
@@ -101,13 +101,13 @@ class Cloud:
 @pytest.fixture(scope='module')
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     service = client_services.Service(tmp_path_factory.mktemp('service'))
-    wire = service.adapter()
-    report = client.ReportClient(wire, RETRY_POLICY)
+    recorder = service.adapter()
+    report = client.ReportClient(recorder, RETRY_POLICY)
     hosts = [a_host(number) for number in range(HOSTS)]
     # Agents do not wait for each other either.
     in_parallel(report.ensure_tree, hosts)
-    yield Cloud(wire, report, hosts)
-    wire.session.session.close()
+    yield Cloud(recorder, report, hosts)
+    recorder.session.session.close()
     service.stop()
 
 
@@ -128,7 +128,7 @@ class Scheduler:
 
     def run(self, instances: int) -> None:
         """Place so many instances, and move and delete some of them in between."""
-        others = itertools.cycle((self.move, self.resize, self.meddle))
+        others = itertools.cycle((self.move, self.resize, self.interfere))
         while self.counts['placed'] < instances:
             if len(self.held) >= self._random.randint(1, MAX_INSTANCES):
                 self.delete()
@@ -207,8 +207,8 @@ class Scheduler:
             self.held[instance] = wanted
             self.counts['resized'] += 1
 
-    def meddle(self) -> None:
-        """Something happens to an instance that others meddle with at the same time."""
+    def interfere(self) -> None:
+        """Something happens to an instance that others interfere with at the same time."""
         instance = client.Consumer(self._random.choice(self._shared), 'project', 'user')
         migration = new_uuid()
         found = self.find()
@@ -230,7 +230,7 @@ def _amounts(candidate: client.Candidate) -> Amounts:
     return {provider: dict(resources) for provider, resources in candidate.amounts.items()}
 
 
-def test_what_is_acknowledged_is_held_and_no_host_is_overcommitted(cloud: Cloud) -> None:
+def test_acknowledged_writes_survive_and_no_host_is_overcommitted(cloud: Cloud) -> None:
     shared = [new_uuid() for _ in range(SHARED)]
     schedulers = [Scheduler(cloud, number, shared) for number in range(THREADS)]
     capacities = cloud.capacities()
@@ -270,7 +270,7 @@ def test_what_is_acknowledged_is_held_and_no_host_is_overcommitted(cloud: Cloud)
         assert counts['Unreachable'] == 0, counts
 
 
-def test_agents_that_report_the_same_agree(cloud: Cloud) -> None:
+def test_agents_reporting_the_same_trees_converge(cloud: Cloud) -> None:
     name = 'CUSTOM_CONTESTED'
 
     def wanted(number: int) -> client.Provider:
@@ -284,13 +284,13 @@ def test_agents_that_report_the_same_agree(cloud: Cloud) -> None:
 
     trees = [wanted(number) for number in range(THREADS)]
     in_parallel(cloud.report.ensure_tree, trees)
-    before = len(cloud.wire.writes())
+    before = len(cloud.recorder.writes())
     for tree in trees:
         cloud.report.ensure_tree(tree)
-    assert cloud.wire.writes()[before:] == []
+    assert cloud.recorder.writes()[before:] == []
 
 
-def test_instances_that_end_leave_nothing(cloud: Cloud) -> None:
+def test_released_instances_leave_no_usage(cloud: Cloud) -> None:
     consumers = list(cloud.allocations())
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(cloud.report.release, consumers))

@@ -5,7 +5,7 @@ from . import consistency_check
 from .fixtures import databases, workers
 
 
-def test_capacity_holds_and_the_sum_is_what_was_acknowledged() -> None:
+def test_usage_equals_acknowledged_claims_and_never_exceeds_capacity() -> None:
     database = databases.create()
     try:
         with workers.running(database.url) as cluster:

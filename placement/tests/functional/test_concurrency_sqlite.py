@@ -137,7 +137,7 @@ def run_all(tasks: list[collections.abc.Callable[[], None]]) -> None:
             future.result()
 
 
-def test_acknowledged_claims_are_kept_and_capacity_is_never_exceeded(
+def test_usage_equals_acknowledged_claims_and_never_exceeds_capacity(
     service: applications.Service,
 ) -> None:
     workers = [Worker(service, number) for number in range(THREADS)]
@@ -161,7 +161,7 @@ def test_acknowledged_claims_are_kept_and_capacity_is_never_exceeded(
     assert answers['full'] > 0, 'the hosts were never full, so nothing was tried'
 
 
-def test_every_consumer_is_what_its_client_was_told(service: applications.Service) -> None:
+def test_every_consumer_equals_its_last_acknowledged_write(service: applications.Service) -> None:
     workers = [Worker(service, number) for number in range(THREADS, 2 * THREADS)]
     for worker in workers:
         worker.claim()
@@ -176,7 +176,7 @@ def test_every_consumer_is_what_its_client_was_told(service: applications.Servic
             assert shown['consumer_generation'] == generation
 
 
-def test_of_clients_that_write_one_consumer_one_wins_each_generation(
+def test_one_client_wins_each_generation_of_a_consumer(
     service: applications.Service,
 ) -> None:
     consumer = str(uuid.uuid4())
@@ -205,7 +205,7 @@ def test_of_clients_that_write_one_consumer_one_wins_each_generation(
     ]
 
 
-def test_of_clients_that_write_one_inventory_one_wins_each_generation(
+def test_one_client_wins_each_generation_of_an_inventory(
     service: applications.Service,
 ) -> None:
     path = f'/resource_providers/{clouds.uuid_of(HOSTS[0])}/inventories'
@@ -228,7 +228,7 @@ def test_of_clients_that_write_one_inventory_one_wins_each_generation(
     assert sorted(won) == list(range(min(won), min(won) + len(won)))
 
 
-def test_clients_that_create_the_same_names_all_succeed(service: applications.Service) -> None:
+def test_concurrent_creations_of_the_same_name_succeed(service: applications.Service) -> None:
     def create() -> None:
         client = Client(service.application)
         for number in range(10):

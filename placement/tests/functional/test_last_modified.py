@@ -80,7 +80,9 @@ def client() -> Iterator[Client]:
         (f'{UPDATED}/allocations', 2009),
     ],
 )
-def test_a_read_shows_the_latest_time_of_its_records(client: Client, path: str, year: int) -> None:
+def test_last_modified_is_the_latest_time_of_the_records(
+    client: Client, path: str, year: int
+) -> None:
     answer = client.send('GET', path, version='1.15')
     assert answer.status in (200, 204), answer.text
     assert answer.headers['last-modified'].endswith(f'01 Jan {year} 00:00:00 GMT')
@@ -100,7 +102,7 @@ def test_a_read_shows_the_latest_time_of_its_records(client: Client, path: str, 
         '/allocations/cccccccc-0000-4000-8000-000000000001',
     ],
 )
-def test_what_has_no_time_of_its_own_is_modified_now(client: Client, path: str) -> None:
+def test_last_modified_without_times_is_now(client: Client, path: str) -> None:
     answer = client.send('GET', path, version='1.15')
     assert answer.status == 200, answer.text
     assert int(answer.headers['last-modified'].split()[3]) > 2020

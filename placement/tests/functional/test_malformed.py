@@ -99,7 +99,7 @@ def watched() -> Iterator[Watched]:
 
 
 @pytest.mark.parametrize('route', odd_requests.ROUTES)
-def test_odd_requests_are_refused_without_effect(watched: Watched, route: str) -> None:
+def test_malformed_requests_are_refused_without_effect(watched: Watched, route: str) -> None:
     reads_much = odd_requests.ROUTES[route].body or odd_requests.ROUTES[route].query
 
     @hypothesis.settings(PROFILE, max_examples=200 if reads_much else 60)
@@ -148,7 +148,7 @@ READING_LARGE_BODIES = ('set aggregates', 'create provider', 'reshape')
 
 
 @pytest.mark.parametrize('body', HARD_BODIES)
-def test_hard_bodies_are_refused_without_effect(watched: Watched, body: str) -> None:
+def test_extreme_bodies_are_refused_without_effect(watched: Watched, body: str) -> None:
     large = len(HARD_BODIES[body]) > LARGE
     for name in READING_LARGE_BODIES if large else WITH_BODY:
         route = odd_requests.ROUTES[name]
@@ -159,7 +159,7 @@ def test_hard_bodies_are_refused_without_effect(watched: Watched, body: str) -> 
 
 
 @pytest.mark.parametrize('length', [200, 201, 255, 256])
-def test_names_end_where_the_specification_says(watched: Watched, length: int) -> None:
+def test_names_have_the_specified_maximum_length(watched: Watched, length: int) -> None:
     custom = 'CUSTOM_' + 'A' * (length - len('CUSTOM_'))
     claim = {
         'allocations': {odd_requests.PROVIDERS[0]: {'resources': {'VCPU': 1}}},

@@ -118,7 +118,7 @@ def operations(version: str) -> Iterator[Any]:
 
 @pytest.mark.parametrize('mode', list(schemathesis.GenerationMode), ids=lambda mode: mode.name)
 @pytest.mark.parametrize('version', CHOSEN)
-def test_schemathesis_finds_nothing(
+def test_schemathesis_finds_no_violation(
     version: str, mode: schemathesis.GenerationMode, service: applications.Service
 ) -> None:
     for operation in operations(version):
@@ -197,7 +197,7 @@ HEADERS = {
         (404, HEADERS, {}, None),
     ],
 )
-def test_what_is_no_operation_can_only_fail(
+def test_undocumented_operations_answer_errors(
     status: int, headers: dict[str, str], body: Any, words: str | None
 ) -> None:
     found = conformance.complaint('GET', '/traits', status, headers, json.dumps(body).encode())
@@ -217,7 +217,7 @@ def test_what_is_no_operation_can_only_fail(
         (400, HEADERS, {'errors': []}, 'has less than 1 item'),
     ],
 )
-def test_an_answer_that_is_described_otherwise_is_noticed(
+def test_answer_outside_its_schema_is_reported(
     status: int, headers: dict[str, str], body: Any, words: str | None
 ) -> None:
     found = conformance.complaint(

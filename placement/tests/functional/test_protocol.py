@@ -18,7 +18,7 @@ def service() -> Iterator[applications.Service]:
     service.stop()
 
 
-def test_a_client_that_says_nothing_of_accept_gets_json(service: applications.Service) -> None:
+def test_request_without_accept_header_gets_json(service: applications.Service) -> None:
     client = Client(service.application, TOKEN)
     assert client.send('GET', '/resource_providers').json == {'resource_providers': []}
     answer = client.send('GET', '/resource_providers/pony')
@@ -39,7 +39,7 @@ def test_a_client_that_says_nothing_of_accept_gets_json(service: applications.Se
         ('application/json;q=0', 406),
     ],
 )
-def test_what_admits_json_is_served(
+def test_accept_headers_that_admit_json_are_served(
     service: applications.Service, accept: str, status: int
 ) -> None:
     client = Client(service.application, {**TOKEN, 'accept': accept})
@@ -84,7 +84,7 @@ def test_each_request_has_an_id_of_its_own(service: applications.Service) -> Non
     assert len({answer.headers['x-openstack-request-id'] for answer in answers}) == 10
 
 
-def test_a_text_that_is_no_utf_8_is_malformed(service: applications.Service) -> None:
+def test_text_that_is_not_utf_8_is_refused(service: applications.Service) -> None:
     client = Client(service.application, TOKEN)
     answer = client.send('POST', '/resource_providers', b'{"name": "\xff"}')
     assert answer.status == 400

@@ -33,7 +33,7 @@ def play(session: replay.Session) -> list[str]:
 
 
 @pytest.mark.parametrize('session', SESSIONS.values(), ids=SESSIONS)
-def test_a_recorded_session_gets_the_answers_it_got(session: replay.Session) -> None:
+def test_replayed_session_gets_the_recorded_answers(session: replay.Session) -> None:
     assert play(session) == []
 
 
@@ -78,7 +78,9 @@ RECORDED: dict[str, Any] = {
         ({'rb': {**RECORDED['rb'], 'links': ['self']}}, 'body.links is ['),
     ],
 )
-def test_a_difference_is_noticed(changes: dict[str, Any], difference: str | None) -> None:
+def test_difference_between_answers_is_reported(
+    changes: dict[str, Any], difference: str | None
+) -> None:
     exchange = replay.Exchange({**RECORDED, **changes})
     session = replay.Session('made up', '/placement', (exchange,))
     found = play(session)
@@ -88,7 +90,7 @@ def test_a_difference_is_noticed(changes: dict[str, Any], difference: str | None
         assert any(difference in line for line in found), found
 
 
-def test_an_error_is_compared_by_its_words() -> None:
+def test_errors_are_compared_by_their_detail() -> None:
     detail = 'The resource could not be found.\n\n No resource provider with uuid {} found  '
     exchange = replay.Exchange(
         {

@@ -183,7 +183,7 @@ def is_allowed(caller: str, rule: str, strict: bool) -> bool:
 
 @pytest.mark.parametrize('caller', CALLERS)
 @pytest.mark.parametrize('rule', RULES)
-def test_a_rule_lets_through_who_the_specification_says(
+def test_rule_admits_the_specified_roles(
     service: Placement, cloud: Cloud, tokens: dict[str, str], rule: str, caller: str
 ) -> None:
     for method, path in requests_of(rule):
@@ -197,7 +197,7 @@ def test_a_rule_lets_through_who_the_specification_says(
             assert rule in answer.json()['errors'][0]['detail']
 
 
-def test_there_are_as_many_rules_as_in_the_specification() -> None:
+def test_number_of_rules_matches_the_specification() -> None:
     assert len(RULES) == 33
 
 
@@ -217,7 +217,7 @@ def test_usages_of_no_project(
     assert service.ask('GET', '/usages', tokens[caller]).status_code == status
 
 
-def test_a_policy_file_and_a_policy_directory_override(
+def test_policy_file_and_policy_directory_override_defaults(
     strict_service: Placement, tokens: dict[str, str]
 ) -> None:
     def ask(rule: str, caller: str) -> int:
@@ -265,9 +265,7 @@ def test_a_health_check_needs_no_token(service: Placement) -> None:
         {'X_Identity_Status': 'Confirmed', 'X_Roles': 'admin', 'X_User_Id': 'root'},
     ],
 )
-def test_who_has_no_token_is_told_where_to_get_one(
-    service: Placement, headers: dict[str, str]
-) -> None:
+def test_401_names_the_identity_endpoint(service: Placement, headers: dict[str, str]) -> None:
     answer = service.ask('GET', '/traits', None, **headers)
 
     assert answer.status_code == 401
@@ -310,7 +308,7 @@ def test_a_revoked_token_is_refused(service: Placement, cloud: Cloud) -> None:
     assert service.ask('GET', '/traits', token).status_code == 401
 
 
-def test_an_expired_token_is_refused_unless_a_service_vouches_for_it(
+def test_expired_token_needs_a_service_token(
     service: Placement, tokens: dict[str, str], expired: str
 ) -> None:
     def ask(**headers: str) -> int:
@@ -323,7 +321,7 @@ def test_an_expired_token_is_refused_unless_a_service_vouches_for_it(
     assert ask(X_Service_Token=tokens['service']) == 200
 
 
-def test_a_service_token_lends_no_roles(service: Placement, tokens: dict[str, str]) -> None:
+def test_service_token_grants_no_roles(service: Placement, tokens: dict[str, str]) -> None:
     vouched = {'X_Service_Token': tokens['service']}
 
     answer = service.ask('GET', '/resource_providers', tokens['reader'], **vouched)
@@ -333,7 +331,7 @@ def test_a_service_token_lends_no_roles(service: Placement, tokens: dict[str, st
     assert service.ask('GET', '/resource_providers', tokens['admin'], **bad).status_code == 401
 
 
-def test_the_log_tells_who_asked_and_no_secret(
+def test_log_names_the_user_and_no_secret(
     service: Placement, cloud: Cloud, tokens: dict[str, str]
 ) -> None:
     service.ask('GET', '/traits', tokens['admin'], X_Service_Token=tokens['service'])
@@ -348,9 +346,7 @@ def test_the_log_tells_who_asked_and_no_secret(
     assert [secret for secret in secrets if secret in log] == []
 
 
-def test_without_keystone_a_token_cannot_be_checked_and_the_service_recovers(
-    tokens: dict[str, str], cloud: Cloud
-) -> None:
+def test_service_recovers_after_keystone_was_down(tokens: dict[str, str], cloud: Cloud) -> None:
     with installation.directory() as directory:
         # A process of its own, with the same people in it.
         other = Keystone(cloud.keystone.directory, expiration=7200)

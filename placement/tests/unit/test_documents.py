@@ -78,13 +78,13 @@ def names(service: client.Client) -> dict[str, str]:
 
 
 @pytest.mark.parametrize('path', DOCUMENTS, ids=name_of)
-def test_a_page_parses_without_a_complaint(path: pathlib.Path) -> None:
+def test_pages_parse_without_warnings(path: pathlib.Path) -> None:
     _, complaints = samples.parse_page(path.read_text())
     assert complaints == ''
 
 
 @pytest.mark.parametrize('path', DOCUMENTS, ids=name_of)
-def test_a_link_between_pages_leads_somewhere(path: pathlib.Path) -> None:
+def test_links_between_pages_resolve(path: pathlib.Path) -> None:
     tree, _ = samples.parse_page(path.read_text())
     targets = [node['refuri'] for node in tree.findall(nodes.reference) if 'refuri' in node]
     relative = [target for target in targets if '://' not in target]
@@ -123,7 +123,7 @@ def test_the_reference_has_the_parameters_of_the_openapi_documents() -> None:
         assert told == parameters_of(request, since, versions.get('max_version')), request
 
 
-def test_the_reference_says_of_every_write_that_others_may_be_in_its_way() -> None:
+def test_reference_describes_concurrent_update_of_every_write() -> None:
     told = ('placement.concurrent_update', 'as for the PUT')
     # What ended before 1.23 never had codes.
     silent = [
@@ -177,7 +177,7 @@ def parameters_of_operation(operation: dict[str, Any]) -> dict[str, tuple[str, b
     return found
 
 
-def test_the_reference_tells_the_history_of_the_microversions() -> None:
+def test_reference_lists_every_microversion() -> None:
     text = (REPOSITORY / 'api-ref' / 'source' / 'microversions.rst').read_text()
     tree, _ = samples.parse_page(text)
     told = {
@@ -188,15 +188,13 @@ def test_the_reference_tells_the_history_of_the_microversions() -> None:
     assert told == declared
 
 
-def test_the_history_of_the_microversions_is_as_it_would_be_written_now() -> None:
+def test_microversion_page_is_current() -> None:
     written = runpy.run_path(str(REPOSITORY / 'api-ref' / 'history_page.py'))
     assert written['page']() == written['PAGE'].read_text(), 'run api-ref/history_page.py'
 
 
 @pytest.mark.parametrize('path', [*REFERENCE, *GUIDES], ids=name_of)
-def test_the_samples_of_a_page_are_what_the_service_answers(
-    path: pathlib.Path, service: client.Client
-) -> None:
+def test_samples_of_a_page_match_the_answers(path: pathlib.Path, service: client.Client) -> None:
     for sample in samples.samples_of_page(path.read_text()):
         answer = send(service, sample)
         request = f'{sample.method} {sample.path}'
@@ -215,7 +213,7 @@ def test_the_samples_of_a_page_are_what_the_service_answers(
         assert samples.differences(documented, answered, request) == []
 
 
-def test_the_session_of_the_readme_prints_what_it_says(service: client.Client) -> None:
+def test_readme_session_prints_the_documented_output(service: client.Client) -> None:
     headers: dict[str, str] = {}
     steps = samples.session_of_readme(README.read_text())
     for command, output in steps:
@@ -250,7 +248,7 @@ def test_the_configuration_page_names_every_option_and_policy_rule() -> None:
 
 
 @pytest.mark.parametrize('path', NOTES, ids=name_of)
-def test_a_release_note_is_what_reno_reads(path: pathlib.Path) -> None:
+def test_release_notes_parse_as_reno_notes(path: pathlib.Path) -> None:
     assert re.fullmatch(r'[a-z0-9-]+-[0-9a-f]{16}\.yaml', path.name)
     sections = yaml.safe_load(path.read_text())
     assert sections.keys() <= NOTE_SECTIONS

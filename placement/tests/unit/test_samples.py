@@ -49,7 +49,7 @@ More::
 """
 
 
-def test_a_page_gives_its_requests_with_what_it_says_of_the_answers() -> None:
+def test_samples_pair_requests_with_answers() -> None:
     create, delete, put = samples.samples_of_page(PAGE)
     assert (create.method, create.path) == ('POST', '/resource_providers')
     assert create.body == '{"name": "a",\n "uuid": "b"}'
@@ -61,7 +61,7 @@ def test_a_page_gives_its_requests_with_what_it_says_of_the_answers() -> None:
     assert put.answer == ''
 
 
-def test_docutils_complains_of_a_page_that_is_wrong() -> None:
+def test_malformed_page_is_reported() -> None:
     assert samples.parse_page(PAGE)[1] == ''
     assert 'Unknown interpreted text role' in samples.parse_page(':nothing:`here`')[1]
     assert 'Title underline too short' in samples.parse_page('Longer title\n======')[1]
@@ -90,14 +90,14 @@ def test_a_curl_command_gives_what_it_sends() -> None:
     assert sample.body == '{"a":\n      1}'
 
 
-def test_a_command_that_cannot_be_followed_is_refused() -> None:
+def test_unsupported_command_is_refused() -> None:
     with pytest.raises(ValueError, match='cannot follow'):
         samples.sample_of_curl('curl --proxy http://127.0.0.1:8778/', {})
     with pytest.raises(ValueError, match='cannot follow'):
         samples.sample_of_curl('curl http://example.org/', {})
 
 
-def test_what_a_terminal_shows() -> None:
+def test_terminal_output_is_normalised() -> None:
     assert samples.printed(200, '{"a": [1]}', ['json']) == '{\n    "a": [\n        1\n    ]\n}'
     assert samples.printed(204, '', ['status']) == '204'
 
@@ -119,7 +119,7 @@ def test_what_a_terminal_shows() -> None:
         (None, {'a': {}}),
     ],
 )
-def test_an_answer_that_differs_is_noticed(documented: object, answered: object) -> None:
+def test_differing_answer_is_reported(documented: object, answered: object) -> None:
     assert samples.differences(documented, answered)
 
 
@@ -162,7 +162,7 @@ ANSWER = {
         'node VCPU:2 + host DISK_GB:1,MEMORY_MB:5 (_A on node)',
     ],
 )
-def test_candidates_are_told_in_any_order_and_groups_only_if_wanted(line: str) -> None:
+def test_candidates_match_in_any_order_with_optional_groups(line: str) -> None:
     assert samples.candidates_differ((line,), ANSWER, NAMES) == ''
 
 
@@ -175,7 +175,7 @@ def test_candidates_are_told_in_any_order_and_groups_only_if_wanted(line: str) -
         ('host MEMORY_MB:5,DISK_GB:1 + node VCPU:2',) * 2,
     ],
 )
-def test_candidates_that_differ_are_noticed(lines: tuple[str, ...]) -> None:
+def test_differing_candidates_are_reported(lines: tuple[str, ...]) -> None:
     assert samples.candidates_differ(lines, ANSWER, NAMES) != ''
 
 

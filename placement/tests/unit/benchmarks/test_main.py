@@ -17,7 +17,7 @@ def test_titles_are_unique() -> None:
     assert len(titles) == len(set(titles))
 
 
-def test_words_choose_scenarios_by_title() -> None:
+def test_only_option_selects_scenarios_by_title() -> None:
     chosen = list(command.choose(known(), ['four hosts', 'reshaper'], is_quick=True))
     assert len(chosen) == 8
     assert {scenario.name.split(',')[0] for scenario in chosen} == {
@@ -26,24 +26,24 @@ def test_words_choose_scenarios_by_title() -> None:
     }
 
 
-def test_a_quick_look_leaves_some_out() -> None:
+def test_quick_run_omits_some_scenarios() -> None:
     everything = known()
     assert list(command.choose(everything, [], is_quick=False)) == everything
     quick = list(command.choose(everything, [], is_quick=True))
     assert 0 < len(quick) < len(everything)
 
 
-def test_sizes_that_a_scenario_does_not_have_are_left_out() -> None:
+def test_unknown_sizes_are_ignored() -> None:
     sizes = {scenario.size for kind in command.KINDS for scenario in kind([50_000])}
     assert 50_000 in sizes
     assert not [s for s in known() if s.size == 50_000]
 
 
-def test_a_list_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_option_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(['--list', '--only', 'claim cycle', '--sizes', '100']) == 0
     assert capsys.readouterr().out == 'claim cycle PUT GET DELETE [100]\n'
 
 
-def test_a_name_that_no_scenario_has_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_scenario_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(['--only', 'no such']) == 2
     assert 'see --list' in capsys.readouterr().err

@@ -53,13 +53,13 @@ def test_figures_are_of_one_unit() -> None:
     assert measurement.units_per_second == pytest.approx(250)
 
 
-def test_statements_are_those_of_a_request() -> None:
+def test_statements_are_the_mean_over_requests() -> None:
     requests = [Counted('PUT /a', 3, 5), Counted('GET /a', 1, 2)]
     measurement = measured(1, requests=requests)
     assert (measurement.statements, measurement.round_trips) == (2, 3.5)
 
 
-def test_nothing_measured_has_no_figures() -> None:
+def test_empty_measurement_has_no_figures() -> None:
     nothing = Measurement()
     figures = (nothing.median_ms, nothing.p99_ms, nothing.cpu_ms, nothing.units_per_second)
     assert figures == (None, None, None, None)
@@ -74,22 +74,22 @@ def test_ratio_is_upstream_divided_by_ours() -> None:
 
 
 @pytest.mark.parametrize(('upstream', 'holds'), [(50, True), (49, False)])
-def test_a_budget_holds_when_the_ratio_is_reached(upstream: float, holds: bool) -> None:
+def test_budget_is_met_from_its_ratio_on(upstream: float, holds: bool) -> None:
     assert result(measured(2), measured(upstream), Budget(ratio=25)).holds is holds
 
 
-def test_a_budget_in_milliseconds_looks_at_ours_alone() -> None:
+def test_budget_in_milliseconds_ignores_upstream() -> None:
     assert result(measured(99), Measurement(), Budget(milliseconds=100)).holds is True
     assert result(measured(101), Measurement(), Budget(milliseconds=100)).holds is False
 
 
-def test_a_budget_can_be_of_one_database() -> None:
+def test_budget_of_one_database_ignores_others() -> None:
     budget = Budget(ratio=10, of='rate', engine='mariadb')
     assert result(measured(1), measured(2), budget).holds is None
     assert result(measured(1), measured(2), budget, engine='mariadb').holds is False
 
 
-def test_who_never_answers_is_at_least_as_slow_as_the_limit() -> None:
+def test_service_without_answer_counts_as_the_limit() -> None:
     hangs = Measurement(too_slow=40.0, wasted_cpu_seconds=39.0)
     assert str(result(measured(4), hangs).time_ratio) == '> 10000'
     assert str(result(measured(4), hangs).cpu_ratio) == '> 9750'
@@ -98,7 +98,7 @@ def test_who_never_answers_is_at_least_as_slow_as_the_limit() -> None:
     assert result(measured(4), hangs, Budget(ratio=20000)).holds is None
 
 
-def test_who_answers_and_hangs_later_is_judged_by_the_answers() -> None:
+def test_service_that_hangs_later_counts_by_its_answers() -> None:
     hung = dataclasses.replace(measured(12), too_slow=40.0, wasted_cpu_seconds=39.0)
     compared = result(measured(4), hung, Budget(ratio=10))
     assert str(compared.time_ratio) == '3'
@@ -107,7 +107,7 @@ def test_who_answers_and_hangs_later_is_judged_by_the_answers() -> None:
 
 
 @pytest.mark.parametrize('failed', [{'too_slow': 40.0}, {'failure': 'it burns'}])
-def test_no_budget_holds_where_ours_fails(failed: dict[str, Any]) -> None:
+def test_failure_of_ours_misses_every_budget(failed: dict[str, Any]) -> None:
     ours = dataclasses.replace(measured(1), **failed)
     for budget in (Budget(ratio=2), Budget(milliseconds=100)):
         compared = result(ours, measured(100), budget)
@@ -116,7 +116,7 @@ def test_no_budget_holds_where_ours_fails(failed: dict[str, Any]) -> None:
     assert result(ours, measured(100)).holds is None
 
 
-def test_what_a_worker_looks_up_once_is_no_part_of_a_request() -> None:
+def test_statements_are_the_minimum_over_units() -> None:
     first = [Counted('PUT /a', 5, 6), Counted('DELETE /a', 3, 4)]
     later = [Counted('PUT /a', 4, 5), Counted('DELETE /a', 4, 5)]
     assert least_of([first, later]) == [Counted('PUT /a', 4, 5), Counted('DELETE /a', 3, 4)]
@@ -154,11 +154,11 @@ def test_results_can_be_written_as_json() -> None:
     ('value', 'text'),
     [(1234.5, '1234'), (12.34, '12.3'), (10.0, '10'), (0.126, '0.13'), (2.0, '2'), (0, '0')],
 )
-def test_numbers_have_the_digits_that_matter(value: float, text: str) -> None:
+def test_numbers_are_rounded_to_significant_digits(value: float, text: str) -> None:
     assert report.significant(value) == text
 
 
-def test_a_chart_has_a_plot_for_what_was_measured_at_two_sizes() -> None:
+def test_chart_plots_scenarios_with_several_sizes() -> None:
     sizes = [result(measured(size), measured(9 * size), size=size) for size in (10, 1000)]
     drawn = ElementTree.fromstring(chart.svg(sizes))
     space = '{http://www.w3.org/2000/svg}'
@@ -167,7 +167,7 @@ def test_a_chart_has_a_plot_for_what_was_measured_at_two_sizes() -> None:
     assert not ElementTree.fromstring(chart.svg(sizes[:1])).findall(f'{space}g')
 
 
-def test_a_chart_shows_what_more_clients_get_through() -> None:
+def test_chart_plots_throughput_by_clients() -> None:
     crowds = []
     for clients in (1, 8):
         one = result(measured(clients), measured(9 * clients), size=4)
@@ -183,7 +183,7 @@ def test_a_chart_shows_what_more_clients_get_through() -> None:
     assert len(drawn.findall(f'{space}g/{space}polyline')) == 2
 
 
-def test_growth_is_shown_for_what_was_measured_at_two_sizes() -> None:
+def test_growth_lists_scenarios_with_several_sizes() -> None:
     sizes = [result(measured(size), measured(9 * size), size=size) for size in (10, 1000)]
     lines = growth.table(sizes).splitlines()
     assert lines[0].split()[-2:] == ['10', '1,000']
@@ -197,5 +197,5 @@ def test_an_axis_places_by_logarithm() -> None:
     assert axis.ticks() == [10, 100, 1000]
 
 
-def test_the_bar_shows_what_is_done() -> None:
+def test_progress_bar_shows_the_steps_done() -> None:
     assert bar(1, 2) == '[############............]   1/2'

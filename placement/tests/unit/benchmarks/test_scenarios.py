@@ -96,7 +96,7 @@ def without_generations(value: Any) -> Any:
     return value
 
 
-def test_both_ways_to_load_end_in_the_same_cloud(serve: Serve) -> None:
+def test_loading_as_rows_and_through_the_api_makes_the_same_cloud(serve: Serve) -> None:
     through_api, _url = serve('api')
     loading.load_through_api(through_api, MIXED)
     as_rows, url = serve('rows')
@@ -105,7 +105,7 @@ def test_both_ways_to_load_end_in_the_same_cloud(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(('size', 'make', 'found'), [(3, clouds.flat, 3), (2, clouds.trees, 4)])
-def test_a_search_finds_all_there_is(
+def test_search_finds_all_candidates(
     serve: Serve, size: int, make: Callable[[int], clouds.Cloud], found: int
 ) -> None:
     client, url = serve('search')

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.services import CannotStart, Service
 
 
-def test_a_server_that_is_not_installed_is_told(tmp_path: pathlib.Path) -> None:
+def test_missing_uwsgi_raises_cannot_start(tmp_path: pathlib.Path) -> None:
     service = Service(
         'ours', str(tmp_path / 'bin' / 'python'), 'sqlite://', tmp_path, wsgi_server='uwsgi'
     )
@@ -17,7 +17,7 @@ def test_a_server_that_is_not_installed_is_told(tmp_path: pathlib.Path) -> None:
         service.start()
 
 
-def test_a_service_that_ends_at_once_is_told(tmp_path: pathlib.Path) -> None:
+def test_service_that_exits_raises_cannot_start(tmp_path: pathlib.Path) -> None:
     broken = tmp_path / 'python'
     broken.write_text('#!/bin/sh\nexit 1\n')
     broken.chmod(0o755)

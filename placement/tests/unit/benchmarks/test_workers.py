@@ -7,7 +7,7 @@ from benchmarks import workers
 from benchmarks.client import Client
 
 
-def test_two_processes_share_the_work(
+def test_clients_are_distributed_over_processes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clients: list[Client] = []

@@ -11,7 +11,7 @@ from keystoneauth1 import adapter, session
 
 from placement import client
 
-QUICK = client.RetryPolicy(first_delay=0, longest_delay=0)
+QUICK = client.RetryPolicy(first_delay=0, max_delay=0)
 
 
 def answer(status: int = 200, body: Any = None, **headers: str) -> requests.Response:

@@ -35,7 +35,7 @@ def shown(kind: str | None = 'INSTANCE', **resources: int) -> dict[str, Any]:
         ('1.39', {'mappings', 'consumer_type'}),
     ],
 )
-def test_a_body_has_what_its_version_has(version: str, more: set[str]) -> None:
+def test_body_has_the_members_of_its_version(version: str, more: set[str]) -> None:
     body = ALLOCATIONS.body(Microversion.parse(version))
     assert body.keys() == {
         'allocations', 'project_id', 'user_id', 'consumer_generation', *more
@@ -44,7 +44,7 @@ def test_a_body_has_what_its_version_has(version: str, more: set[str]) -> None:
     assert body['consumer_generation'] == 3
 
 
-def test_what_is_read_is_what_is_written() -> None:
+def test_change_sends_the_members_that_were_read() -> None:
     service = Scripted(answer(body=shown()), answer(204))
     report(service).change_allocations('c', lambda found: found.with_amounts({'q': {'X': 1}}))
     written = service.sent[-1]
@@ -52,16 +52,16 @@ def test_what_is_read_is_what_is_written() -> None:
     assert written.body == {**shown(), 'allocations': {'q': {'resources': {'X': 1}}}}
 
 
-def test_mappings_do_not_outlive_their_amounts() -> None:
+def test_new_amounts_drop_the_mappings() -> None:
     assert ALLOCATIONS.with_amounts({}).mappings == {}
 
 
-def test_who_uses_nothing_is_none() -> None:
+def test_consumer_without_allocations_is_none() -> None:
     assert report(Scripted(answer(body={'allocations': {}}))).find_allocations('c') is None
 
 
 @pytest.mark.parametrize('newest', ['1.39', '1.28'])
-def test_a_consumer_without_a_type_is_written_without_one(newest: str) -> None:
+def test_consumer_without_type_is_written_without_type(newest: str) -> None:
     kind = 'unknown' if newest == '1.39' else None
     service = Scripted(answer(body=shown(kind)), answer(204), newest=newest)
     report(service).change_allocations('c', lambda found: found.with_amounts({}))
@@ -70,7 +70,7 @@ def test_a_consumer_without_a_type_is_written_without_one(newest: str) -> None:
     assert written.version == f'placement {"1.37" if newest == "1.39" else "1.28"}'
 
 
-def test_a_move_names_both_consumers_in_one_body() -> None:
+def test_move_sends_both_consumers_in_one_body() -> None:
     service = Scripted(answer(body=shown()), answer(204))
     report(service).move('c', 'm', client.Candidate({'q': {'VCPU': 1}}, {'': ('q',)}))
     assert service.lines() == ['GET /allocations/c', 'POST /allocations']
@@ -82,7 +82,7 @@ def test_a_move_names_both_consumers_in_one_body() -> None:
     assert destination['mappings'] == {'': ['q']}
 
 
-def test_a_revert_empties_the_migration_in_the_same_body() -> None:
+def test_revert_empties_the_migration_in_the_same_body() -> None:
     migration = {**shown('MIGRATION'), 'consumer_generation': 1}
     service = Scripted(answer(body=migration), answer(body=shown(DISK_GB=1)), answer(204))
     report(service).revert('c', 'm')
@@ -93,7 +93,7 @@ def test_a_revert_empties_the_migration_in_the_same_body() -> None:
     assert body['c']['consumer_generation'] == 3
 
 
-def test_a_name_is_one_segment_of_a_path() -> None:
+def test_uuid_is_quoted_as_one_path_segment() -> None:
     service = Scripted(answer(body={'allocations': {}}))
     report(service).find_allocations('a/b?c')
     assert service.lines() == ['GET /allocations/a%2Fb%3Fc']

@@ -25,14 +25,14 @@ def needed_by(group: client.RequestGroup) -> Microversion:
     return needed(client.CandidateRequest({'': group}))
 
 
-def test_a_query_can_be_read() -> None:
+def test_query_is_readable_text() -> None:
     group = Group({'VCPU': 2, 'MEMORY_MB': 512}, required=['A'], forbidden=['B'])
     assert client.CandidateRequest({'': group}, limit=10).query() == (
         'resources=VCPU:2,MEMORY_MB:512&required=A,!B&limit=10'
     )
 
 
-def test_every_part_of_a_group_has_its_suffix() -> None:
+def test_every_parameter_of_a_group_has_its_suffix() -> None:
     group = Group(
         VCPU,
         required=['A', 'B'],
@@ -55,17 +55,17 @@ def test_every_part_of_a_group_has_its_suffix() -> None:
 
 
 @pytest.mark.parametrize(('isolate', 'policy'), [(True, 'isolate'), (False, 'none')])
-def test_several_groups_have_a_policy(isolate: bool, policy: str) -> None:
+def test_several_groups_send_a_group_policy(isolate: bool, policy: str) -> None:
     groups = {'': Group(VCPU), '1': Group(VCPU), '2': Group(VCPU)}
     request = client.CandidateRequest(groups, isolate=isolate)
     assert parse.parse_qs(request.query())['group_policy'] == [policy]
 
 
-def test_one_group_has_none() -> None:
+def test_one_group_sends_no_group_policy() -> None:
     assert 'group_policy' not in dict(query_of(**{'': Group(VCPU), '1': Group(VCPU)}))
 
 
-def test_what_concerns_the_request_as_a_whole_is_said_once() -> None:
+def test_same_subtree_and_root_traits_are_sent_without_suffix() -> None:
     request = client.CandidateRequest(
         {'_A': Group(VCPU), '_B': Group(VCPU)},
         same_subtree=[['_A', '_B'], ['_B']],
@@ -90,7 +90,9 @@ def test_what_concerns_the_request_as_a_whole_is_said_once() -> None:
         (Group(VCPU, any_of=[['A', 'B']]), '1.39'),
     ],
 )
-def test_a_group_needs_no_more_than_it_uses(group: client.RequestGroup, version: str) -> None:
+def test_group_needs_the_version_of_its_newest_feature(
+    group: client.RequestGroup, version: str
+) -> None:
     assert str(needed_by(group)) == version
 
 
@@ -105,13 +107,13 @@ def test_a_group_needs_no_more_than_it_uses(group: client.RequestGroup, version:
         (client.CandidateRequest({'1': Group(VCPU)}, same_subtree=[['1']]), '1.36'),
     ],
 )
-def test_a_request_needs_no_more_than_it_uses(
+def test_request_needs_the_version_of_its_newest_feature(
     request_: client.CandidateRequest, version: str
 ) -> None:
     assert str(needed(request_)) == version
 
 
-def test_a_search_that_the_service_cannot_make_is_not_sent() -> None:
+def test_search_with_unsupported_feature_is_not_sent() -> None:
     service = Scripted(newest='1.38')
     group = Group(VCPU, any_of=[['A', 'B']])
     with pytest.raises(client.TooOld, match=r'one of several traits \(1\.39\)'):
@@ -119,7 +121,7 @@ def test_a_search_that_the_service_cannot_make_is_not_sent() -> None:
     assert service.lines() == []
 
 
-def test_candidates_of_an_old_service_are_candidates() -> None:
+def test_candidates_of_an_old_service_are_parsed() -> None:
     shown = {
         'allocation_requests': [{'allocations': {'p': {'resources': {'VCPU': 1}}}}],
         'provider_summaries': {'p': {'resources': {'VCPU': {'capacity': 8, 'used': 1}}}},
@@ -132,7 +134,7 @@ def test_candidates_of_an_old_service_are_candidates() -> None:
     }
 
 
-def test_every_feature_of_a_search_is_used_by_one() -> None:
+def test_request_with_every_parameter_needs_every_search_feature() -> None:
     group = Group(
         VCPU, ['A'], [['B']], ['C'], [['x'], ['y']], forbidden_aggregates=['z'], in_tree='t'
     )

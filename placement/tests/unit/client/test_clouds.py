@@ -56,7 +56,7 @@ def adapter_for(name: str) -> Any:
     return clouds.make_adapter(clouds.find_cloud(name))
 
 
-def test_a_password_is_the_usual_way_and_may_be_in_a_file_of_its_own(here: pathlib.Path) -> None:
+def test_password_authentication_reads_secure_yaml(here: pathlib.Path) -> None:
     (here / 'secure.yaml').write_text(SECRETS)
     adapter = adapter_for('production')
     auth = adapter.session.auth
@@ -65,7 +65,7 @@ def test_a_password_is_the_usual_way_and_may_be_in_a_file_of_its_own(here: pathl
     assert (auth._username, auth._password) == ('scheduler', 'secret')
 
 
-def test_secrets_are_looked_for_wherever_clouds_are(
+def test_secure_yaml_is_searched_in_the_directories_of_clouds_yaml(
     here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def password() -> str:
@@ -79,7 +79,7 @@ def test_secrets_are_looked_for_wherever_clouds_are(
     assert password() == 'other'
 
 
-def test_the_service_is_found_by_what_is_said_about_it() -> None:
+def test_adapter_gets_region_interface_and_service_type() -> None:
     adapter = adapter_for('production')
     assert (adapter.service_type, adapter.region_name) == ('placement', 'north')
     assert adapter.interface == 'internal'
@@ -97,14 +97,14 @@ def test_the_service_is_found_by_what_is_said_about_it() -> None:
         ({'verify': False, 'cacert': 'ca.pem'}, False),
     ],
 )
-def test_a_certificate_is_checked_by_what_is_said(
+def test_verify_and_cacert_select_the_certificate_check(
     said: dict[str, object], verify: str | bool
 ) -> None:
     adapter = clouds.make_adapter({'auth_type': 'none', **said})
     assert adapter.session.verify == verify
 
 
-def test_any_plugin_of_keystoneauth_will_do() -> None:
+def test_every_keystoneauth_plugin_is_accepted() -> None:
     trial, token = adapter_for('trial'), adapter_for('token')
     assert isinstance(trial.session.auth, noauth.NoAuth)
     assert trial.session.verify is False
@@ -112,19 +112,21 @@ def test_any_plugin_of_keystoneauth_will_do() -> None:
     assert token.endpoint_override == 'http://127.0.0.1:8779'
 
 
-def test_the_cloud_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_os_cloud_names_the_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('OS_CLOUD', 'trial')
     assert isinstance(clouds.connect(), client.ReportClient)
 
 
-def test_a_token_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_for_tokens_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    monkeypatch.setattr(clouds, 'ReportClient', lambda adapter, _patience: made.append(adapter))
+    monkeypatch.setattr(
+        clouds, 'ReportClient', lambda adapter, _retry_policy: made.append(adapter)
+    )
     clouds.connect('production', client.RetryPolicy(request_timeout=3))
     assert made[0].session.timeout == 3
 
 
-def test_the_file_may_be_named_by_the_environment(
+def test_os_client_config_file_names_the_file(
     here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / 'mine').write_text('clouds: {mine: {auth_type: none}}')
@@ -132,7 +134,7 @@ def test_the_file_may_be_named_by_the_environment(
     assert clouds.find_cloud('mine') == {'auth_type': 'none'}
 
 
-def test_the_first_file_counts(here: pathlib.Path) -> None:
+def test_first_file_found_is_used(here: pathlib.Path) -> None:
     (here / 'elsewhere').mkdir()
     (here / 'elsewhere' / 'clouds.yml').write_text('clouds: {other: {auth_type: none}}')
     with pytest.raises(client.NotConfigured, match='has no cloud other'):
@@ -153,15 +155,13 @@ def test_the_first_file_counts(here: pathlib.Path) -> None:
         ('clouds: {x: {auth_type: password}}', 'auth_type password: .*auth'),
     ],
 )
-def test_what_is_wrong_with_the_file_is_said(
-    here: pathlib.Path, content: str, message: str
-) -> None:
+def test_error_names_the_fault_of_the_file(here: pathlib.Path, content: str, message: str) -> None:
     (here / 'clouds.yaml').write_text(content)
     with pytest.raises(client.NotConfigured, match=message):
         clouds.connect('x')
 
 
-def test_no_file_and_no_name_are_said(here: pathlib.Path) -> None:
+def test_missing_file_and_missing_name_raise_not_configured(here: pathlib.Path) -> None:
     with pytest.raises(client.NotConfigured, match='no cloud is named'):
         clouds.connect()
     (here / 'clouds.yaml').unlink()

@@ -15,12 +15,12 @@ from placement.tests.unit.client.scripted import Scripted, answer, error, report
 DECLARED = {change.version: change for change in history.HISTORY}
 
 
-def test_the_client_knows_the_newest_version_of_the_service() -> None:
+def test_newest_version_of_client_and_service_agree() -> None:
     assert str(microversions.NEWEST) == history.HISTORY[-1].version
 
 
 @pytest.mark.parametrize('feature', Feature)
-def test_every_feature_came_with_a_version_of_the_history(feature: Feature) -> None:
+def test_every_feature_names_a_version_of_the_history(feature: Feature) -> None:
     assert str(feature.since) in DECLARED
 
 
@@ -37,11 +37,11 @@ def test_every_feature_came_with_a_version_of_the_history(feature: Feature) -> N
         (Feature.ANY_TRAIT, 'any of several traits'),
     ],
 )
-def test_a_feature_is_what_its_version_brought(feature: Feature, word: str) -> None:
+def test_summary_of_the_version_mentions_the_feature(feature: Feature, word: str) -> None:
     assert word in DECLARED[str(feature.since)].summary
 
 
-def test_no_other_module_of_the_client_knows_a_version_number() -> None:
+def test_no_other_module_of_the_client_contains_a_version_number() -> None:
     package = pathlib.Path(client.__file__).parent
     found = {
         path.name: list(test_history.version_numbers(ast.parse(path.read_text())))
@@ -52,12 +52,12 @@ def test_no_other_module_of_the_client_knows_a_version_number() -> None:
 
 
 @pytest.mark.parametrize('text', ['1', '1.2.3', 'latest', '', '1.x'])
-def test_what_is_no_version_is_not_taken_for_one(text: str) -> None:
+def test_malformed_versions_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r'.'):
         Microversion.parse(text)
 
 
-def test_versions_are_ordered_by_number() -> None:
+def test_versions_compare_by_number() -> None:
     assert Microversion.parse('1.9') < Microversion.parse('1.10')
     assert str(Microversion.parse('1.10').before()) == '1.9'
 
@@ -66,7 +66,7 @@ def test_versions_are_ordered_by_number() -> None:
 
 
 @pytest.mark.parametrize(('newest', 'used'), [('1.39', '1.39'), ('1.7', '1.7'), ('1.99', '1.39')])
-def test_the_newest_version_that_both_know_is_used(newest: str, used: str) -> None:
+def test_newest_common_version_is_used(newest: str, used: str) -> None:
     service = Scripted(answer(204), newest=newest)
     client = report(service)
     client.ensure_resource_class('CUSTOM_A')
@@ -74,7 +74,7 @@ def test_the_newest_version_that_both_know_is_used(newest: str, used: str) -> No
     assert str(client.microversion()) == used
 
 
-def test_the_service_is_asked_once() -> None:
+def test_versions_are_requested_once() -> None:
     service = Scripted(answer(204), answer(204))
     client = report(service)
     client.ensure_resource_class('CUSTOM_A')
@@ -82,24 +82,24 @@ def test_the_service_is_asked_once() -> None:
     assert len(service.sent) == 3
 
 
-def test_a_service_that_is_too_new_is_told_from_one_that_is_too_old() -> None:
+def test_service_without_common_version_raises_too_old() -> None:
     service = Scripted(versions('2.5', '2.0'), newest=None)
     with pytest.raises(errors.TooOld, match=r'up to 1\.39.*from 2\.0 to 2\.5'):
         report(service).microversion()
 
 
-def test_what_is_missing_is_said_before_anything_is_sent() -> None:
+def test_missing_feature_is_named_before_anything_is_sent() -> None:
     service = Scripted(newest='1.27')
     with pytest.raises(errors.TooOld) as caught:
         report(service).find_allocations('consumer')
     assert str(caught.value) == (
-        'the call needs microversion 1.28 and the service knows 1.27 at most; '
-        'not there yet: allocations guarded by a generation (1.28)'
+        'the call needs microversion 1.28 and the service supports 1.27 at most; '
+        'missing: allocations guarded by a generation (1.28)'
     )
     assert service.lines() == []
 
 
-def test_a_service_that_was_replaced_is_asked_again() -> None:
+def test_406_makes_the_client_request_the_versions_again() -> None:
     service = Scripted(answer(204), error(406), versions('1.30'), answer(204))
     client = report(service)
     client.ensure_resource_class('CUSTOM_A')
@@ -109,7 +109,7 @@ def test_a_service_that_was_replaced_is_asked_again() -> None:
     ]  # fmt: skip
 
 
-def test_a_service_that_goes_on_refusing_its_own_version_refuses() -> None:
+def test_repeated_406_raises_refused() -> None:
     service = Scripted(error(406), versions('1.39'), error(406))
     with pytest.raises(errors.Refused):
         report(service).ensure_resource_class('CUSTOM_A')
@@ -118,7 +118,7 @@ def test_a_service_that_goes_on_refusing_its_own_version_refuses() -> None:
 @pytest.mark.parametrize(
     'body', [{}, {'versions': []}, [], 'text', {'versions': [{'min_version': 'x'}]}, b'<html>']
 )
-def test_what_does_not_describe_itself_is_no_service(body: object) -> None:
+def test_malformed_version_document_raises_unreachable(body: object) -> None:
     service = Scripted(*[answer(body=body) for _ in range(6)], newest=None)
     with pytest.raises(errors.Unreachable, match='placement service'):
         report(service).microversion()

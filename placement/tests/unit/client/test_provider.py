@@ -13,26 +13,26 @@ from placement.tests.unit.client.scripted import Scripted, answer, error, report
 INVENTORY = client.Inventory(8, 1, 2, 4, 2, 1.5)
 
 
-def test_an_inventory_is_like_itself() -> None:
-    assert INVENTORY.is_like(client.Inventory(8, 1, 2, 4, 2, 1.5))
+def test_equal_inventories_match() -> None:
+    assert INVENTORY.matches(client.Inventory(8, 1, 2, 4, 2, 1.5))
 
 
 @pytest.mark.parametrize('field', [field.name for field in dataclasses.fields(INVENTORY)])
-def test_every_field_of_an_inventory_makes_a_difference(field: str) -> None:
+def test_inventories_that_differ_in_any_field_do_not_match(field: str) -> None:
     other = dataclasses.replace(INVENTORY, **{field: getattr(INVENTORY, field) * 2})
-    assert not INVENTORY.is_like(other)
+    assert not INVENTORY.matches(other)
 
 
-def test_digits_that_no_database_keeps_make_none() -> None:
+def test_inventories_match_despite_rounding_of_ratios() -> None:
     exact, kept = client.Inventory(8, allocation_ratio=16.12345678), 16.1235
-    assert exact.is_like(dataclasses.replace(exact, allocation_ratio=kept))
+    assert exact.matches(dataclasses.replace(exact, allocation_ratio=kept))
 
 
-def test_the_unlimited_unit_is_that_of_the_api() -> None:
+def test_unlimited_is_the_default_max_unit_of_the_api() -> None:
     assert common.MAX_INT == provider.UNLIMITED
 
 
-def test_parents_come_before_their_children() -> None:
+def test_with_parents_yields_parents_before_children() -> None:
     leaf = client.Provider('leaf', 'leaf')
     tree = client.Provider('root', 'r', children=(client.Provider('c', 'c', children=(leaf,)),))
     assert [(one.uuid, parent) for one, parent in tree.with_parents('above')] == [
@@ -45,28 +45,28 @@ def shown(**members: object) -> dict[str, object]:
     return {**host, **members}
 
 
-def test_another_parent_needs_a_service_that_can_move_providers() -> None:
+def test_changing_a_parent_needs_reparenting() -> None:
     tree = answer(body={'resource_providers': [shown(parent_provider_uuid='old')]})
     service = Scripted(tree, newest='1.36')
     with pytest.raises(client.TooOld, match=r'another parent.*1\.37'):
         report(service).ensure_tree(client.Provider('h', 'host'), parent='new')
 
 
-def test_a_first_parent_does_not() -> None:
+def test_setting_a_first_parent_needs_no_reparenting() -> None:
     tree = answer(body={'resource_providers': [shown()]})
     service = Scripted(tree, answer(), newest='1.36')
     report(service).ensure_tree(client.Provider('h', 'host'), parent='new')
     assert service.sent[-1].body == {'name': 'host', 'parent_provider_uuid': 'new'}
 
 
-def test_a_tree_of_which_nothing_is_said_but_its_name_is_one_request() -> None:
+def test_tree_of_names_only_takes_one_request() -> None:
     tree = answer(body={'resource_providers': [shown()]})
     service = Scripted(tree)
     report(service).ensure_tree(client.Provider('h', 'host'))
     assert service.lines() == ['GET /resource_providers?in_tree=h']
 
 
-def test_a_provider_that_was_created_by_a_lost_request_is_found() -> None:
+def test_provider_created_by_a_request_without_answer_is_found() -> None:
     taken = error(409, 'placement.duplicate_name')
     nothing = answer(body={'resource_providers': []})
     service = Scripted(nothing, taken, answer(body=shown()))
@@ -74,8 +74,8 @@ def test_a_provider_that_was_created_by_a_lost_request_is_found() -> None:
     assert service.lines()[1:] == ['POST /resource_providers', 'GET /resource_providers/h']
 
 
-def test_standard_traits_are_not_created() -> None:
+def test_missing_standard_traits_are_not_created() -> None:
     service = Scripted(answer(body={'traits': ['HW_A']}))
-    with pytest.raises(client.Gone, match='does not know the traits HW_B, HW_C'):
+    with pytest.raises(client.Gone, match='does not have the traits HW_B, HW_C'):
         report(service).ensure_traits(['HW_C', 'HW_A', 'HW_B', 'CUSTOM_D'])
     assert len(service.lines()) == 1

@@ -4,7 +4,7 @@
 import pytest
 
 from placement.client import errors
-from placement.client.responses import Answer
+from placement.client.responses import Response
 from placement.tests.unit.client import scripted
 
 
@@ -12,7 +12,7 @@ def error_of(
     status: int, code: str | None = None, detail: str = 'It is so.', **options: type
 ) -> errors.ClientError:
     response = scripted.error(status, code, detail)
-    return Answer(status, dict(response.headers), response.content).error(**options)
+    return Response(status, dict(response.headers), response.content).error(**options)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def error_of(
         (503, None, errors.Unreachable),
     ],
 )
-def test_an_error_says_what_to_do(
+def test_status_and_code_select_the_error_class(
     status: int, code: str | None, kind: type[errors.ClientError]
 ) -> None:
     error = error_of(status, code)
@@ -44,13 +44,13 @@ def test_an_error_says_what_to_do(
     assert (error.status, error.code, error.request_id) == (status, code, 'req-1')
 
 
-def test_the_message_is_the_specific_one() -> None:
+def test_message_omits_the_generic_sentence() -> None:
     error = error_of(400, detail='Unknown trait.')
     assert error.message == 'Unknown trait.'
     assert str(error) == 'Unknown trait. (req-1)'
 
 
-def test_a_conflict_of_a_claim_is_lack_of_capacity() -> None:
+def test_409_without_code_uses_the_given_class() -> None:
     code = 'placement.undefined_code'
     assert type(error_of(409, code, conflict=errors.NoCapacity)) is errors.NoCapacity
     code = 'placement.concurrent_update'
@@ -64,7 +64,7 @@ def test_a_conflict_of_a_claim_is_lack_of_capacity() -> None:
         'Object action create failed because: parent provider UUID does not exist.',
     ],
 )
-def test_what_is_not_there_is_told_from_other_mistakes(detail: str) -> None:
+def test_400_about_a_missing_provider_is_gone(detail: str) -> None:
     assert type(error_of(400, detail=detail)) is errors.Gone
 
 
@@ -80,16 +80,16 @@ def test_what_is_not_there_is_told_from_other_mistakes(detail: str) -> None:
         (b'x' * 1000, '502 ' + 'x' * 300),
     ],
 )
-def test_what_somebody_in_between_says_is_passed_on(content: bytes, message: str) -> None:
-    error = Answer(502, {}, content).error()
+def test_message_of_a_proxy_is_passed_on(content: bytes, message: str) -> None:
+    error = Response(502, {}, content).error()
     assert (str(error), error.code, error.request_id) == (message, None, None)
 
 
-def test_a_page_in_place_of_data_is_no_answer() -> None:
-    with pytest.raises(errors.Unreachable, match='no placement service: 200 <html>'):
-        Answer(200, {}, b'<html>').body()
+def test_body_that_is_not_json_raises_unreachable() -> None:
+    with pytest.raises(errors.Unreachable, match='not a placement service: 200 <html>'):
+        Response(200, {}, b'<html>').body()
 
 
 @pytest.mark.parametrize(('header', 'seconds'), [('3', 3.0), ('soon', 0.0), ('-1', 0.0)])
-def test_the_service_may_ask_for_time(header: str, seconds: float) -> None:
-    assert Answer(503, {'retry-after': header}, b'').error().retry_after == seconds
+def test_retry_after_header_is_parsed(header: str, seconds: float) -> None:
+    assert Response(503, {'retry-after': header}, b'').error().retry_after == seconds

@@ -58,21 +58,21 @@ def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.parametrize('failure', [LOST, error(503), error(500), error(429), answer(502, b'<')])
-def test_what_can_be_repeated_is(failure: Step) -> None:
+def test_transient_failures_are_retried(failure: Step) -> None:
     service = Scripted(failure, answer(body={'traits': ['HW_A']}))
     report(service).ensure_traits(['HW_A'])
     assert service.lines() == ['GET /traits?name=in:HW_A'] * 2
 
 
 @pytest.mark.parametrize('refusal', [error(400), error(403), error(404), answer(401, b'')])
-def test_what_was_refused_is_not(refusal: Step) -> None:
+def test_refusals_are_not_retried(refusal: Step) -> None:
     service = Scripted(refusal)
     with pytest.raises((errors.Refused, errors.Gone)):
         report(service).ensure_resource_class('CUSTOM_A')
     assert len(service.lines()) == 1
 
 
-def test_it_is_given_up_after_so_many_attempts() -> None:
+def test_last_error_is_raised_after_the_maximum_of_attempts() -> None:
     service = Scripted(*[LOST] * QUICK.attempts)
     with pytest.raises(errors.Unreachable, match='lost') as caught:
         report(service).ensure_resource_class('CUSTOM_A')
@@ -101,7 +101,7 @@ def listed(**others: Any) -> requests.Response:
          'PUT /resource_providers/p'),
     ],
 )  # fmt: skip
-def test_what_has_no_generation_is_sent_again_as_it_is_when_others_are_in_the_way(
+def test_conflict_of_a_request_without_generation_is_retried(
     call: Callable[[client.ReportClient], object], before: list[Step], repeated: str
 ) -> None:
     service = Scripted(*before, STALE, STALE, answer(204))
@@ -113,7 +113,7 @@ def test_what_has_no_generation_is_sent_again_as_it_is_when_others_are_in_the_wa
     assert in_the_way.steps == []
 
 
-def test_what_has_a_generation_is_read_again_before_it_is_sent_again() -> None:
+def test_conflict_of_a_request_with_generation_reads_it_again() -> None:
     def traits(generation: int) -> requests.Response:
         return answer(body={'traits': ['HW_A'], 'resource_provider_generation': generation})
 
@@ -123,12 +123,12 @@ def test_what_has_a_generation_is_read_again_before_it_is_sent_again() -> None:
     assert [body['resource_provider_generation'] for body in puts] == [1, 2]
 
 
-def test_the_question_about_versions_is_repeated_too() -> None:
+def test_request_for_versions_is_retried() -> None:
     service = Scripted(LOST, error(503), versions('1.20'), newest=None)
     assert str(report(service).microversion()) == '1.20'
 
 
-def test_a_claim_is_sent_again_when_its_answer_is_lost() -> None:
+def test_claim_without_answer_is_retried() -> None:
     service = Scripted(LOST, answer(204))
     report(service).claim(CONSUMER, CANDIDATE)
     assert service.lines() == ['PUT /allocations/c'] * 2
@@ -136,7 +136,7 @@ def test_a_claim_is_sent_again_when_its_answer_is_lost() -> None:
     assert first.body == second.body
 
 
-def test_a_claim_that_was_made_by_the_lost_request_is_found() -> None:
+def test_conflict_after_a_lost_answer_finds_the_own_claim() -> None:
     service = Scripted(LOST, STALE, THERE)
     report(service).claim(CONSUMER, CANDIDATE)
     assert service.lines()[-1] == 'GET /allocations/c'
@@ -147,13 +147,13 @@ def test_a_claim_that_was_made_by_the_lost_request_is_found() -> None:
     [{'project_id': 'other'}, {'user_id': 'other'}, {'consumer_type': 'OTHER'},
      {'consumer_type': 'unknown'}],
 )  # fmt: skip
-def test_a_claim_for_somebody_else_is_not_that_of_the_lost_request(others: dict[str, str]) -> None:
+def test_claim_of_another_owner_is_not_taken_for_the_own(others: dict[str, str]) -> None:
     service = Scripted(LOST, STALE, there(**others))
     with pytest.raises(errors.Unreachable, match='lost'):
         report(service).claim(CONSUMER, CANDIDATE)
 
 
-def test_a_type_that_was_not_sent_is_not_looked_for() -> None:
+def test_consumer_type_that_was_not_sent_is_not_compared() -> None:
     service = Scripted(LOST, STALE, there(consumer_type=None), newest='1.37')
     report(service).claim(CONSUMER, CANDIDATE)
     # One of the two has no type, so that neither was sent with one.
@@ -170,14 +170,14 @@ def test_a_type_that_was_not_sent_is_not_looked_for() -> None:
     [error(429), error(408), exceptions.DiscoveryFailure('odd'),
      exceptions.InternalServerError('keystone')],
 )  # fmt: skip
-def test_a_claim_is_not_that_of_a_request_that_was_never_begun(failure: Step) -> None:
+def test_failure_before_processing_does_not_count_as_a_lost_answer(failure: Step) -> None:
     service = Scripted(failure, STALE, THERE)
     with pytest.raises(errors.Conflict):
         report(service).claim(CONSUMER, CANDIDATE)
 
 
 @pytest.mark.parametrize('failure', [LOST, error(503), answer(200, b'<')])
-def test_a_claim_is_not_that_of_a_request_without_a_version(failure: Step) -> None:
+def test_failed_version_request_does_not_count_as_a_lost_answer(failure: Step) -> None:
     service = Scripted(failure, versions('1.39'), STALE, THERE, newest=None)
     with pytest.raises(errors.Conflict):
         report(service).claim(CONSUMER, CANDIDATE)
@@ -186,28 +186,28 @@ def test_a_claim_is_not_that_of_a_request_without_a_version(failure: Step) -> No
         report(not_acceptable).claim(CONSUMER, CANDIDATE)
 
 
-def test_a_claim_that_somebody_else_has_made_is_a_conflict_at_once() -> None:
+def test_claim_of_an_existing_consumer_raises_conflict_at_once() -> None:
     service = Scripted(STALE, THERE)
     with pytest.raises(errors.Conflict):
         report(service).claim(CONSUMER, CANDIDATE)
     assert service.lines() == ['PUT /allocations/c', 'GET /allocations/c']
 
 
-def test_a_claim_that_others_are_in_the_way_of_is_sent_again() -> None:
+def test_conflict_with_unchanged_consumer_is_retried() -> None:
     service = Scripted(STALE, NOTHING, STALE, NOTHING, answer(204))
     report(service).claim(CONSUMER, CANDIDATE)
     assert service.lines() == [*['PUT /allocations/c', 'GET /allocations/c'] * 2,
                                'PUT /allocations/c']  # fmt: skip
 
 
-def test_others_may_be_in_the_way_for_good() -> None:
+def test_conflict_is_raised_after_the_maximum_of_attempts() -> None:
     service = Scripted(*[STALE, NOTHING] * QUICK.attempts)
     with pytest.raises(errors.Conflict):
         report(service).claim(CONSUMER, CANDIDATE)
     assert service.steps == []
 
 
-def test_a_consumer_that_was_never_written_is_sent_what_the_service_wants() -> None:
+def test_retry_sends_generation_0_when_upstream_expects_it() -> None:
     ghost = error(
         409, 'placement.concurrent_update',
         'consumer generation conflict - expected 0 but got None',
@@ -218,7 +218,7 @@ def test_a_consumer_that_was_never_written_is_sent_what_the_service_wants() -> N
     assert puts == [None, 0, 0]
 
 
-def test_lack_of_capacity_is_final() -> None:
+def test_lack_of_capacity_is_not_retried() -> None:
     service = Scripted(error(409, 'placement.undefined_code'))
     with pytest.raises(errors.NoCapacity):
         report(service).claim(CONSUMER, CANDIDATE)
@@ -228,27 +228,27 @@ def test_lack_of_capacity_is_final() -> None:
 # How much later
 
 
-def test_the_waits_double_up_to_a_limit(sleeps: list[float]) -> None:
-    limits = client.RetryPolicy(attempts=6, first_delay=0.5, longest_delay=3, call_timeout=1000)
+def test_delays_double_up_to_the_maximum(sleeps: list[float]) -> None:
+    limits = client.RetryPolicy(attempts=6, first_delay=0.5, max_delay=3, call_timeout=1000)
     service = Scripted(*[LOST] * 6)
     with pytest.raises(errors.Unreachable):
         report(service, limits).ensure_resource_class('CUSTOM_A')
     assert sleeps == [0.5, 1, 2, 3, 3]
 
 
-def test_a_wait_may_be_of_any_length_up_to_its_limit() -> None:
-    waits = [client.RetryPolicy(first_delay=1, longest_delay=4).delay(2) for _ in range(200)]
+def test_delays_are_random_with_full_jitter() -> None:
+    waits = [client.RetryPolicy(first_delay=1, max_delay=4).delay(2) for _ in range(200)]
     assert 0 <= min(waits) < 1
     assert 3 < max(waits) <= 4
 
 
-def test_the_service_is_left_alone_as_long_as_it_wants(sleeps: list[float]) -> None:
+def test_delay_is_at_least_retry_after(sleeps: list[float]) -> None:
     service = Scripted(answer(503, b'', retry_after='7'), answer(204))
     report(service).ensure_resource_class('CUSTOM_A')
     assert sleeps == [7]
 
 
-def test_a_retry_leaves_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_retry_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, 'placement.client'):
         report(Scripted(error(503), answer(204))).ensure_resource_class('CUSTOM_A')
     assert 'Trying again' in caplog.text
@@ -277,7 +277,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_a_request_waits_no_longer_than_its_call_may_take(clock: Clock) -> None:
+def test_request_timeout_is_limited_by_the_deadline(clock: Clock) -> None:
     service = Scripted(answer(204), answer(204))
     limited = report(service).within(10)
     limited.ensure_resource_class('CUSTOM_A')
@@ -286,13 +286,13 @@ def test_a_request_waits_no_longer_than_its_call_may_take(clock: Clock) -> None:
     assert [sent.options['timeout'] for sent in service.sent] == [10, 10, 2]
 
 
-def test_a_request_waits_no_longer_than_any_may_take(clock: Clock) -> None:
+def test_request_timeout_is_limited_by_the_retry_policy(clock: Clock) -> None:
     service = Scripted(answer(204))
     report(service).within(1000).ensure_resource_class('CUSTOM_A')
     assert service.sent[-1].options['timeout'] == QUICK.request_timeout
 
 
-def test_nothing_is_sent_when_the_time_is_over(clock: Clock) -> None:
+def test_call_after_the_deadline_sends_nothing(clock: Clock) -> None:
     service = Scripted()
     limited = report(service).within(10)
     clock.now += 10
@@ -301,10 +301,10 @@ def test_nothing_is_sent_when_the_time_is_over(clock: Clock) -> None:
     assert service.sent == []
 
 
-def test_what_went_wrong_is_told_when_there_is_no_time_to_wait(
+def test_error_is_raised_when_the_deadline_leaves_no_time_to_retry(
     clock: Clock, sleeps: list[float]
 ) -> None:
-    limits = client.RetryPolicy(first_delay=20, longest_delay=20)
+    limits = client.RetryPolicy(first_delay=20, max_delay=20)
     service = Scripted(error(503))
     with pytest.raises(errors.Unreachable) as caught:
         report(service, limits).within(10).ensure_resource_class('CUSTOM_A')
@@ -312,7 +312,7 @@ def test_what_went_wrong_is_told_when_there_is_no_time_to_wait(
     assert sleeps == []
 
 
-def test_each_call_without_a_limit_of_its_own_has_the_usual_one(clock: Clock) -> None:
+def test_each_call_without_deadline_has_the_call_timeout(clock: Clock) -> None:
     service = Scripted(answer(204), answer(204))
     limits = client.RetryPolicy(call_timeout=7)
     unlimited = report(service, limits)
@@ -337,7 +337,7 @@ def test_each_call_without_a_limit_of_its_own_has_the_usual_one(clock: Clock) ->
         (exceptions.MissingAuthPlugin(), errors.Refused),
     ],
 )
-def test_trouble_before_the_service_is_reached_is_sorted_too(
+def test_keystoneauth_exceptions_become_client_errors(
     trouble: Exception, kind: type[errors.ClientError]
 ) -> None:
     service = Scripted(*[trouble] * QUICK.attempts)
@@ -346,7 +346,7 @@ def test_trouble_before_the_service_is_reached_is_sorted_too(
     assert type(caught.value) is kind
 
 
-def test_keystoneauth_repeats_nothing_by_itself() -> None:
+def test_keystoneauth_retries_are_disabled() -> None:
     service = Scripted(answer(204))
     report(service).ensure_resource_class('CUSTOM_A')
     options = service.sent[-1].options
