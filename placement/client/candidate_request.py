@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request for allocation candidates (specification: allocation_candidates, "Request grammar")."""
+"""Requests for allocation candidates (specification: allocation_candidates, "Request grammar")."""
 
 from __future__ import annotations
 
