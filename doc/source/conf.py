@@ -11,7 +11,7 @@ author = 'the Placement maintainers'
 extensions = ['placement_pages']
 html_theme = 'alabaster'
 # Wide enough for the tables of the specification.
-html_theme_options = {'page_width': '1200px'}
+html_theme_options = {'page_width': '1200px', 'body_max_width': 'auto'}
 highlight_language = 'none'
 # The specification quotes messages to the letter.
 smartquotes = False

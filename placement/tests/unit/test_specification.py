@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of the specification say what the code declares."""
 
-import functools
 import importlib
-import inspect
 import pkgutil
-import re
-import string
 import types
 
 import os_resource_classes
@@ -18,47 +14,14 @@ from placement.conf import opts
 from placement.db.schema import own_migrations, revisions
 from placement.db.schema.migrations import versions
 from placement.feed import changes
-from placement.tests.unit import citations, samples
+from placement.tests.unit import specification
 from placement.tests.unit.db.schema import expected_schema
-
-Rows = list[list[str]]
-
-KINDS = [
-    kind
-    for _name, kind in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(kind, errors.PlacementError)
-]
-
-
-@functools.cache
-def section_of(page: str, title: str) -> nodes.section:
-    """The section of a page that has a title."""
-    tree, _ = samples.parse_page((citations.PAGES / f'{page}.rst').read_text())
-    (section,) = [
-        section for section in tree.findall(nodes.section) if section[0].astext() == title
-    ]
-    return section
-
-
-def rows_of(page: str, title: str, place: int = 0) -> Rows:
-    """The cells of a table of a section, its first unless `place` says so, without the heading."""
-    table = list(section_of(page, title).findall(nodes.table))[place]
-    (body,) = table.findall(nodes.tbody)
-    return [
-        [entry.astext() for entry in row.findall(nodes.entry)] for row in body.findall(nodes.row)
-    ]
-
-
-@functools.cache
-def whole_text() -> str:
-    """Everything that the pages say, with single blanks between the words."""
-    pages = [samples.parse_page(path.read_text())[0] for path in citations.PAGES.glob('*.rst')]
-    return ' '.join(' '.join(page.astext().split()) for page in pages)
 
 
 def test_the_routes_have_these_paths_and_methods() -> None:
     specified = {
-        path.partition(' and ')[0]: methods for path, methods, _since in rows_of('http', 'Routes')
+        path.partition(' and ')[0]: methods
+        for path, methods, _since in specification.rows_of('http', 'Routes')
     }
     declared: dict[str, list[str]] = {}
     for route in routes.ROUTES:
@@ -70,7 +33,7 @@ def test_the_routes_have_these_paths_and_methods() -> None:
 def test_the_routes_exist_since_these_microversions() -> None:
     specified = {
         path.partition(' and ')[0]: since.partition(';')[0]
-        for path, _methods, since in rows_of('http', 'Routes')
+        for path, _methods, since in specification.rows_of('http', 'Routes')
     }
     declared: dict[str, str] = {}
     for api in history.APIS.values():
@@ -81,36 +44,27 @@ def test_the_routes_exist_since_these_microversions() -> None:
 
 
 def test_the_error_codes_are_these() -> None:
-    specified = [code for code, _used_for in rows_of('http', 'Error codes')]
+    specified = [code for code, _used_for in specification.rows_of('http', 'Error codes')]
     declared = {
         value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
     }
     assert sorted(specified) == sorted(declared)
 
 
-@pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
-def test_the_text_of_an_error_is_specified(kind: type[errors.PlacementError]) -> None:
-    """What a message always says; the blanks at its ends do not count."""
-    parts = [literal.strip() for literal, *_ in string.Formatter().parse(kind.message)]
-    # Punctuation around a value is part of most sentences.
-    words = [' '.join(part.split()) for part in parts if re.search(r'\w', part)]
-    assert [part for part in words if part not in whole_text()] == []
-
-
 def test_the_microversions_are_these() -> None:
-    specified = [version for version, _change in rows_of('microversions', 'History')]
+    specified = [version for version, _change in specification.rows_of('microversions', 'History')]
     assert specified == [change.version for change in history.HISTORY]
 
 
 def test_the_bounds_of_the_microversions_are_these() -> None:
     oldest, *_, newest = [change.version for change in history.HISTORY]
-    assert f'The minimum is {oldest}, the maximum {newest}.' in whole_text()
+    assert f'The minimum is {oldest}, the maximum {newest}.' in specification.whole_text()
 
 
 def test_the_base_rules_are_these() -> None:
     specified = [
         (name, default, None if scope == 'none' else [scope])
-        for name, default, scope in rows_of('policy', 'Base rules')
+        for name, default, scope in specification.rows_of('policy', 'Base rules')
     ]
     declared = [
         (rule.name, rule.check_str, rule.scope_types)
@@ -123,7 +77,7 @@ def test_the_base_rules_are_these() -> None:
 def test_the_route_rules_are_these() -> None:
     specified = {
         name: default.replace('AS', 'rule:admin_or_service_api')
-        for name, default, _route in rows_of('policy', 'Route rules')
+        for name, default, _route in specification.rows_of('policy', 'Route rules')
     }
     declared = {
         rule.name: rule.check_str
@@ -144,10 +98,10 @@ DEFAULTS = {
 
 def test_the_options_have_these_defaults() -> None:
     specified: dict[tuple[str, str], str] = {}
-    for section in section_of('configuration', 'Options').findall(nodes.section):
+    for section in specification.section_of('configuration', 'Options').findall(nodes.section):
         group = section[0].astext()
         if group.startswith('['):
-            for name, _kind, default, *_ in rows_of('configuration', group):
+            for name, _kind, default, *_ in specification.rows_of('configuration', group):
                 specified[group.strip('[]'), name] = default.partition(' — ')[0]
     # Those of oslo.log are in one row.
     specified.pop(('DEFAULT', 'logging options'))
@@ -169,7 +123,11 @@ TABULATED = [
 
 @pytest.mark.parametrize('name', TABULATED)
 def test_a_table_has_these_columns(name: str) -> None:
-    specified = [column for row in rows_of('data_model', name) for column in row[0].split(', ')]
+    specified = [
+        column
+        for row in specification.rows_of('data_model', name)
+        for column in row[0].split(', ')
+    ]
     assert specified == list(expected_schema.UPSTREAM_TABLES[name].columns)
 
 
@@ -179,7 +137,7 @@ def test_a_table_has_these_columns(name: str) -> None:
 def test_a_column_may_be_null_as_specified(name: str) -> None:
     specified = {
         column: null == 'yes'
-        for names, _kind, null, _notes in rows_of('data_model', name)
+        for names, _kind, null, _notes in specification.rows_of('data_model', name)
         for column in names.split(', ')
     }
     columns = expected_schema.UPSTREAM_TABLES[name].columns
@@ -189,7 +147,7 @@ def test_a_column_may_be_null_as_specified(name: str) -> None:
 @pytest.mark.parametrize('name', sorted(expected_schema.UPSTREAM_TABLES))
 def test_the_constraints_of_a_table_are_named(name: str) -> None:
     title = 'projects, users' if name in ('projects', 'users') else name
-    text = section_of('data_model', title).astext()
+    text = specification.section_of('data_model', title).astext()
     table = expected_schema.UPSTREAM_TABLES[name]
     assert [found for found in (*table.uniques, *table.indexes) if found not in text] == []
 
@@ -208,21 +166,28 @@ def chain_of(package: types.ModuleType) -> list[str]:
 
 
 def test_the_upstream_revisions_are_these() -> None:
-    specified = [revision for _order, revision, _content in rows_of('data_model', 'Migrations')]
+    specified = [
+        revision
+        for _order, revision, _content in specification.rows_of('data_model', 'Migrations')
+    ]
     assert specified == chain_of(versions)
 
 
 def test_the_revisions_of_this_service_alone_are_these() -> None:
-    rows = rows_of('data_model', 'Tables of this service alone', place=1)
+    rows = specification.rows_of('data_model', 'Tables of this service alone', place=1)
     assert [revision for _order, revision, _content in rows] == chain_of(own_migrations)
 
 
 def test_the_tables_of_this_service_alone_are_these() -> None:
-    specified = [name for name, _ in rows_of('data_model', 'Tables of this service alone')]
+    specified = [
+        name for name, _ in specification.rows_of('data_model', 'Tables of this service alone')
+    ]
     assert specified == [changes.feed.name, revisions.OWN.table]
 
 
 def test_the_standard_classes_have_these_ids() -> None:
-    cells = [cell for row in rows_of('data_model', 'Resource class ids') for cell in row]
+    cells = [
+        cell for row in specification.rows_of('data_model', 'Resource class ids') for cell in row
+    ]
     specified = {int(number): name for number, name in zip(cells[::2], cells[1::2], strict=True)}
     assert specified == dict(enumerate(os_resource_classes.STANDARDS))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the specification, as tests read them: sections, tables, the whole text."""
+
+from __future__ import annotations
+
+import functools
+
+from docutils import nodes
+
+from placement.tests.unit import citations, samples
+
+Rows = list[list[str]]
+
+
+@functools.cache
+def section_of(page: str, title: str) -> nodes.section:
+    """The section of a page that has a title."""
+    tree, _ = samples.parse_page((citations.PAGES / f'{page}.rst').read_text())
+    (section,) = [
+        section for section in tree.findall(nodes.section) if section[0].astext() == title
+    ]
+    return section
+
+
+def rows_of(page: str, title: str, place: int = 0) -> Rows:
+    """The cells of a table of a section, its first unless `place` says so, without the heading."""
+    table = list(section_of(page, title).findall(nodes.table))[place]
+    (body,) = table.findall(nodes.tbody)
+    return [
+        [entry.astext() for entry in row.findall(nodes.entry)] for row in body.findall(nodes.row)
+    ]
+
+
+@functools.cache
+def whole_text() -> str:
+    """Everything that the pages say, with single blanks between the words."""
+    pages = [samples.parse_page(path.read_text())[0] for path in citations.PAGES.glob('*.rst')]
+    return ' '.join(' '.join(page.astext().split()) for page in pages)
