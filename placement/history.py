@@ -370,4 +370,7 @@ HISTORY = (
     ),
 )
 
+OLDEST = HISTORY[0].version
+NEWEST = HISTORY[-1].version
+
 APIS = fold(HISTORY)

@@ -12,13 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import jsonschema
 import microversion_parse
-from jsonschema.exceptions import best_match
-from oslo_utils import uuidutils
 
 from placement import errors
 from placement.http.reply import Reply
+from placement.http.validation import Schema, Validator
 
 SERVICE_TYPE = 'placement'
 LATEST = 'latest'
@@ -26,7 +24,6 @@ LATEST = 'latest'
 Upgrade = Callable[[Any], Any]
 Downgrade = Callable[[Reply], Reply]
 Handler = Callable[[Any], Reply]
-Schema = Mapping[str, Any]
 
 
 class Rule(enum.Enum):
@@ -63,75 +60,6 @@ class Change:
     upgrades: Mapping[str, Upgrade] = dataclasses.field(default_factory=dict)
     downgrades: Mapping[str, Downgrade] = dataclasses.field(default_factory=dict)
     enables: Collection[Rule] = ()
-
-
-class Validator:
-    """A compiled JSON schema, made once, for a body or for the parameters of a query."""
-
-    def __init__(self, schema: Schema, is_query: bool = False) -> None:
-        self.schema = schema
-        self._validator = jsonschema.Draft202012Validator(
-            schema, format_checker=QUERY_FORMATS if is_query else FORMATS
-        )
-
-    def complaint(self, value: Any) -> str | None:
-        """What is wrong with `value`, in the words of the jsonschema library, or None."""
-        try:
-            # Finding out that there is no error is much cheaper than the best of none.
-            if self._validator.is_valid(value):
-                return None
-            errors_found = self._validator.iter_errors(value)
-            if _is_large(value):
-                return _summary(next(errors_found))
-            return str(best_match(errors_found))
-        except RecursionError:
-            return 'the value is nested too deeply'
-
-
-# A value of more parts than this, or of longer texts, is neither searched for the best of all
-# errors nor quoted: both could take a worker many seconds.
-LARGEST_QUOTED = 20_000
-LONGEST_MESSAGE = 1_000
-
-
-def _is_large(value: Any) -> bool:
-    """Whether a value has more parts and characters than can be quoted in good time."""
-    size = 0
-    remaining = [value]
-    while remaining and size <= LARGEST_QUOTED:
-        part = remaining.pop()
-        size += 1
-        if isinstance(part, str):
-            size += len(part)
-        elif isinstance(part, (list, dict)):
-            size += len(part)
-            if size <= LARGEST_QUOTED:
-                remaining.extend(part.values() if isinstance(part, dict) else part)
-    return size > LARGEST_QUOTED
-
-
-def _summary(error: jsonschema.ValidationError) -> str:
-    """An error without the value that it is about."""
-    message = error.message
-    if len(message) > LONGEST_MESSAGE:
-        message = f'{message[:LONGEST_MESSAGE]}...'
-    return f'{message}\n\nFailed validating {error.validator!r}'
-
-
-FORMATS = jsonschema.FormatChecker(formats=())
-
-
-@FORMATS.checks('uuid')
-def _is_uuid_like(value: object) -> bool:
-    """Whether a value is a uuid in any spelling.
-
-    Specification: conventions, "Spelling of uuids and names".
-    """
-    return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
-
-
-# A query demands what jsonschema itself calls a uuid, dashes and all.
-QUERY_FORMATS = jsonschema.FormatChecker(formats=('uuid',))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

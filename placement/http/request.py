@@ -87,9 +87,9 @@ class Request:
 
     def check_by_schema(self, action: str, body: Any) -> None:
         """Raise `errors.InvalidBody` for what the schema of an action does not allow."""
-        complaint = self.api.bodies[action].complaint(body)
-        if complaint is not None:
-            raise errors.InvalidBody(reason=complaint)
+        error = self.api.bodies[action].find_error(body)
+        if error is not None:
+            raise errors.InvalidBody(reason=error)
 
     def claims(self, consumers: Mapping[str, Any]) -> list[Claim]:
         """The claims of consumers, from the parts of a body by consumer uuid."""
@@ -115,11 +115,11 @@ class Request:
         try:
             parameters = self.http.GET
             last_values = dict(parameters.items())
-        except UnicodeDecodeError as error:
-            raise errors.InvalidQuery(reason=error) from error
-        complaint = self.api.queries[action].complaint(last_values)
-        if complaint is not None:
-            raise errors.InvalidQuery(reason=complaint)
+        except UnicodeDecodeError as undecodable:
+            raise errors.InvalidQuery(reason=undecodable) from undecodable
+        error = self.api.queries[action].find_error(last_values)
+        if error is not None:
+            raise errors.InvalidQuery(reason=error)
         if any('\0' in value for value in parameters.values()):
             raise errors.InvalidQuery(reason='a null character is not allowed')
         return Query(parameters)

@@ -94,7 +94,7 @@ def test_a_claim_of_every_version_is_understood(action: str, minor: int) -> None
         assert minor < CLAIM_GENERATIONS[action][0]
         return
     body = body_of(action, minor)
-    assert api.bodies[action].complaint(body) is None
+    assert api.bodies[action].find_error(body) is None
 
     upgraded = api.upgraded(action, body)
 
@@ -110,9 +110,9 @@ def test_a_claim_of_every_version_is_understood(action: str, minor: int) -> None
 def test_a_claim_of_the_next_generation_is_refused(action: str) -> None:
     for before, since in itertools.pairwise(CLAIM_GENERATIONS[action]):
         newer = body_of(action, since)
-        assert at(since - 1).bodies[action].complaint(newer) is not None
-        assert at(since).bodies[action].complaint(newer) is None
-        assert at(before).bodies[action].complaint(body_of(action, before)) is None
+        assert at(since - 1).bodies[action].find_error(newer) is not None
+        assert at(since).bodies[action].find_error(newer) is None
+        assert at(before).bodies[action].find_error(body_of(action, before)) is None
 
 
 @pytest.mark.parametrize('minor', range(1, NEWEST_MINOR + 1))
@@ -120,7 +120,7 @@ def test_aggregates_of_every_version_are_understood(minor: int) -> None:
     api, new = at(minor), minor >= 19
     body: Any = {'aggregates': [PROVIDER], 'resource_provider_generation': 7}
     body = body if new else body['aggregates']
-    assert api.bodies['aggregates.set'].complaint(body) is None
+    assert api.bodies['aggregates.set'].find_error(body) is None
 
     assert api.upgraded('aggregates.set', body) == {
         'aggregates': [PROVIDER],

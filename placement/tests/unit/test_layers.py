@@ -34,6 +34,7 @@ NEIGHBOURS = {
     ('http.candidate_query', 'http.querystring'),
     ('http.candidate_views', 'http.reply'),
     ('http.microversion', 'http.reply'),
+    ('http.microversion', 'http.validation'),
     ('http.querystring', 'http.microversion'),
     ('http.request', 'http.microversion'),
     ('http.request', 'http.querystring'),
@@ -61,7 +62,7 @@ STANDALONE: dict[str, set[str]] = {'search': set(), 'client': {'keystoneauth1', 
 
 HOMES = {
     'alembic': {'db'},
-    'jsonschema': {'http.microversion'},
+    'jsonschema': {'http.validation'},
     'keystoneauth1': {'client', 'direct'},
     'keystonemiddleware': {'deploy', 'middleware.identity'},
     'oslo_config': {'conf', 'cmd'},

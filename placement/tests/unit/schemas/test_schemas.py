@@ -18,11 +18,11 @@ MAX = 2147483647
 
 def complaint(action: str, minor: int, body: Any) -> str | None:
     """What is wrong with a body, at a minor version."""
-    return history.APIS[1, minor].bodies[action].complaint(body)
+    return history.APIS[1, minor].bodies[action].find_error(body)
 
 
 def query_complaint(action: str, minor: int, **parameters: str) -> str | None:
-    return history.APIS[1, minor].queries[action].complaint(parameters)
+    return history.APIS[1, minor].queries[action].find_error(parameters)
 
 
 def altered(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What schemas accept, and how what they refuse is described (http.md 5)."""
+
+from typing import Any
+
+import pytest
+
+from placement import history
+from placement.http import microversion
+from placement.http.validation import Validator
+from placement.schemas import common
+
+
+@pytest.mark.parametrize(
+    'uuid',
+    [
+        'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1',
+        'B7A09E9A-5A8C-4E1D-9C0B-5F6F1D4AD9A1',
+        'b7a09e9a5a8c4e1d9c0b5f6f1d4ad9a1',
+        '{b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1}',
+        'urn:uuid:b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1',
+    ],
+)
+def test_body_accepts_every_spelling_of_a_uuid(uuid: str) -> None:
+    assert Validator(common.UUID).find_error(uuid) is None
+
+
+@pytest.mark.parametrize(
+    'uuid', ['', 'foo', 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a', 'x' * 32, 'b' * 33]
+)
+def test_error_quotes_a_malformed_uuid_in_the_words_of_the_library(uuid: str) -> None:
+    error = Validator(common.UUID).find_error(uuid)
+
+    assert error is not None
+    assert f"{uuid!r} is not a 'uuid'" in error
+    assert "Failed validating 'format' in schema" in error
+
+
+def test_error_names_the_missing_property_and_the_schema() -> None:
+    error = Validator(common.an_object({'total': {'type': 'integer'}})).find_error({})
+
+    assert error is not None
+    assert error.startswith("'total' is a required property")
+    assert "Failed validating 'required' in schema" in error
+
+
+def test_query_accepts_a_uuid_with_dashes_only() -> None:
+    uuid = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
+    validator = Validator(common.UUID, is_query=True)
+
+    assert validator.find_error(uuid) is None
+    assert validator.find_error(uuid.upper()) is None
+    for other in (uuid.replace('-', ''), f'urn:uuid:{uuid}', f'{{{uuid}}}', ''):
+        assert f"{other!r} is not a 'uuid'" in str(validator.find_error(other))
+
+
+@pytest.mark.parametrize('value', [10, 10.0, -1, 0, 2**70])
+def test_body_accepts_an_integer_written_as_a_whole_float(value: float) -> None:
+    assert Validator(common.GENERATION).find_error(value) is None
+
+
+@pytest.mark.parametrize('value', [10.5, '10', True, None, [10]])
+def test_body_refuses_anything_else_for_an_integer(value: object) -> None:
+    assert "is not of type 'integer'" in str(Validator(common.GENERATION).find_error(value))
+
+
+@pytest.mark.parametrize('depth', [10, 300, 500, 900])
+def test_validator_refuses_a_body_that_is_nested_too_deeply_to_be_quoted(depth: int) -> None:
+    nested: list[Any] = []
+    for _ in range(depth):
+        nested = [nested]
+
+    for version, action in (('1.1', 'aggregates.set'), (history.NEWEST, 'inventories.set')):
+        api = microversion.negotiated(history.APIS, f'placement {version}')
+        assert api.bodies[action].find_error(nested) is not None
