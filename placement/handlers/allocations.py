@@ -9,7 +9,7 @@ import uuid
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.http import views
+from placement.http import claims, views
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import allocation
@@ -56,6 +56,7 @@ def set_one(request: Request) -> Reply:
         raise errors.BadRequest(f'Malformed consumer_uuid: {sent_uuid}')
     consumer_uuid = str(uuid.UUID(sent_uuid))
     body = request.validated_body('allocations.set')
+    wanted = claims.from_bodies(request.conf, {consumer_uuid: body})
     with (
         errors.reported_as(
             errors.BadRequest,
@@ -64,14 +65,14 @@ def set_one(request: Request) -> Reply:
         ),
         _told_of_conflicts(),
     ):
-        transaction.replace(request.context, request.claims({consumer_uuid: body}))
+        transaction.replace(request.context, wanted)
     return NO_CONTENT
 
 
 def set_many(request: Request) -> Reply:
     """Replace everything that several consumers have, all or nothing."""
     request.authorise(policy.MANAGE)
-    body = request.validated_body('allocations.set_many')
+    wanted = claims.from_bodies(request.conf, request.validated_body('allocations.set_many'))
     with (
         errors.reported_as(
             errors.BadRequest,
@@ -80,7 +81,7 @@ def set_many(request: Request) -> Reply:
         ),
         _told_of_conflicts(),
     ):
-        transaction.replace(request.context, request.claims(body))
+        transaction.replace(request.context, wanted)
     return NO_CONTENT
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from placement import errors
+from placement.http import claims
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import reshaper
@@ -22,6 +23,7 @@ def reshape(request: Request) -> Reply:
         )
         for provider_uuid, part in body['inventories'].items()
     }
+    wanted = claims.from_bodies(request.conf, body['allocations'])
     with (
         errors.reported_as(
             errors.BadRequest, errors.ResourceClassNotFound, prefix='malformed reshaper data: '
@@ -30,5 +32,5 @@ def reshape(request: Request) -> Reply:
             errors.InventoryInUse, errors.InventoryInUse, prefix='update conflict: '
         ),
     ):
-        reshaper.reshape(request.context, inventories, request.claims(body['allocations']))
+        reshaper.reshape(request.context, inventories, wanted)
     return NO_CONTENT

@@ -15,7 +15,6 @@ from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http.microversion import Api
 from placement.http.querystring import Query
-from placement.objects.claim.claim import Claim
 
 JSON = 'application/json'
 
@@ -90,14 +89,6 @@ class Request:
         error = self.api.bodies[action].find_error(body)
         if error is not None:
             raise errors.InvalidBody(reason=error)
-
-    def claims(self, consumers: Mapping[str, Any]) -> list[Claim]:
-        """The claims of consumers, from the parts of a body by consumer uuid."""
-        incomplete = (
-            self.conf.placement.incomplete_consumer_project_id,
-            self.conf.placement.incomplete_consumer_user_id,
-        )
-        return [Claim.from_body(uuid, body, *incomplete) for uuid, body in consumers.items()]
 
     def unvalidated(self, name: str) -> str | None:
         """The last value of a query parameter before anything was checked."""

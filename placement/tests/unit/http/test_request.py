@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import webob
 
-from placement import conf as placement_conf
 from placement import errors, history
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
+from placement.http import microversion
 from placement.http.request import Query, Request, parse_json
 from placement.policy import Enforcer
 from placement.schemas.not_sent import NOT_SENT
@@ -99,19 +99,12 @@ def test_what_is_no_json_or_cannot_be_stored_is_malformed(body: bytes) -> None:
 # Requests
 
 
-@pytest.fixture(scope='module')
-def conf() -> ConfigOpts:
-    conf = ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('connection', 'sqlite://', 'placement_database')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
-
-
-def request(conf: ConfigOpts, minor: int = 39, path: str = '/', **blank: Any) -> Request:
+def request(
+    conf: ConfigOpts, version: str = history.NEWEST, path: str = '/', **blank: Any
+) -> Request:
     context = RequestContext(user_id='u', project_id='p', roles=['reader', 'member'])
-    http = webob.Request.blank(path, **blank)
-    return Request(http, history.APIS[1, minor], {}, context, Enforcer(conf), conf)
+    api = microversion.negotiated(history.APIS, f'placement {version}')
+    return Request(webob.Request.blank(path, **blank), api, {}, context, Enforcer(conf), conf)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +159,7 @@ def test_another_media_type_is_told(conf: ConfigOpts, media_type: str | None, sh
 
 
 def test_a_body_is_checked_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
-    old = request(conf, 18, body=json.dumps([UUID]).encode())
+    old = request(conf, '1.18', body=json.dumps([UUID]).encode())
     new = {'aggregates': [UUID], 'resource_provider_generation': 3}
 
     assert old.validated_body('aggregates.set') == {
@@ -174,15 +167,15 @@ def test_a_body_is_checked_by_its_version_and_upgraded(conf: ConfigOpts) -> None
         'resource_provider_generation': NOT_SENT,
     }
     body = json.dumps(new).encode()
-    assert request(conf, 19, body=body).validated_body('aggregates.set') == new
+    assert request(conf, '1.19', body=body).validated_body('aggregates.set') == new
     with pytest.raises(errors.InvalidBody) as raised:
-        request(conf, 18, body=body).validated_body('aggregates.set')
+        request(conf, '1.18', body=body).validated_body('aggregates.set')
     assert str(raised.value).startswith('JSON does not validate: ')
     assert "is not of type 'array'" in str(raised.value)
 
 
-def query(conf: ConfigOpts, text: str, minor: int = 39) -> Query:
-    asked = request(conf, minor, f'/resource_providers?{text}')
+def query(conf: ConfigOpts, text: str, version: str = history.NEWEST) -> Query:
+    asked = request(conf, version, f'/resource_providers?{text}')
     return asked.validated_query('resource_providers.list')
 
 
@@ -205,7 +198,7 @@ def test_only_the_last_of_a_repeated_parameter_is_checked(conf: ConfigOpts) -> N
 
 def test_an_unknown_parameter_is_told(conf: ConfigOpts) -> None:
     with pytest.raises(errors.InvalidQuery) as raised:
-        query(conf, 'in_tree=x', 13)
+        query(conf, 'in_tree=x', '1.13')
 
     assert str(raised.value).startswith(
         'Invalid query string parameters: Additional properties are not allowed '
@@ -243,21 +236,6 @@ def test_a_reader_may_see_its_own_project_and_no_other(conf: ConfigOpts) -> None
     for project_id in ('q', None):
         with pytest.raises(errors.PolicyNotAuthorised):
             asked.authorise_for_project('placement:usages', project_id)
-
-
-# Claims
-
-
-def test_claims_of_clients_that_say_no_owner_are_incomplete(conf: ConfigOpts) -> None:
-    old = {'allocations': [{'resource_provider': {'uuid': UUID}, 'resources': {'VCPU': 1}}]}
-    asked = request(conf, 0, body=json.dumps(old).encode())
-
-    (claim,) = asked.claims({'consumer': asked.validated_body('allocations.set')})
-
-    assert claim.project_id == conf.placement.incomplete_consumer_project_id
-    assert claim.user_id == conf.placement.incomplete_consumer_user_id
-    assert (claim.generation, claim.consumer_type) == (NOT_SENT, NOT_SENT)
-    assert claim.resources == {UUID: {'VCPU': 1}}
 
 
 def test_links_are_relative_to_the_mount_point(conf: ConfigOpts) -> None:
