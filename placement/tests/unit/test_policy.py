@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of a refusal, and policy files that come, change and go."""
+"""Authorisation by policy rules, and policy files that are added, changed and removed."""
 
 import os
 import pathlib
@@ -13,6 +13,7 @@ from oslo_policy import policy as oslo_policy
 from placement import conf as placement_conf
 from placement import errors, policy
 from placement.context import RequestContext
+from placement.policies import files
 
 RULE = 'placement:traits:list'
 
@@ -40,7 +41,7 @@ def allows(enforcer: policy.Enforcer, *roles: str) -> bool:
     return True
 
 
-def test_a_refusal_names_the_rule(conf: cfg.ConfigOpts) -> None:
+def test_refusal_names_the_rule(conf: cfg.ConfigOpts) -> None:
     with pytest.raises(errors.PolicyNotAuthorised) as refusal:
         policy.Enforcer(conf).authorise(caller('reader'), RULE)
 
@@ -48,19 +49,19 @@ def test_a_refusal_names_the_rule(conf: cfg.ConfigOpts) -> None:
     assert refusal.value.status == 403
 
 
-def test_a_refusal_for_the_scope_says_nothing_else(conf: cfg.ConfigOpts) -> None:
+def test_refusal_of_a_scope_is_the_name_of_the_rule(conf: cfg.ConfigOpts) -> None:
     with pytest.raises(errors.PolicyNotAuthorised) as refusal:
         policy.Enforcer(conf).authorise(caller('admin', system_scope='all'), RULE)
 
     assert str(refusal.value) == RULE
 
 
-def test_an_unknown_rule_is_a_mistake_of_ours(conf: cfg.ConfigOpts) -> None:
+def test_enforcer_raises_for_a_rule_that_is_not_registered(conf: cfg.ConfigOpts) -> None:
     with pytest.raises(oslo_policy.PolicyNotRegistered):
         policy.Enforcer(conf).authorise(caller('admin'), 'placement:nonsense')
 
 
-def test_the_target_is_the_callers_own_project_unless_another_is_named(
+def test_target_is_the_project_of_the_caller_unless_another_is_named(
     conf: cfg.ConfigOpts,
 ) -> None:
     enforcer = policy.Enforcer(conf)
@@ -70,7 +71,7 @@ def test_the_target_is_the_callers_own_project_unless_another_is_named(
         enforcer.authorise(caller('reader'), 'placement:usages', {'project_id': 'other'})
 
 
-def test_no_warning_is_given_for_defaults_that_have_changed(conf: cfg.ConfigOpts) -> None:
+def test_enforcer_does_not_warn_of_changed_defaults(conf: cfg.ConfigOpts) -> None:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter('always')
         allows(policy.Enforcer(conf), 'admin')
@@ -78,7 +79,7 @@ def test_no_warning_is_given_for_defaults_that_have_changed(conf: cfg.ConfigOpts
     assert found == []
 
 
-def test_a_policy_file_overrides_a_rule_by_its_name(
+def test_policy_file_overrides_a_rule_by_its_name(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path
 ) -> None:
     tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
@@ -88,7 +89,7 @@ def test_a_policy_file_overrides_a_rule_by_its_name(
     assert not allows(enforcer, 'admin')
 
 
-def test_overriding_the_rule_for_administrators_leaves_the_others_alone(
+def test_override_of_the_admin_rule_does_not_change_other_rules(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path
 ) -> None:
     tmp_path.joinpath('policy.yaml').write_text('"admin_api": "role:librarian"\n')
@@ -98,7 +99,7 @@ def test_overriding_the_rule_for_administrators_leaves_the_others_alone(
     assert not allows(enforcer, 'librarian')
 
 
-def test_a_policy_file_is_noticed_when_it_comes_and_changes_and_goes(
+def test_enforcer_notices_a_policy_file_that_is_added_changed_and_removed(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path
 ) -> None:
     file = tmp_path / 'policy.yaml'
@@ -116,7 +117,7 @@ def test_a_policy_file_is_noticed_when_it_comes_and_changes_and_goes(
     assert not allows(enforcer, 'archivist')
 
 
-def test_a_change_that_keeps_the_size_is_noticed(
+def test_enforcer_notices_a_change_that_keeps_the_size_of_the_file(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path
 ) -> None:
     file = tmp_path / 'policy.yaml'
@@ -128,7 +129,7 @@ def test_a_change_that_keeps_the_size_is_noticed(
     assert allows(enforcer, 'bbb')
 
 
-def test_files_in_the_policy_directory_come_last(
+def test_files_of_the_policy_directory_override_the_policy_file(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path
 ) -> None:
     directory = tmp_path / 'policy.d'
@@ -144,7 +145,7 @@ def test_files_in_the_policy_directory_come_last(
     assert allows(enforcer, 'librarian')
 
 
-def test_a_file_that_cannot_be_read_leaves_the_former_rules_in_force(
+def test_unreadable_file_leaves_the_previous_rules_in_force(
     conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / 'policy.yaml'
@@ -154,10 +155,10 @@ def test_a_file_that_cannot_be_read_leaves_the_former_rules_in_force(
 
     assert allows(enforcer, 'librarian')
     assert not allows(enforcer, 'admin')
-    assert caplog.text.count('the former rules stay in force') == 1
+    assert caplog.text.count('the previous rules stay in force') == 1
 
 
-def test_the_files_are_read_once_when_they_do_not_change(
+def test_enforcer_does_not_read_unchanged_files_again(
     conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enforcer = policy.Enforcer(conf)
@@ -167,7 +168,7 @@ def test_the_files_are_read_once_when_they_do_not_change(
 
 
 @pytest.mark.parametrize('snap', [None, '/snap/common'])
-def test_policy_files_are_where_the_library_looks_for_them(
+def test_enforcer_looks_for_policy_files_where_the_library_does(
     conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch, snap: str | None
 ) -> None:
     if snap:
@@ -182,19 +183,21 @@ def test_policy_files_are_where_the_library_looks_for_them(
 
     assert conf.find_file('policy.yaml') is None
     by_the_library, tried[:] = tried[:], []
-    assert policy.find_files(policy.find_places(conf)) == frozenset()
+    assert files.find_files(files.find_places(conf)) == frozenset()
     assert [path for path in tried if path.endswith('/policy.yaml')] == by_the_library
     assert len(by_the_library) == (6 if snap else 5)
 
 
-def test_the_tools_of_the_library_need_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enforcer_of_the_oslo_policy_tools_needs_no_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION', raising=False)
     monkeypatch.setenv('HOME', '/nonexistent')
 
     assert RULE in policy.get_enforcer().registered_rules
 
 
-def test_what_was_allowed_is_not_asked_of_the_same_rules_again(
+def test_enforcer_remembers_what_it_allowed(
     conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enforcer = policy.Enforcer(conf)
@@ -215,7 +218,7 @@ def test_what_was_allowed_is_not_asked_of_the_same_rules_again(
     assert len(asked) == 4
 
 
-def test_a_caller_of_another_project_is_another_question(conf: cfg.ConfigOpts) -> None:
+def test_enforcer_does_not_reuse_a_decision_for_another_project(conf: cfg.ConfigOpts) -> None:
     enforcer = policy.Enforcer(conf)
     rule = 'placement:usages'
     reader = caller('reader')
@@ -226,7 +229,9 @@ def test_a_caller_of_another_project_is_another_question(conf: cfg.ConfigOpts) -
             enforcer.authorise(reader, rule, {'project_id': project})
 
 
-def test_another_server_is_asked_each_time(conf: cfg.ConfigOpts, tmp_path: pathlib.Path) -> None:
-    assert not policy.asks_others(policy.load_rules(conf))
+def test_decisions_of_remote_checks_are_not_remembered(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    assert not policy.has_remote_checks(policy.load_rules(conf))
     tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "http://127.0.0.1:1/ask"\n')
-    assert policy.asks_others(policy.load_rules(conf))
+    assert policy.has_remote_checks(policy.load_rules(conf))
