@@ -62,12 +62,7 @@ class Enforcer:
         key = _decision_key(rule, known, credentials)
         if self._allowed.get(key) is rules:
             return
-        try:
-            rules.authorize(rule, known, credentials, do_raise=True)
-        except policy.InvalidScope as refusal:
-            raise errors.PolicyNotAuthorised(rule) from refusal
-        except policy.PolicyNotAuthorized as refusal:
-            raise errors.PolicyNotAuthorised(rule=rule) from refusal
+        evaluate(rules, rule, known, credentials)
         self._remember(key, rules)
 
     def _remember(self, key: DecisionKey, rules: policy.Enforcer) -> None:
@@ -85,10 +80,33 @@ class Enforcer:
             self._files = found
             try:
                 self._rules = load_rules(self._conf)
-            except Exception:
+            except Exception as error:
                 # A mistake in a file must not turn every request into an error.
-                LOG.exception('The policy files cannot be read; the previous rules stay in force.')
+                LOG.error(
+                    'The policy files are refused; the previous rules stay in force: %r', error
+                )
         return self._rules
+
+
+def evaluate(
+    rules: policy.Enforcer, rule: str, target: dict[str, str], credentials: dict[str, Any]
+) -> None:
+    """Return when the rules allow the caller with these credentials to act on the target.
+
+    A rule that cannot be evaluated allows nothing: an HTTP check whose server does not answer, or
+    one that recurses too deeply. Raises `errors.PolicyNotAuthorised`.
+    """
+    try:
+        rules.authorize(rule, target, credentials, do_raise=True)
+    except policy.InvalidScope as refusal:
+        raise errors.PolicyNotAuthorised(rule) from refusal
+    except policy.PolicyNotAuthorized as refusal:
+        raise errors.PolicyNotAuthorised(rule=rule) from refusal
+    except policy.PolicyNotRegistered:
+        raise
+    except Exception as error:
+        LOG.error('The policy rule %s cannot be evaluated: %r', rule, error)
+        raise errors.PolicyNotAuthorised(rule=rule) from error
 
 
 def _decision_key(
@@ -105,13 +123,21 @@ def has_remote_checks(rules: policy.Enforcer) -> bool:
 
 
 def load_rules(conf: ConfigOpts) -> policy.Enforcer:
-    """The rules by default and by the policy files, read once and never looked for again."""
+    """The rules by default and by the policy files, read once and never looked for again.
+
+    Raises what oslo.policy and YAML raise for files that cannot be read, and
+    `oslo_policy.policy.InvalidDefinitionError` for a rule that refers to itself, which could be
+    evaluated for ever.
+    """
     rules = policy.Enforcer(conf)
     # One warning for each changed default at every start would hide what is new in the log.
     rules.suppress_default_change_warnings = True
     rules.register_defaults(policies.list_rules())
     rules.load_rules()
     rules.use_conf = False
+    # A reference to an undefined rule allows nothing, which needs no refusal of the whole file.
+    rules.skip_undefined_check = True
+    rules.check_rules(raise_on_violation=True)
     return rules
 
 

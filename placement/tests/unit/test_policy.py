@@ -158,6 +158,55 @@ def test_unreadable_file_leaves_the_previous_rules_in_force(
     assert caplog.text.count('the previous rules stay in force') == 1
 
 
+CYCLIC = f'"{RULE}": "role:librarian or rule:{RULE}"\n'
+
+
+def test_file_with_a_rule_that_refers_to_itself_leaves_the_previous_rules_in_force(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    file.write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+    file.write_text(CYCLIC)
+
+    assert allows(enforcer, 'librarian')
+    assert not allows(enforcer, 'admin')
+    (line,) = [r.getMessage() for r in caplog.records if r.name == 'placement.policy']
+    assert RULE in line
+    assert 'the previous rules stay in force' in line
+    assert '\n' not in line
+
+
+def test_enforcer_does_not_start_with_a_rule_that_refers_to_itself(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(CYCLIC)
+
+    with pytest.raises(oslo_policy.InvalidDefinitionError, match=RULE):
+        policy.Enforcer(conf)
+
+
+def test_file_with_an_undefined_rule_is_accepted_and_refuses_what_it_guards(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "rule:nonsense"\n')
+
+    assert not allows(policy.Enforcer(conf), 'admin')
+
+
+def test_rule_that_cannot_be_evaluated_refuses_the_request(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Nobody listens there, and the library raises what the connection raises.
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "http://127.0.0.1:1/ask"\n')
+
+    with pytest.raises(errors.PolicyNotAuthorised) as refusal:
+        policy.Enforcer(conf).authorise(caller('admin'), RULE)
+
+    assert str(refusal.value) == f'Policy does not allow {RULE} to be performed.'
+    assert [r.levelname for r in caplog.records if r.name == 'placement.policy'] == ['ERROR']
+
+
 def test_enforcer_does_not_read_unchanged_files_again(
     conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
