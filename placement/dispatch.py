@@ -95,7 +95,7 @@ class Application:
             check_media_types(request, route, brings_json=route.method != 'GET')
         handler = api.handlers.get(route.action)
         if handler is None:
-            raise _absent(route)
+            raise _not_introduced(route)
         if not route.body_before_version:
             check_media_types(request, route, brings_json=route.action in api.bodies)
         reply = api.downgraded(route.action, handler(request))
@@ -158,8 +158,10 @@ def check_media_types(request: Request, route: url_map.Route, brings_json: bool)
         request.check_brings_json()
 
 
-def _absent(route: url_map.Route) -> errors.PlacementError:
-    if route.absent is url_map.Absent.METHOD_NOT_ALLOWED:
+def _not_introduced(route: url_map.Route) -> errors.PlacementError:
+    """The error at a version that does not have the route yet."""
+    status = route.status_before_introduction
+    if status is url_map.StatusBeforeIntroduction.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
     return errors.NotFound()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error a client can see: its status, its code and its words, each declared once.
+"""Every error a client can see: its status, code and message, each declared once.
 
 Objects and handlers raise these; `dispatch` renders them (specification: http, "Responses and
 errors", "Order of checks"). The message of an error is the specific part of `detail`; the generic
@@ -25,7 +25,7 @@ QUERY_MISSING_VALUE = 'placement.query.missing_value'
 
 
 class PlacementError(Exception):
-    """An answer other than success; `str()` of it is what the client is told."""
+    """An answer other than success; `str()` of it becomes the `detail` of the answer."""
 
     status: ClassVar[int] = 500
     code: str = UNDEFINED_CODE
@@ -123,7 +123,7 @@ class ResourceProviderNotFound(NotFound):
 
 
 class ResourceProviderActionFailed(BadRequest):
-    """A parent that cannot be, or a name that is missing."""
+    """An invalid parent, or a missing name."""
 
     message = 'Object action {action} failed because: {reason}'
 
@@ -143,13 +143,18 @@ class ResourceProviderInUse(Conflict):
 
 
 class ConcurrentUpdate(Conflict):
-    """Somebody else changed what the client, or the server for it, had read."""
+    """Another request changed what the client, or the server for it, had read."""
 
     code = CONCURRENT_UPDATE
 
 
 class TooManyConflicts(ConcurrentUpdate):
-    message = 'update conflict: too many others changed the same; please try again'
+    """The database refused every attempt because of concurrent updates; nothing was changed."""
+
+    message = (
+        'update conflict: the database kept refusing after {retries} retries because of '
+        'concurrent updates; please try again'
+    )
 
 
 class ResourceProviderGenerationConflict(ConcurrentUpdate):
@@ -240,7 +245,7 @@ class UnknownAllocationProvider(BadRequest):
 
 
 class UnableToAllocate(Conflict):
-    """A claim that the inventories cannot carry; the reason names class and provider."""
+    """A claim that the inventories cannot satisfy; the reason names class and provider."""
 
     message = 'Unable to allocate inventory: {reason}'
 
@@ -278,7 +283,7 @@ def reported_as(
     prefix: str = '',
     suffix: str = '',
 ) -> Iterator[None]:
-    """Raise `kind` in place of the errors `found`, with words around what they said.
+    """Raise `kind` in place of the errors `found`, with text around their message.
 
     For situations that change the meaning of an error: a provider that is missing in the path
     is not found, one missing in a claim is the client's mistake.

@@ -7,8 +7,8 @@ import dataclasses
 import enum
 
 
-class Absent(enum.IntEnum):
-    """What a route answers below the version that brought it."""
+class StatusBeforeIntroduction(enum.IntEnum):
+    """What a route answers at versions older than the one that introduced it."""
 
     NOT_FOUND = 404
     METHOD_NOT_ALLOWED = 405
@@ -18,9 +18,10 @@ class Absent(enum.IntEnum):
 class Route:
     """A method on a path.
 
-    `replies_json` makes the caller accept JSON, `body_before_version` has the media types looked
-    at before it is known whether the version has the route at all. `reads_primary` keeps what is
-    read from coming from a replica, which may lag behind; what writes never reads from one.
+    A route that `replies_json` refuses callers that do not accept JSON. With
+    `body_before_version` the media types are checked before the version is asked for a handler.
+    `reads_primary` keeps the action from reading from a replica, which may lag behind; an action
+    that writes never does.
     """
 
     method: str
@@ -28,7 +29,7 @@ class Route:
     action: str
     replies_json: bool = False
     body_before_version: bool = False
-    absent: Absent = Absent.NOT_FOUND
+    status_before_introduction: StatusBeforeIntroduction = StatusBeforeIntroduction.NOT_FOUND
     reads_primary: bool = False
 
     @property
@@ -61,7 +62,7 @@ ROUTES = (
         'DELETE',
         PROVIDER + '/inventories',
         'inventories.clear',
-        absent=Absent.METHOD_NOT_ALLOWED,
+        status_before_introduction=StatusBeforeIntroduction.METHOD_NOT_ALLOWED,
     ),
     Route('GET', INVENTORY, 'inventories.show', replies_json=True),
     Route('PUT', INVENTORY, 'inventories.update'),

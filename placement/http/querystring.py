@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The little languages of query values: resources, member_of, required.
+"""The syntax of query values: resources, member_of, required.
 
 Specification: resource_providers, "GET /resource_providers"; allocation_candidates, "Request
 grammar". Everything raised is a `errors.BadRequest` in the words of those sections.

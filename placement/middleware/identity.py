@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sent the request: found out, then kept in its context.
+"""The identity of the caller: authenticated, then kept in the request context.
 
 Specification: http, "Authentication".
 """
@@ -23,16 +23,16 @@ def is_open(environ: WSGIEnvironment) -> bool:
 
 
 def refuse(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The answer to a caller that nobody knows: 401, not in the format of other errors."""
+    """The answer to an unauthenticated caller: 401, not in the format of other errors."""
     answer: Iterable[bytes] = webob.exc.HTTPUnauthorized()(environ, start_response)
     return answer
 
 
 class NoAuth:
-    """The wrapped application, for callers that are who their token says they are.
+    """The wrapped application, which takes the caller to be whoever the token names.
 
-    The token is ``user`` or ``user:project``. It is turned into the headers that a validated
-    token would have become.
+    The token is ``user`` or ``user:project``; nobody checks it. It becomes the identity headers
+    that a validated token of Keystone would have become.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
@@ -45,12 +45,12 @@ class NoAuth:
         token = environ.get('HTTP_X_AUTH_TOKEN')
         if token is None:
             return refuse(environ, start_response)
-        _believe(token, environ)
+        _set_identity_headers(token, environ)
         return self._application(environ, start_response)
 
 
-def _believe(token: str, environ: WSGIEnvironment) -> None:
-    """Set the headers that describe the caller."""
+def _set_identity_headers(token: str, environ: WSGIEnvironment) -> None:
+    """Set the headers that keystonemiddleware would set for a token that it validated."""
     user, _, project = token.partition(':')
     environ['HTTP_X_USER_ID'] = user
     if not environ.get('HTTP_OPENSTACK_SYSTEM_SCOPE'):

@@ -9,7 +9,7 @@ from typing import Any
 from placement import history, routes
 from placement.http import microversion
 from placement.http.microversion import Api
-from placement.openapi import parameters, responses
+from placement.openapi import operation_responses, parameters
 
 OPENAPI = '3.1.0'
 TITLE = 'Placement API'
@@ -45,7 +45,8 @@ def document(api: Api) -> dict[str, Any]:
         'security': [{TOKEN: []}],
         'tags': [{'name': tag} for tag in _tags(api)],
         'paths': _paths(api),
-        'components': responses.components(api) | {'securitySchemes': _security_schemes()},
+        'components': operation_responses.components(api)
+        | {'securitySchemes': _security_schemes()},
     }
 
 
@@ -82,15 +83,15 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
             *parameters.of_query(api, route.action),
             parameters.version_header(api),
         ],
-        'responses': responses.of(api, route),
+        'responses': operation_responses.of(api, route),
         # As the generators of other services' documents say it.
         'x-openstack': {'min-ver': _introduced(route.action)},
     }
     if route.action in api.bodies:
         schema = dict(api.bodies[route.action].schema)
-        content = {responses.JSON: {'schema': schema}}
+        content = {operation_responses.JSON: {'schema': schema}}
         operation['requestBody'] = {'required': True, 'content': content}
-    if route.action == responses.PUBLIC:
+    if route.action == operation_responses.PUBLIC:
         operation['security'] = []
     return operation
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies with a schema in each place of a value, and the schema of the whole.
+"""Templates: bodies with a JSON schema in the place of each value, and the schema of the whole.
 
-A template has the shape of an answer, so the downgrades of the history apply to it as they do to
-an answer. What is left is described as a schema, and no shape has to be told twice.
+A template has the shape of a reply, so the downgrades of the history apply to it as they do to a
+reply. The schema of an older version follows from the result, and no shape is declared twice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from placement.schemas.common import Schema, an_object, keyed_by
 
 
 class Value:
-    """A place for a value, which need not be there when it is `optional`."""
+    """The schema of a value; the member may be missing when it is `optional`."""
 
     def __init__(self, schema: Schema, optional: bool = False) -> None:
         self.schema = schema
@@ -21,16 +21,16 @@ class Value:
 
 
 class Name(str):
-    """A place for a text that a client or an operator chose.
+    """The pattern of a string that a client or an operator chose.
 
-    Where it is the name of a member, it stands for any number of members.
+    As the name of a member it stands for any number of members.
     """
 
     __slots__ = ('schema',)
     schema: Schema
 
     def __new__(cls, pattern: str) -> Name:
-        """A place for texts of this pattern."""
+        """The pattern, with the schema that it makes."""
         name = super().__new__(cls, pattern)
         name.schema = {'type': 'string', 'pattern': pattern}
         return name

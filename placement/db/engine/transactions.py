@@ -158,4 +158,4 @@ def retry(transaction: Callable[[], Result], name: str, attempts: int) -> Result
     LOG.warning('%s gave up after %d attempts: %s', name, attempts, failure)
     if cause is failures.Cause.LOST_CONNECTION:
         raise errors.DatabaseUnavailable() from failure
-    raise errors.TooManyConflicts() from failure
+    raise errors.TooManyConflicts(retries=attempts - 1) from failure

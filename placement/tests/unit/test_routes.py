@@ -6,7 +6,7 @@ import collections
 import pytest
 
 from placement import routes
-from placement.routes import Absent
+from placement.routes import StatusBeforeIntroduction
 
 PROVIDER = '/resource_providers/{uuid}'
 
@@ -35,7 +35,7 @@ PATHS = {
 }
 
 
-def test_the_map_is_that_of_the_specification() -> None:
+def test_url_map_has_the_paths_and_methods_of_the_specification() -> None:
     methods: dict[str, list[str]] = collections.defaultdict(list)
     for route in routes.ROUTES:
         methods[route.path].append(route.method)
@@ -43,26 +43,26 @@ def test_the_map_is_that_of_the_specification() -> None:
     assert {path: ', '.join(names) for path, names in methods.items()} == PATHS
 
 
-def test_each_action_has_one_route_save_for_the_root() -> None:
+def test_every_action_but_the_root_has_one_route() -> None:
     count = collections.Counter(route.action for route in routes.ROUTES)
 
     assert [action for action, routed in count.items() if routed > 1] == ['root.show']
 
 
-def test_only_the_deletion_of_all_inventories_was_once_not_allowed() -> None:
+def test_only_deletion_of_all_inventories_is_405_before_its_introduction() -> None:
     assert [
         (route.method, route.path)
         for route in routes.ROUTES
-        if route.absent is Absent.METHOD_NOT_ALLOWED
+        if route.status_before_introduction is StatusBeforeIntroduction.METHOD_NOT_ALLOWED
     ] == [('DELETE', PROVIDER + '/inventories')]
 
 
-def test_only_aggregates_look_at_media_types_before_the_version() -> None:
+def test_only_aggregates_check_media_types_before_the_version() -> None:
     assert {r.path for r in routes.ROUTES if r.body_before_version} == {PROVIDER + '/aggregates'}
 
 
-def test_whoever_gets_a_body_has_to_accept_it() -> None:
-    """Save for the root, and for a trait, of which only the status tells."""
+def test_every_get_with_a_body_requires_that_json_is_accepted() -> None:
+    """Except for the root, and for a trait, which is answered without a body."""
     silent = [r.path for r in routes.ROUTES if r.method == 'GET' and not r.replies_json]
 
     assert silent == ['/', '', '/traits/{name}']
@@ -70,7 +70,7 @@ def test_whoever_gets_a_body_has_to_accept_it() -> None:
 
 
 @pytest.mark.parametrize('route', routes.ROUTES, ids=lambda route: f'{route.method} {route.path}')
-def test_an_action_is_a_noun_and_a_verb(route: routes.Route) -> None:
+def test_action_is_named_by_a_noun_and_a_verb(route: routes.Route) -> None:
     noun, dot, verb = route.action.partition('.')
 
     assert noun

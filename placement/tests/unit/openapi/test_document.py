@@ -9,7 +9,7 @@ import pytest
 
 from placement import errors, history, routes
 from placement.http.microversion import Api
-from placement.openapi import answers, document, parameters
+from placement.openapi import document, parameters, reply_templates
 
 APIS = list(history.APIS.values())
 NEWEST = APIS[-1]
@@ -70,10 +70,10 @@ def test_a_body_is_described_where_one_is_read(api: Api) -> None:
     assert found == {action: dict(validator.schema) for action, validator in api.bodies.items()}
 
 
-def test_the_answers_of_every_handler_are_known() -> None:
+def test_every_handler_has_reply_templates() -> None:
     handlers = {handler for change in history.HISTORY for handler in change.serves.values()}
 
-    assert answers.ANSWERS.keys() == handlers
+    assert reply_templates.REPLIES.keys() == handlers
 
 
 def test_operations_have_ids_and_summaries_of_their_own() -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every handler answers when all is well, as templates of the newest shape.
+"""Templates of the successful replies of every handler, in the newest shape.
 
-The tests compare them with what the service answers at every microversion.
+The tests compare them with the responses of the service at every microversion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from placement.schemas import common, inventory
 
 TEXT = Value({'type': 'string'})
 COUNT = Value({'type': 'integer', 'minimum': 0})
-# What was shrunk below what is used, or holds less than it reserves, has less than nothing.
+# Negative where less than the used amount is left, or less than the reserved amount.
 CAPACITY = Value({'type': 'integer'})
 GENERATION = Value(common.GENERATION)
 PROVIDER = Name('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
@@ -64,7 +64,7 @@ _PROVIDER = {
     'root_provider_uuid': PROVIDER,
 }
 _INVENTORY = {name: Value(inventory.MEMBERS[name]) for name in views.INVENTORY_MEMBERS}
-# An empty inventory has no time at which it was modified.
+# An empty list of inventories has no time of modification.
 _INVENTORIES = Reply(
     _WITH_GENERATION | {'inventories': {RESOURCE_CLASS: _INVENTORY}}, omit_last_modified=True
 )
@@ -73,7 +73,7 @@ _AGGREGATES = {'aggregates': [AGGREGATE]} | _WITH_GENERATION
 _TRAITS = {'traits': [TRAIT]} | _WITH_GENERATION
 _RESOURCES = {'resources': {RESOURCE_CLASS: COUNT}}
 _USAGES = {'usages': {CONSUMER_TYPE: {CONSUMER_COUNT: COUNT, RESOURCE_CLASS: COUNT}}}
-# A consumer that has nothing is no consumer, and nothing else is known about it.
+# A consumer without allocations does not exist, and has no other members.
 _CONSUMER = {
     'allocations': {PROVIDER: _RESOURCES | {'generation': GENERATION}},
     'project_id': _optional(TEXT),
@@ -108,8 +108,8 @@ _VERSIONS = {
 
 LOCATION = '/'
 
-# A handler with more than one answer tells by the status which it was.
-ANSWERS: Mapping[Handler, tuple[Reply, ...]] = {
+# A handler with several replies distinguishes them by status.
+REPLIES: Mapping[Handler, tuple[Reply, ...]] = {
     root.show: (Reply(_VERSIONS),),
     resource_providers.list_providers: (Reply({'resource_providers': [_PROVIDER]}),),
     resource_providers.create: (Reply(_PROVIDER, location=LOCATION),),

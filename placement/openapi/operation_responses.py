@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answers of an operation: of the handler in the shape of a version, and the refusals."""
+"""The responses of an operation: the replies of its handler at one version, and the errors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from placement import errors
 from placement.http.microversion import SERVICE_TYPE, Api, Rule
 from placement.http.reply import Reply
-from placement.openapi.answers import ANSWERS
 from placement.openapi.parameters import VERSION_HEADER
+from placement.openapi.reply_templates import REPLIES
 from placement.openapi.template import described
 from placement.routes import Route
 from placement.schemas.common import Schema, an_object
@@ -20,34 +20,34 @@ PUBLIC = 'root.show'
 _TEXT: Schema = {'type': 'string'}
 _VERSION_IN_FORCE = {VERSION_HEADER: 'version', 'Vary': 'vary', 'X-Openstack-Request-Id': 'id'}
 
-SUCCESSES = {
-    200: 'What was asked for.',
-    201: 'It was made.',
-    204: 'Done; there is nothing to show.',
+SUCCESS_DESCRIPTIONS = {
+    200: 'The requested representation.',
+    201: 'Created.',
+    204: 'Done; the response has no body.',
 }
-REFUSALS = {
+ERROR_DESCRIPTIONS = {
     400: 'The request cannot be understood, or names something that does not exist.',
     401: 'No token, or not a valid one.',
     403: 'The caller may not do this.',
-    404: 'There is no such thing.',
+    404: 'Not found, at this version.',
     406: 'JSON is not acceptable to the caller, or the microversion is not known.',
-    409: 'The request is right but does not fit what is there now.',
+    409: 'The request conflicts with the current state.',
     415: 'The body is not said to be application/json.',
     503: 'The database cannot be reached at the moment.',
 }
 
 
 def of(api: Api, route: Route) -> dict[str, Any]:
-    """Every answer of an operation at one version, by status."""
+    """Every response of an operation at one version, by status."""
     replies = [
-        api.downgraded(route.action, reply) for reply in ANSWERS[api.handlers[route.action]]
+        api.downgraded(route.action, reply) for reply in REPLIES[api.handlers[route.action]]
     ]
-    answers = {str(reply.status): _success(api, reply) for reply in replies}
-    refusals = {
+    successes = {str(reply.status): _success(api, reply) for reply in replies}
+    error_responses = {
         str(status): {'$ref': f'#/components/responses/{status}'}
-        for status in _refused_with(api, route)
+        for status in _error_statuses(api, route)
     }
-    return answers | refusals
+    return successes | error_responses
 
 
 def _success(api: Api, reply: Reply) -> dict[str, Any]:
@@ -57,20 +57,20 @@ def _success(api: Api, reply: Reply) -> dict[str, Any]:
     if reply.is_cacheable and api.allows(Rule.CACHE_HEADERS):
         headers.append('cache')
         headers.append('modified_if_any' if reply.omit_last_modified else 'modified')
-    answer: dict[str, Any] = {
-        'description': SUCCESSES[reply.status],
+    response: dict[str, Any] = {
+        'description': SUCCESS_DESCRIPTIONS[reply.status],
         'headers': _referred(headers),
     }
     if reply.body is not None:
-        answer['content'] = {JSON: {'schema': described(reply.body)}}
-    return answer
+        response['content'] = {JSON: {'schema': described(reply.body)}}
+    return response
 
 
-def _refused_with(api: Api, route: Route) -> list[int]:
-    """The statuses that an operation may refuse with.
+def _error_statuses(api: Api, route: Route) -> list[int]:
+    """The statuses of the errors that an operation may respond with.
 
-    Every request may have a wrong length or version. Writes that meet others too often are told
-    of the conflict, whatever they write.
+    Every request may have a wrong length or version. Every write may be refused because of
+    concurrent updates.
     """
     statuses = {400, 406}
     if route.action != PUBLIC:
@@ -85,8 +85,8 @@ def _refused_with(api: Api, route: Route) -> list[int]:
 
 
 def components(api: Api) -> dict[str, Any]:
-    """What the answers of all operations refer to."""
-    responses = {str(status): _refusal(status) for status in REFUSALS}
+    """The components that the responses of all operations refer to."""
+    responses = {str(status): _error_response(status) for status in ERROR_DESCRIPTIONS}
     return {
         'headers': _headers(api),
         'responses': responses,
@@ -115,33 +115,32 @@ def _headers(api: Api) -> dict[str, Any]:
     def header(description: str, schema: Schema = _TEXT, required: bool = True) -> Schema:
         return {'description': description, 'required': required, 'schema': schema}
 
-    modified = 'When what is shown was last modified, as an HTTP date.'
+    modified = 'When the resource was last modified, as an HTTP date.'
     return {
-        'version': header('The microversion by whose rules this was answered.', in_force),
-        'vary': header('The answer depends on the version asked for.'),
+        'version': header('The microversion of this response.', in_force),
+        'vary': header('The response depends on the requested version.'),
         'id': header('The id of the request in the log of the service.'),
-        'location': header('The absolute URL of what was made.', {'type': 'string'}),
+        'location': header('The absolute URL of the created resource.', {'type': 'string'}),
         'cache': header('Always no-cache.', {'type': 'string', 'const': 'no-cache'}),
         'modified': header(modified),
         'modified_if_any': header(modified, required=False),
     }
 
 
-def _refusal(status: int) -> dict[str, Any]:
+def _error_response(status: int) -> dict[str, Any]:
     """An error as JSON, or as HTML or plain text where JSON is not accepted.
 
-    Who has no token meets the layer that asks for it, which has a form of its own. The version
-    header may be at fault itself where it is looked at, and then no version is in force.
+    A 401 comes from the middleware that checks tokens, in its own form. A 400 or 406 may be about
+    the version header itself, and then no version is in force.
     """
     name = 'ErrorsBeforeVersion' if status in (400, 406) else 'Errors'
     schema = {'type': 'object'} if status == 401 else {'$ref': f'#/components/schemas/{name}'}
     text = {'schema': _TEXT}
-    answer: dict[str, Any] = {
-        'description': REFUSALS[status],
+    return {
+        'description': ERROR_DESCRIPTIONS[status],
         'headers': _referred(['id']),
         'content': {JSON: {'schema': schema}, 'text/html': text, 'text/plain': text},
     }
-    return answer
 
 
 def _errors(api: Api, version_is_known: bool = True) -> Schema:
