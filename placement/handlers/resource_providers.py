@@ -10,13 +10,17 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.db.statements.providers import Filters
-from placement.http import querystring, views
+from placement.http import provider_list, querystring, views
 from placement.http.microversion import Rule
 from placement.http.querystring import Query
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects.resource_provider import Parent, ResourceProvider, ResourceProviderList
+from placement.objects.resource_provider import (
+    Parent,
+    ProviderFilters,
+    ResourceProvider,
+    ResourceProviderList,
+)
 from placement.policies import resource_provider as policy
 
 
@@ -24,27 +28,20 @@ def list_providers(request: Request) -> Reply:
     """The providers that meet every filter of the query."""
     request.authorise(policy.LIST)
     query = request.validated_query('resource_providers.list')
-    providers = _find(request, query)
+    providers = _list_filtered(request, query)
     mount_point = request.mount_point
     body: Any
     if request.api.shows_newest('resource_providers.list'):
-        body = views.providers_text(providers, mount_point)
+        body = provider_list.as_text(providers, mount_point)
     else:
         body = {'resource_providers': [views.provider(p, mount_point) for p in providers]}
-    return Reply(body, last_modified=views.latest_listed(providers))
+    return Reply(body, last_modified=provider_list.latest_modification(providers))
 
 
-def _find(request: Request, query: Query) -> Sequence[Any]:
+def _list_filtered(request: Request, query: Query) -> Sequence[Any]:
     member_of = querystring.parse_member_of(request.api, 'member_of', query.all('member_of'))
     required = querystring.parse_required(request.api, query.all('required'))
     resources = query.last('resources')
-    filters = Filters(
-        name=query.last('name') or None,
-        uuid=query.last('uuid'),
-        in_tree=query.last('in_tree'),
-        member_of=member_of.required,
-        forbidden_aggregates=member_of.forbidden,
-    )
     amounts = {} if resources is None else querystring.parse_resources(resources)
     with (
         errors.reported_as(
@@ -60,10 +57,16 @@ def _find(request: Request, query: Query) -> Sequence[Any]:
     ):
         return ResourceProviderList.list_by_filters(
             request.context,
-            filters,
-            required_traits=required.required,
-            forbidden_traits=required.forbidden,
-            resources=amounts,
+            ProviderFilters(
+                name=query.last('name') or None,
+                uuid=query.last('uuid'),
+                in_tree=query.last('in_tree'),
+                member_of=member_of.required,
+                forbidden_aggregates=member_of.forbidden,
+                required_traits=required.required,
+                forbidden_traits=required.forbidden,
+                resources=amounts,
+            ),
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims as request bodies describe them (contract: allocations.md)."""
+"""Claims as request bodies describe them (specification: allocations)."""
 
 from __future__ import annotations
 

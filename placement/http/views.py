@@ -7,13 +7,8 @@ A view reads attributes only, so that it serves versioned objects and plain rows
 from __future__ import annotations
 
 import datetime
-import functools
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from json.encoder import encode_basestring_ascii as quoted
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-from placement.http.reply import JSONText
 
 INVENTORY_MEMBERS = (
     'total',
@@ -35,12 +30,6 @@ def modified_at(record: Any) -> datetime.datetime | None:
 def latest(times: Iterable[datetime.datetime | None]) -> datetime.datetime | None:
     """The latest of some times, None when there are none."""
     return max((time for time in times if time is not None), default=None)
-
-
-def latest_listed(rows: Iterable[Sequence[Any]]) -> datetime.datetime | None:
-    """The latest of the times that rows of a list end with; None when there are none."""
-    newest = max([row[-1] for row in rows if row[-1] is not None], default=None)
-    return datetime.datetime.fromisoformat(newest) if isinstance(newest, str) else newest
 
 
 def provider_path(uuid: str) -> str:
@@ -76,40 +65,6 @@ def provider(provider: Any, mount_point: str) -> dict[str, Any]:
         'parent_provider_uuid': provider.parent_provider_uuid,
         'root_provider_uuid': provider.root_provider_uuid,
     }
-
-
-def providers_text(providers: Iterable[Sequence[Any]], mount_point: str) -> JSONText:
-    """The list of providers as JSON, the same as of `provider` for each.
-
-    There may be tens of thousands, which differ in a few words only: filling in a form takes a
-    tenth of the time that values take to be made and encoded.
-    """
-    links = _links_form(mount_point)
-    texts = [
-        f'{{"uuid": "{uuid}", "name": {quoted(name)}, "generation": {generation}, '
-        f'"links": [{links.replace(PLACE, uuid)}], '
-        f'"parent_provider_uuid": {_quoted_uuid(parent)}, '
-        f'"root_provider_uuid": {_quoted_uuid(root)}}}'
-        for uuid, name, generation, root, parent, _modified_at in providers
-    ]
-    return JSONText(f'{{"resource_providers": [{", ".join(texts)}]}}')
-
-
-def _quoted_uuid(uuid: str | None) -> str:
-    return 'null' if uuid is None else f'"{uuid}"'
-
-
-# Where a uuid goes in the text of links: a character that no JSON text has.
-PLACE = '\0'
-
-
-@functools.lru_cache(maxsize=16)
-def _links_form(mount_point: str) -> str:
-    """The text of the links of a provider, with places for its uuid."""
-    path = json.dumps(mount_point)[1:-1] + provider_path(PLACE)
-    links = [f'{{"rel": "self", "href": "{path}"}}']
-    links.extend(f'{{"rel": "{rel}", "href": "{path}/{rel}"}}' for rel in PROVIDER_LINKS)
-    return ', '.join(links)
 
 
 def inventory(inventory: Any) -> dict[str, Any]:

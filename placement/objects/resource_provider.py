@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self, TypeVar
 
 from oslo_versionedobjects import fields
@@ -233,6 +234,24 @@ def increment_generations(context: RequestContext, changed: Sequence[ResourcePro
         provider.generation += 1
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProviderFilters:
+    """Conditions on providers, by names and uuids; a provider has to meet all of them.
+
+    Of each set in `required_traits` and `member_of` the provider needs one at least. `resources`
+    are amounts by resource class, for which the provider needs room.
+    """
+
+    name: str | None = None
+    uuid: str | None = None
+    in_tree: str | None = None
+    required_traits: Sequence[frozenset[str]] = ()
+    forbidden_traits: frozenset[str] = frozenset()
+    member_of: Sequence[frozenset[str]] = ()
+    forbidden_aggregates: frozenset[str] = frozenset()
+    resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
 @base.register
 class ResourceProviderList(base.PlacementObjectList):
     """Several resource providers."""
@@ -245,27 +264,29 @@ class ResourceProviderList(base.PlacementObjectList):
     @classmethod
     @db.reader
     def list_by_filters(
-        cls,
-        context: RequestContext,
-        filters: providers.Filters,
-        required_traits: Sequence[frozenset[str]] = (),
-        forbidden_traits: frozenset[str] = frozenset(),
-        resources: dict[str, int] | None = None,
+        cls, context: RequestContext, filters: ProviderFilters
     ) -> Sequence[db.Row]:
-        """The rows of the providers that meet every filter.
+        """The rows of the providers that meet every filter, in no particular order.
 
-        Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
+        Each has `uuid`, `name`, `generation`, `root_provider_uuid`, `parent_provider_uuid` and
+        `modified_at`. Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
         """
         connection = context.connection
-        trait_ids = _trait_ids(connection, forbidden_traits.union(*required_traits))
-        amounts = _amounts(connection, resources or {})
+        required, forbidden = filters.required_traits, filters.forbidden_traits
+        trait_ids = _trait_ids(connection, forbidden.union(*required))
+        amounts = _amounts(connection, filters.resources)
         if any(amount > common.MAX_INT for _class_id, amount in amounts):
             return []
         return providers.list_by_filters(
             connection,
-            filters.with_values(
-                required_traits=[[trait_ids[n] for n in any_of] for any_of in required_traits],
-                forbidden_traits=[trait_ids[name] for name in forbidden_traits],
+            providers.Filters(
+                name=filters.name,
+                uuid=filters.uuid,
+                in_tree=filters.in_tree,
+                required_traits=[[trait_ids[name] for name in any_of] for any_of in required],
+                forbidden_traits=[trait_ids[name] for name in forbidden],
+                member_of=filters.member_of,
+                forbidden_aggregates=filters.forbidden_aggregates,
                 amounts=amounts,
             ),
         )
@@ -326,6 +347,6 @@ def _trait_ids(connection: db.Connection, wanted: frozenset[str]) -> dict[str, i
     return ids
 
 
-def _amounts(connection: db.Connection, resources: dict[str, int]) -> list[tuple[int, int]]:
+def _amounts(connection: db.Connection, resources: Mapping[str, int]) -> list[tuple[int, int]]:
     ids = names.resource_class_ids(connection, resources, lock=False)
     return [(ids[name], amount) for name, amount in resources.items()]

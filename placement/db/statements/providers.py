@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -104,10 +103,6 @@ class Filters:
     member_of: Sequence[Collection[str]] = ()
     forbidden_aggregates: Collection[str] = ()
     amounts: Sequence[tuple[int, int]] = ()
-
-    def with_values(self, **values: Any) -> Filters:
-        """Return a copy with other values."""
-        return dataclasses.replace(self, **values)
 
 
 def find(connection: sa.Connection, uuid: str) -> Row | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims from request bodies (contract: allocations.md)."""
+"""Claims from request bodies (specification: allocations)."""
 
 from placement.conf import ConfigOpts
 from placement.http import claims

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Providers and their trees (specification: resource_providers)."""
 
+from typing import Any
+
 import pytest
 
 from placement import errors
 from placement.db.schema import tables
-from placement.db.statements.providers import Filters
 from placement.objects import aggregate, trait
 from placement.objects.claim import transaction
 from placement.objects.inventory import InventoryList
 from placement.objects.inventory import clear as clear_inventories
-from placement.objects.resource_provider import Parent, ResourceProvider, ResourceProviderList
+from placement.objects.resource_provider import (
+    Parent,
+    ProviderFilters,
+    ResourceProvider,
+    ResourceProviderList,
+)
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 
@@ -38,13 +44,13 @@ def move(
 def roots(cloud: Cloud) -> dict[str, str]:
     """The name of the root of every provider, by its name."""
     names = {uuid_of(name): name for name in ('root', 'left', 'right', 'leaf', 'tip', 'other')}
-    listed = ResourceProviderList.list_by_filters(cloud.context, Filters())
+    listed = ResourceProviderList.list_by_filters(cloud.context, ProviderFilters())
     return {row.name: names[row.root_provider_uuid] for row in listed}
 
 
-def listed(cloud: Cloud, **filters: object) -> set[str]:
-    """The names of the providers that meet filters of the table of providers."""
-    found = ResourceProviderList.list_by_filters(cloud.context, Filters().with_values(**filters))
+def listed(cloud: Cloud, **filters: Any) -> set[str]:
+    """The names of the providers that meet every filter."""
+    found = ResourceProviderList.list_by_filters(cloud.context, ProviderFilters(**filters))
     return {row.name for row in found}
 
 
@@ -447,9 +453,10 @@ def by_traits(
     """The names of the providers that have one trait of each set, and none that is forbidden."""
     found = ResourceProviderList.list_by_filters(
         cloud.context,
-        Filters(),
-        required_traits=[frozenset(any_of) for any_of in required],
-        forbidden_traits=forbidden,
+        ProviderFilters(
+            required_traits=[frozenset(any_of) for any_of in required],
+            forbidden_traits=forbidden,
+        ),
     )
     return {row.name for row in found}
 
@@ -469,21 +476,17 @@ def test_providers_are_listed_by_trait(tree: Cloud) -> None:
 @pytest.mark.parametrize('kind', ['required_traits', 'forbidden_traits'])
 def test_an_unknown_trait_is_told_by_its_name(tree: Cloud, kind: str) -> None:
     traits = frozenset({'CUSTOM_NOBODY', 'HW_CPU_X86_AVX'})
-    asked: dict[str, object] = {kind: [traits] if kind == 'required_traits' else traits}
+    asked: dict[str, Any] = {kind: [traits] if kind == 'required_traits' else traits}
 
     with pytest.raises(errors.TraitNotFound) as raised:
-        ResourceProviderList.list_by_filters(
-            tree.context,
-            Filters(),
-            **asked,  # type: ignore[arg-type]
-        )
+        ResourceProviderList.list_by_filters(tree.context, ProviderFilters(**asked))
 
     assert str(raised.value) == 'No such trait(s): CUSTOM_NOBODY.'
 
 
 def by_resources(cloud: Cloud, **amounts: int) -> set[str]:
     """The names of the providers that by themselves can take every amount."""
-    found = ResourceProviderList.list_by_filters(cloud.context, Filters(), resources=amounts)
+    found = ResourceProviderList.list_by_filters(cloud.context, ProviderFilters(resources=amounts))
     return {row.name for row in found}
 
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of the list of providers (specification: resource_providers)."""
+
+import datetime
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from placement.http import provider_list, views
+
+ROOT = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
+CHILD = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a2'
+
+
+def row(name: str = 'host', **members: object) -> SimpleNamespace:
+    defaults = {
+        'uuid': ROOT,
+        'name': name,
+        'generation': 0,
+        'root_provider_uuid': ROOT,
+        'parent_provider_uuid': None,
+        'modified_at': None,
+    }
+    return SimpleNamespace(**defaults | members)
+
+
+@pytest.mark.parametrize('mount_point', ['', '/placement', '/100%s"\\é'])
+def test_text_is_the_json_of_the_views_of_the_providers(mount_point: str) -> None:
+    rows = [
+        row('a "quoted" \\ name'),
+        row('Grüße 🐧 %(uuid)s \x00', generation=7),
+        row(provider_list.MARK + 'generation'),
+        row(uuid=CHILD, parent_provider_uuid=ROOT),
+        row(root_provider_uuid=None),
+    ]
+
+    text = provider_list.as_text(rows, mount_point)
+
+    assert text == json.dumps(
+        {'resource_providers': [views.provider(r, mount_point) for r in rows]}
+    )
+
+
+def test_text_of_no_providers_is_an_empty_list() -> None:
+    assert provider_list.as_text([], '') == '{"resource_providers": []}'
+
+
+@pytest.mark.parametrize(
+    ('times', 'latest'),
+    [
+        ([], None),
+        ([None], None),
+        (['2026-01-02 03:04:05', None, '2025-01-01 00:00:00'], '2026-01-02T03:04:05'),
+        ([datetime.datetime(2025, 1, 1), datetime.datetime(2026, 1, 1)], '2026-01-01T00:00:00'),
+    ],
+)
+def test_latest_modification_is_a_datetime_whatever_the_driver_returns(
+    times: list[object], latest: str | None
+) -> None:
+    found = provider_list.latest_modification([row(modified_at=time) for time in times])
+
+    assert found == (latest and datetime.datetime.fromisoformat(latest))
