@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy files of a deployment, watched for changes (config_and_policy.md, 'Policy').
+"""The policy files of a deployment, watched for changes (specification: policy).
 
 `conf.find_file` works out the same directories each time it is asked. At every request that is
 36 us of about 350 us that the worker spends on a small one; looking at paths worked out once is
