@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What schemas accept, and how what they refuse is described (specification: http, "Validation messages")."""
+"""What schemas accept and how errors are worded (specification: http, "Validation messages")."""
 
 from typing import Any
 
