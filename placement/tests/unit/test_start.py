@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process has loaded once it serves requests, looked at in interpreters of their own."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+LOAD = """
+    from placement import conf, deploy
+    config = conf.ConfigOpts()
+    conf.register_opts(config)
+    config.set_override('connection', 'sqlite://', group='placement_database')
+    config.set_override('sync_on_startup', True, group='placement_database')
+    config([], default_config_files=[], default_config_dirs=[])
+    deploy.loadapp(config)
+"""
+
+
+def output_of(*parts: str) -> str:
+    """What a new interpreter prints that runs these lines; warnings of libraries do not count."""
+    code = '\n'.join(textwrap.dedent(part) for part in parts)
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c', code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    'load',
+    [
+        LOAD,
+        'import placement.wsgi',
+        'import placement.direct',
+        'import placement.tests.functional.fixtures.placement',
+    ],
+)
+def test_the_service_loads_neither_eventlet_nor_messaging(load: str) -> None:
+    """Whoever imports the fixtures may choose the backend of oslo.service."""
+    heavy = "{'eventlet', 'oslo_messaging', 'oslo_service'}"
+
+    assert output_of(load, f'import sys; print(sorted({heavy} & sys.modules.keys()))') == '[]\n'
+
+
+@pytest.mark.parametrize(
+    'imports',
+    [
+        'import placement.direct\nimport oslo_messaging\n',
+        'import oslo_messaging\nimport placement.direct\n',
+        'import oslo_versionedobjects.base\nimport placement.direct\nimport oslo_messaging\n',
+    ],
+)
+def test_a_program_that_uses_messaging_finds_it_whole(imports: str) -> None:
+    """Its serializers are of one class, whoever was imported first."""
+    printed = output_of(
+        imports,
+        """
+        from oslo_messaging import serializer
+        from oslo_versionedobjects import base
+        print(issubclass(base.VersionedObjectSerializer, oslo_messaging.NoOpSerializer))
+        print(serializer.NoOpSerializer is oslo_messaging.NoOpSerializer)
+        print(oslo_messaging.get_rpc_transport.__name__)
+        """,
+    )
+
+    assert printed == 'True\nTrue\nget_rpc_transport\n'
