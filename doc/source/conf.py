@@ -15,3 +15,5 @@ html_theme_options = {'page_width': '1200px', 'body_max_width': 'auto'}
 highlight_language = 'none'
 # The specification quotes messages to the letter.
 smartquotes = False
+html_static_path = ['_static']
+html_css_files = ['tables.css']
