@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from placement.history import NEWEST
 from placement.tests.functional.fixtures import clouds
 from placement.tests.functional.fixtures.client import Sender
 
@@ -157,7 +158,7 @@ class SampleData:
             },
         )
 
-    def send(self, method: str, path: str, body: Any = None, version: str = '1.39') -> Any:
+    def send(self, method: str, path: str, body: Any = None, version: str = NEWEST) -> Any:
         """The body of the answer, which is never a refusal."""
         answer = self.client.send(method, path, body, version=version)
         assert answer.status < 300, f'{method} {path}: {answer.status} {answer.text}'

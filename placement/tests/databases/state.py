@@ -6,6 +6,7 @@ import urllib.parse
 from collections.abc import Iterable
 from typing import Any
 
+from placement.history import NEWEST
 from placement.tests.functional.fixtures.client import Sender
 
 State = dict[str, Any]
@@ -45,7 +46,7 @@ def read(
             state[f'{version} {path}'] = _get(client, path, version)
             state[f'{version} {of_user}'] = _get(client, of_user, version)
     for search in SEARCHES:
-        answer = client.send('GET', f'/allocation_candidates?{search}', version='1.39')
+        answer = client.send('GET', f'/allocation_candidates?{search}', version=NEWEST)
         # A class or trait may not be there yet, which is an answer to compare as well.
         assert answer.status in (200, 400), answer.text
         state[search] = _in_order(answer.json) if answer.status == 200 else answer.status
@@ -65,7 +66,7 @@ def differences(theirs: Any, ours: Any, where: str = '') -> list[str]:
     return [] if theirs == ours else [f'{where}: {theirs!r} != {ours!r}']
 
 
-def _get(client: Sender, path: str, version: str = '1.39') -> Any:
+def _get(client: Sender, path: str, version: str = NEWEST) -> Any:
     answer = client.send('GET', path, version=version)
     assert answer.status == 200, f'{path}: {answer.status} {answer.text}'
     return _in_order(answer.json)

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.feed import changes
+from placement.history import NEWEST
 from placement.tests.databases import clusters
 from placement.tests.functional import consistency_check
 from placement.tests.functional.fixtures import (
@@ -76,7 +77,7 @@ def search(ports: Sequence[int], until: threading.Event) -> None:
     while not until.wait(0.02):
         for sender in senders:
             path = '/allocation_candidates?resources=VCPU:1'
-            answer = sender.send('GET', path, version='1.39')
+            answer = sender.send('GET', path, version=NEWEST)
             assert answer.status == 200, answer.text
     for sender in senders:
         sender.close()
@@ -152,9 +153,9 @@ def test_worker_answers_503_while_its_node_is_out_of_the_cluster(nodes: Nodes) -
         for state, found in (('NONE', 200), ('ALL', 503), ('NONE', 200)):
             connection.execute(sa.text(REJECTED % state))
             for path in ('/healthcheck', '/traits', '/allocation_candidates?resources=VCPU:1'):
-                answer = client.send('GET', path, version='1.39')
+                answer = client.send('GET', path, version=NEWEST)
                 assert answer.status == found, answer.text
-            answer = client.send('PUT', '/traits/CUSTOM_NODE', version='1.39')
+            answer = client.send('PUT', '/traits/CUSTOM_NODE', version=NEWEST)
             assert (answer.status == 503) == (found == 503), answer.text
     admin.dispose()
 
@@ -267,7 +268,7 @@ def test_search_takes_one_statement_with_any_number_of_gaps(
 
 def used(client: Client) -> int:
     """What a search answers as used of the first host."""
-    answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
+    answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST)
     assert answer.status == 200, answer.text
     summary = answer.json['provider_summaries'][clouds.uuid_of(HOSTS[0])]
     amount: int = summary['resources']['VCPU']['used']
@@ -283,7 +284,7 @@ def claim(client: Client, amount: int, generation: int | None) -> None:
         'consumer_type': 'INSTANCE',
     }
     path = f'/allocations/{clouds.uuid_of("consumer")}'
-    answer = client.send('PUT', path, body, version='1.39')
+    answer = client.send('PUT', path, body, version=NEWEST)
     assert answer.status == 204, answer.text
 
 

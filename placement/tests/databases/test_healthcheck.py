@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from placement.history import NEWEST
 from placement.tests.databases import servers
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.functional.fixtures.client import Client
@@ -40,9 +41,9 @@ def test_healthcheck_follows_the_database_server(
                         answer = client.send('GET', '/healthcheck')
                         assert answer.status == 503
                         assert answer.json['reasons'] == ['The database does not answer.']
-                        assert client.send('GET', '/traits', version='1.39').status == 503
+                        assert client.send('GET', '/traits', version=NEWEST).status == 503
                 server.start()
                 assert client.send('GET', '/healthcheck').status == 200
-                assert client.send('GET', '/traits', version='1.39').status == 200
+                assert client.send('GET', '/traits', version=NEWEST).status == 200
     # No request waited as the start of a worker does, which waits minutes for its database.
     assert max(pauses) < 1

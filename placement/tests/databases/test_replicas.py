@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from placement.history import NEWEST
 from placement.tests.databases import clusters, servers
 from placement.tests.functional.fixtures import applications, clouds, databases
 from placement.tests.functional.fixtures.client import Answer, Client
@@ -28,7 +29,7 @@ class Pair(NamedTuple):
 
     def get(self, path: str) -> Any:
         """The body of the answer to GET."""
-        answer = self.client.send('GET', path, version='1.39')
+        answer = self.client.send('GET', path, version=NEWEST)
         assert answer.status == 200, answer.text
         return answer.json
 
@@ -41,7 +42,7 @@ class Pair(NamedTuple):
             'consumer_generation': None,
             'consumer_type': 'INSTANCE',
         }
-        return self.client.send('PUT', f'/allocations/{consumer}', body, version='1.39')
+        return self.client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
 
 
 @pytest.fixture(scope='module', params=PAIRS)
@@ -90,13 +91,13 @@ def test_reads_lag_and_searches_and_writes_do_not(pair: Pair) -> None:
     answer = pair.claim(CONSUMERS[0], 1)
     assert answer.json['errors'][0]['code'] == 'placement.concurrent_update'
     body = {'name': 'late'}
-    answer = pair.client.send('POST', '/resource_providers', body, version='1.39')
+    answer = pair.client.send('POST', '/resource_providers', body, version=NEWEST)
     assert answer.json['errors'][0]['code'] == 'placement.duplicate_name'
-    answer = pair.client.send('PUT', f'{path}/inventories', before, version='1.39')
+    answer = pair.client.send('PUT', f'{path}/inventories', before, version=NEWEST)
     assert answer.json['errors'][0]['code'] == 'placement.concurrent_update'
-    assert pair.client.send('DELETE', path, version='1.39').status == 409
+    assert pair.client.send('DELETE', path, version=NEWEST).status == 409
     path = f'/allocations/{CONSUMERS[0]}'
-    assert pair.client.send('DELETE', path, version='1.39').status == 204
+    assert pair.client.send('DELETE', path, version=NEWEST).status == 204
     assert pair.claim(CONSUMERS[2], 10).status == 204
 
     pair.replica.resume()
@@ -120,7 +121,7 @@ def test_only_reads_are_refused_while_the_replica_is_down(pair: Pair) -> None:
 
         end(pair.replica)
         for path in ('/resource_providers', f'/allocations/{OTHERS[0]}', '/traits'):
-            answer = pair.client.send('GET', path, version='1.39')
+            answer = pair.client.send('GET', path, version=NEWEST)
             assert answer.status == 503, answer.text
             assert 'please try again' in answer.json['errors'][0]['detail']
         assert pair.client.send('GET', '/healthcheck').status == 503
@@ -138,12 +139,12 @@ def test_writes_to_a_read_only_database_are_answered_503(pair: Pair) -> None:
     """As when another server has become the primary, and the address leads to the old one."""
     with applications.serving(pair.replica.service_url()) as application:
         client = Client(application)
-        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
         for method, path, body in (
             ('PUT', '/traits/CUSTOM_READ_ONLY', None),
             ('POST', '/resource_providers', {'name': 'read-only'}),
         ):
-            answer = client.send(method, path, body, version='1.39')
+            answer = client.send(method, path, body, version=NEWEST)
             assert answer.status == 503, answer.text
 
 
@@ -153,7 +154,7 @@ def test_writes_succeed_after_a_failover_of_the_primary(pair: Pair) -> None:
     proxy.forward_to(pair.replica.service_url())
     with contextlib.closing(proxy), applications.serving(proxy.url) as application:
         client = Client(application)
-        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
         proxy.forward_to(pair.primary.service_url())
-        answer = client.send('PUT', '/traits/CUSTOM_MOVED', version='1.39')
+        answer = client.send('PUT', '/traits/CUSTOM_MOVED', version=NEWEST)
         assert answer.status == 201, answer.text

@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
+from placement.history import NEWEST
+
 from .fixtures import clouds, workload
 from .fixtures.workers import Workers
 
@@ -119,7 +121,7 @@ class ConsistencyCheck:
     def _shared(self, consumer: str) -> workload.Holding:
         """What a shared consumer has, checked against the last acknowledged write."""
         client = workload.HttpClient(self._ports[0])
-        answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
+        answer = client.send('GET', f'/allocations/{consumer}', version=NEWEST)
         client.close()
         shown = workload.Holding.shown(answer.json)
         winners = self.account.shared[consumer]
@@ -134,7 +136,7 @@ class ConsistencyCheck:
         client = workload.HttpClient(self._ports[0])
         for claimant in self.claimants:
             for consumer, holding in claimant.held.items():
-                answer = client.send('GET', f'/allocations/{consumer}', version='1.39')
+                answer = client.send('GET', f'/allocations/{consumer}', version=NEWEST)
                 assert workload.Holding.shown(answer.json) == holding
         client.close()
 
@@ -142,7 +144,7 @@ class ConsistencyCheck:
         """Every worker must find the same usage in its snapshot."""
         for _, port in itertools.product(range(16), self._ports):
             client = workload.HttpClient(port)
-            answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
+            answer = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST)
             client.close()
             assert answer.status == 200, answer.text
             for provider, summary in answer.json['provider_summaries'].items():

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from placement.history import NEWEST
+
 from .fixtures import applications, clouds
 from .fixtures.client import Answer, Client
 
@@ -86,7 +88,7 @@ class Worker:
         """A consumer ends, in one of the two ways."""
         consumer = self.random.choice(sorted(self.held))
         if self.random.random() < 0.5:
-            answer = self.client.send('DELETE', f'/allocations/{consumer}', version='1.39')
+            answer = self.client.send('DELETE', f'/allocations/{consumer}', version=NEWEST)
             self.note(answer)
         else:
             answer = self.put(consumer, claim(None, 0, self.held[consumer][2]))
@@ -100,7 +102,7 @@ class Worker:
         host, amount, generation = self.held[old]
         elsewhere = self.random.choice(HOSTS)
         body = {old: claim(elsewhere, amount, generation), new: claim(host, amount, None)}
-        answer = self.client.send('POST', '/allocations', body, version='1.39')
+        answer = self.client.send('POST', '/allocations', body, version=NEWEST)
         self.note(answer)
         if answer.status == 204:
             self.held[old] = (elsewhere, amount, generation + 1)
@@ -108,7 +110,7 @@ class Worker:
 
     def put(self, consumer: str, body: dict[str, object]) -> Answer:
         """Write the allocations of one consumer."""
-        answer = self.client.send('PUT', f'/allocations/{consumer}', body, version='1.39')
+        answer = self.client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
         self.note(answer)
         return answer
 
@@ -169,7 +171,7 @@ def test_every_consumer_equals_its_last_acknowledged_write(service: applications
     client = Client(service.application)
     for worker in workers:
         for consumer, (host, amount, generation) in worker.held.items():
-            shown = client.send('GET', f'/allocations/{consumer}', version='1.39').json
+            shown = client.send('GET', f'/allocations/{consumer}', version=NEWEST).json
             (allocation,) = shown['allocations'].values()
             assert list(shown['allocations']) == [clouds.uuid_of(host)]
             assert allocation['resources'] == {'VCPU': amount}
@@ -187,17 +189,17 @@ def test_one_client_wins_each_generation_of_a_consumer(
         generation: int | None = None
         for _ in range(25):
             body = claim(HOSTS[0], 1, generation)
-            answer = client.send('PUT', f'/allocations/{consumer}', body, version='1.39')
+            answer = client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
             if answer.status == 204:
                 won[generation] += 1
             else:
                 assert answer.status == 409, answer.text
                 assert answer.json['errors'][0]['code'] == STALE, answer.text
-            shown = client.send('GET', f'/allocations/{consumer}', version='1.39').json
+            shown = client.send('GET', f'/allocations/{consumer}', version=NEWEST).json
             generation = shown['consumer_generation']
 
     run_all([write] * THREADS)
-    last = Client(service.application).send('GET', f'/allocations/{consumer}', version='1.39')
+    last = Client(service.application).send('GET', f'/allocations/{consumer}', version=NEWEST)
     assert set(won.values()) == {1}
     assert sorted(won, key=lambda generation: generation or 0) == [
         None,
@@ -214,9 +216,9 @@ def test_one_client_wins_each_generation_of_an_inventory(
     def write() -> None:
         client = Client(service.application)
         for _ in range(25):
-            body = client.send('GET', path, version='1.39').json
+            body = client.send('GET', path, version=NEWEST).json
             generation = body['resource_provider_generation']
-            answer = client.send('PUT', path, body, version='1.39')
+            answer = client.send('PUT', path, body, version=NEWEST)
             if answer.status == 200:
                 won[generation] += 1
             else:
@@ -233,13 +235,13 @@ def test_concurrent_creations_of_the_same_name_succeed(service: applications.Ser
         client = Client(service.application)
         for number in range(10):
             for kind in ('traits', 'resource_classes'):
-                answer = client.send('PUT', f'/{kind}/CUSTOM_{number}', version='1.39')
+                answer = client.send('PUT', f'/{kind}/CUSTOM_{number}', version=NEWEST)
                 assert answer.status in (201, 204), answer.text
             body = {'name': f'the same {number}'}
-            answer = client.send('POST', '/resource_providers', body, version='1.39')
+            answer = client.send('POST', '/resource_providers', body, version=NEWEST)
             assert answer.status in (200, 409), answer.text
 
     run_all([create] * THREADS)
     client = Client(service.application)
-    listed = client.send('GET', '/resource_providers', version='1.39').json['resource_providers']
+    listed = client.send('GET', '/resource_providers', version=NEWEST).json['resource_providers']
     assert sum(provider['name'].startswith('the same') for provider in listed) == 10

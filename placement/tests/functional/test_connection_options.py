@@ -18,6 +18,7 @@ from oslo_db import exception as db_errors
 
 from placement import deploy
 from placement.db.engine.database import Database
+from placement.history import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
@@ -117,10 +118,10 @@ def test_pool_replaces_an_old_connection(url: str, seconds: int, is_replaced: bo
     watch = Watch(url)
     with connected(url, connection_recycle_time=seconds) as database:
         client = client_of(database)
-        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
         before = watch.wait_for(lambda found: len(found) == 1)
         time.sleep(1.1)
-        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
         after = watch.wait_for(lambda found: len(found) == 1)
     assert (before != after) == is_replaced
 
@@ -140,12 +141,12 @@ def test_exhausted_pool_answers_503(url: str) -> None:
         client = client_of(database)
         with database.writer():
             for method, path, body in REQUESTS:
-                answer = client.send(method, path, body, version='1.39')
+                answer = client.send(method, path, body, version=NEWEST)
                 assert answer.status == 503, answer.text
                 assert 'please try again' in answer.json['errors'][0]['detail']
             assert client.send('GET', '/healthcheck').status == 503
         for method, path, body in REQUESTS:
-            assert client.send(method, path, body, version='1.39').status < 300
+            assert client.send(method, path, body, version=NEWEST).status < 300
         assert client.send('GET', '/healthcheck').status == 200
 
 
@@ -157,7 +158,7 @@ def test_sqlite_pool_is_unlimited(url: str) -> None:
             for _ in range(20):
                 stack.enter_context(database.reader())
             for method, path, body in REQUESTS:
-                assert client.send(method, path, body, version='1.39').status < 300
+                assert client.send(method, path, body, version=NEWEST).status < 300
 
 
 @on_servers
@@ -170,12 +171,12 @@ def test_pool_overflows_and_shrinks_to_its_size(url: str, size: int, overflow: i
         with contextlib.ExitStack() as stack:
             for _ in range(size + overflow - 1):
                 stack.enter_context(database.reader())
-            assert client.send('GET', '/traits', version='1.39').status == 200
+            assert client.send('GET', '/traits', version=NEWEST).status == 200
             stack.enter_context(database.reader())
             assert len(watch.connections()) == size + overflow
-            assert client.send('GET', '/traits', version='1.39').status == 503
+            assert client.send('GET', '/traits', version=NEWEST).status == 503
         watch.wait_for(lambda found: len(found) == size)
-        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
         assert len(watch.connections()) == size
 
 
@@ -208,7 +209,7 @@ def test_option_makes_sqlalchemy_log_statements(
     has_rows: bool,
 ) -> None:
     with connected(url, connection_debug=amount) as database:
-        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
     assert any('FROM traits' in line for line in statements(logging.INFO)) == has_statements
     assert any('HW_CPU_X86_AVX' in line for line in statements(logging.DEBUG)) == has_rows
 
@@ -220,7 +221,7 @@ def test_option_adds_the_origin_to_logged_statements(
     with connected(url, connection_debug=50, connection_trace=is_traced) as database:
         client = client_of(database)
         clouds.build((clouds.Provider('host', {'VCPU': 1}),), client)
-        assert client.send('GET', '/traits', version='1.39').status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
     told = [line for line in statements(logging.INFO) if 'FROM traits' in line]
     assert told
     for line in told:
@@ -318,7 +319,7 @@ def test_service_waits_at_start_for_its_database(
     options = {'max_retries': retries, 'retry_interval': INTERVAL}
     with connected(proxy.url, **options) as database:
         assert waits.times == waited
-        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
 
 
 @on_servers
@@ -342,7 +343,7 @@ def test_service_with_zero_retries_starts_without_its_database(
     with connected(proxy.url, max_retries=0) as database:
         assert waits.times == 0
         proxy.forward_to(url)
-        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
 
 
 @on_servers
@@ -361,5 +362,5 @@ def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) 
     waits.at_the[2] = lambda: proxy.forward_to(url)
     options = {'slave_connection': proxy.url, 'retry_interval': INTERVAL}
     with connected(url, **options) as database:
-        assert client_of(database).send('GET', '/traits', version='1.39').status == 200
+        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
     assert waits.times == 2

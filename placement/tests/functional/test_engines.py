@@ -14,6 +14,7 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, revisions, tables
 from placement.feed import changes
+from placement.history import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
@@ -53,19 +54,19 @@ def claim(amount: int, generation: int | None = None, **owner: str) -> dict[str,
 
 
 def put(client: Client, digit: int, body: dict[str, Any]) -> Answer:
-    return client.send('PUT', f'/allocations/{CONSUMER.format(digit)}', body, version='1.39')
+    return client.send('PUT', f'/allocations/{CONSUMER.format(digit)}', body, version=NEWEST)
 
 
 def used(client: Client) -> Any:
     path = f'/resource_providers/{HOST}/usages'
-    return client.send('GET', path, version='1.39').json['usages']['VCPU']
+    return client.send('GET', path, version=NEWEST).json['usages']['VCPU']
 
 
 def test_usages_are_integers(client: Client) -> None:
     for digit in range(3):
         assert put(client, digit, claim(digit + 1)).status == 204
     assert type(used(client)) is int
-    usages = client.send('GET', '/usages?project_id=project', version='1.39').json['usages']
+    usages = client.send('GET', '/usages?project_id=project', version=NEWEST).json['usages']
     assert usages == {'INSTANCE': {'consumer_count': 3, 'VCPU': 6}}
 
 
@@ -80,7 +81,7 @@ def test_resource_class_with_id_0_is_stored(service: applications.Service) -> No
 
 @pytest.mark.parametrize('name', ['HOST', 'h\u00f6st', 'host '])
 def test_name_that_differs_in_case_or_accent_is_new_or_refused(client: Client, name: str) -> None:
-    answer = client.send('POST', '/resource_providers', {'name': name}, version='1.39')
+    answer = client.send('POST', '/resource_providers', {'name': name}, version=NEWEST)
     assert answer.status == (409 if databases.backend() == 'mysql' else 200), answer.text
     if answer.status == 409:
         assert answer.json['errors'][0]['code'] == 'placement.duplicate_name'
@@ -93,7 +94,7 @@ def test_projects_that_the_collation_equates_can_all_claim(client: Client) -> No
         CONSUMER.format(digit): claim(1, project=project, user=project)
         for digit, project in ((5, 'new'), (6, 'NEW'), (7, 'Project'))
     }
-    answer = client.send('POST', '/allocations', body, version='1.39')
+    answer = client.send('POST', '/allocations', body, version=NEWEST)
     assert answer.status == 204, answer.text
     assert used(client) == 7
 
@@ -103,13 +104,13 @@ def test_consumer_has_one_generation_in_either_letter_case(client: Client) -> No
     assert put(client, 1, claim(1)).status == 204
     spelled = CONSUMER.format(1).upper()
 
-    answer = client.send('POST', '/allocations', {spelled: claim(2)}, version='1.39')
+    answer = client.send('POST', '/allocations', {spelled: claim(2)}, version=NEWEST)
     assert answer.status == 409
     assert 'consumer generation conflict' in answer.text
-    answer = client.send('POST', '/allocations', {spelled: claim(2, 1)}, version='1.39')
+    answer = client.send('POST', '/allocations', {spelled: claim(2, 1)}, version=NEWEST)
     assert answer.status == 204
     assert used(client) == 2
-    assert client.send('DELETE', f'/allocations/{spelled}', version='1.39').status == 204
+    assert client.send('DELETE', f'/allocations/{spelled}', version=NEWEST).status == 204
     assert used(client) == 0
 
 
@@ -118,8 +119,8 @@ def test_aggregate_is_the_same_in_either_letter_case(client: Client) -> None:
     uuid = clouds.uuid_of('aggregate')
     path = f'/resource_providers/{HOST}/aggregates'
     body = {'aggregates': [uuid, uuid.upper()], 'resource_provider_generation': 1}
-    assert client.send('PUT', path, body, version='1.39').status == 200
-    assert client.send('GET', path, version='1.39').json['aggregates'] == [uuid]
+    assert client.send('PUT', path, body, version=NEWEST).status == 200
+    assert client.send('GET', path, version=NEWEST).json['aggregates'] == [uuid]
 
 
 READ_BY_NAME = (
@@ -152,14 +153,14 @@ def test_utf8mb3_schema_refuses_four_byte_characters(charset: str) -> None:
             client = Client(application)
             clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
             for path in READ_BY_NAME:
-                answer = client.send('GET', path, version='1.39')
+                answer = client.send('GET', path, version=NEWEST)
                 assert answer.status < 500, f'{path}: {answer.text}'
             body = {'name': SMILE}
             for method, path in (
                 ('POST', '/resource_providers'),
                 ('PUT', f'/resource_providers/{HOST}'),
             ):
-                assert client.send(method, path, body, version='1.39').status == 400
+                assert client.send(method, path, body, version=NEWEST).status == 400
             assert put(client, 1, claim(1, project=SMILE)).status == 400
             assert used(client) == 0
     finally:
@@ -246,10 +247,10 @@ def test_replica_answers_reads_and_primary_answers_writes() -> None:
     client = Client(service.application)
     clouds.build((clouds.Provider('of the primary', {'VCPU': 1}),), client)
     try:
-        listed = client.send('GET', '/resource_providers', version='1.39').json
+        listed = client.send('GET', '/resource_providers', version=NEWEST).json
         names = [provider['name'] for provider in listed['resource_providers']]
         assert names == ['of the replica']
-        found = client.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39').json
+        found = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST).json
         assert list(found['provider_summaries']) == [clouds.uuid_of('of the primary')]
     finally:
         service.stop()
@@ -264,9 +265,9 @@ def test_read_only_replica_answers_for_custom_classes() -> None:
         options = {('placement_database', 'slave_connection'): replica}
         with applications.serving(database.url, options) as application:
             client = Client(application)
-            client.send('PUT', '/resource_classes/CUSTOM_GOLD', version='1.39')
+            client.send('PUT', '/resource_classes/CUSTOM_GOLD', version=NEWEST)
             path = '/resource_providers?resources=CUSTOM_GOLD:1'
-            answer = client.send('GET', path, version='1.39')
+            answer = client.send('GET', path, version=NEWEST)
             assert (answer.status, answer.json) == (200, {'resource_providers': []})
     finally:
         database.drop()
@@ -287,7 +288,7 @@ def test_absurd_ratio_of_one_host_does_not_affect_others(
             .values(allocation_ratio=-1e308)
         )
 
-    listed = client.send('GET', '/resource_providers?resources=VCPU:1', version='1.39')
+    listed = client.send('GET', '/resource_providers?resources=VCPU:1', version=NEWEST)
     assert [provider['name'] for provider in listed.json['resource_providers']] == ['other']
     answer = put(client, 1, claim(1))
     assert answer.status == 409

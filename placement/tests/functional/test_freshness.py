@@ -12,6 +12,7 @@ from placement import deploy
 from placement.db.engine.database import Database
 from placement.feed import changes
 from placement.feed.keeper import SnapshotKeeper
+from placement.history import NEWEST
 
 from .fixtures import applications, databases, freshness
 from .fixtures.client import Answer, Client
@@ -101,7 +102,7 @@ def test_searches_find_the_same_with_and_without_a_kept_snapshot(
 
 
 def search(client: Client, query: str) -> Answer:
-    return client.send('GET', f'/allocation_candidates?{query}', version='1.39')
+    return client.send('GET', f'/allocation_candidates?{query}', version=NEWEST)
 
 
 def test_searches_go_on_beside_a_writer_that_feeds_nothing(
@@ -140,10 +141,10 @@ def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
 ) -> None:
     with service(database) as (client, connections):
         body = {'name': 'old', 'uuid': uuid_of('host')}
-        client.send('POST', '/resource_providers', body, version='1.39')
+        client.send('POST', '/resource_providers', body, version=NEWEST)
         before = newest(connections)
         path = f'/resource_providers/{uuid_of("host")}'
-        renamed = client.send('PUT', path, {'name': 'new'}, version='1.39')
+        renamed = client.send('PUT', path, {'name': 'new'}, version=NEWEST)
 
         assert renamed.status == 200
         assert newest(connections) > before

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
+from placement.history import NEWEST
+
 from . import odd_requests
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
@@ -46,7 +48,7 @@ def populated_database() -> databases.Contents:
         ('PUT', '/resource_classes/CUSTOM_IRON', None),
         ('POST', '/allocations', claims),
     ):
-        answer = client.send(method, path, body, version='1.39')
+        answer = client.send(method, path, body, version=NEWEST)
         assert answer.status < 300, answer.text
     contents = service.database.contents()
     service.stop()
@@ -181,5 +183,5 @@ def test_names_have_the_specified_maximum_length(watched: Watched, length: int) 
         'claim': ('PUT', ['allocations', odd_requests.NOBODY], claim),
     }
     for name, (method, segments, body) in requests.items():
-        answer = watched.send(odd_requests.Call(method, segments, 39, body=body))
+        answer = watched.send(odd_requests.Call(method, segments, odd_requests.NEWEST, body=body))
         assert (answer.status < 300) == (name in accepted), f'{name}: {answer.text}'

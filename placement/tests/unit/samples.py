@@ -23,11 +23,13 @@ import yaml
 from docutils import nodes
 from docutils.parsers import rst
 
+from placement import history
+
 REQUEST_LINE = re.compile(r'^(GET|PUT|POST|DELETE) (/\S*)$', re.MULTILINE)
 STATUS_LINE = re.compile(r'^HTTP/1\.1 (\d{3}) ')
 HEADER_LINE = re.compile(r'^([A-Za-z-]+): (.*)$')
 ANY_REQUEST_ID = re.compile(r'\breq-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b')
-NEWEST = 'placement 1.39'
+NEWEST = f'placement {history.NEWEST}'
 AND_SO_ON = '...'
 CANDIDATES = 'Candidates:'
 NO_CANDIDATES = 'No candidates.'

@@ -15,6 +15,7 @@ from oslo_db import exception as db_errors
 from placement import conf as placement_conf
 from placement import deploy
 from placement.conf import ConfigOpts
+from placement.history import NEWEST
 from placement.tests.unit.middleware.samples import ask, error_of
 
 
@@ -132,7 +133,7 @@ def test_a_failure_is_answered_in_json_without_a_version(
     monkeypatch.setattr('placement.db.statements.traits.list_by_filters', fail)
 
     response = ask(
-        application, '/traits', X_Auth_Token='admin', OpenStack_API_Version='placement 1.39'
+        application, '/traits', X_Auth_Token='admin', OpenStack_API_Version=f'placement {NEWEST}'
     )
 
     assert response.status_int == 500

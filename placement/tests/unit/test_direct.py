@@ -8,6 +8,7 @@ from oslo_config import cfg
 
 from placement import conf as placement_conf
 from placement import direct
+from placement.history import NEWEST
 
 VERSION = 'openstack-api-version'
 
@@ -36,7 +37,7 @@ def test_requests_are_those_of_an_administrator_at_the_oldest_version(
 
 def test_the_newest_version_can_be_the_usual_one(conf: cfg.ConfigOpts) -> None:
     with direct.PlacementDirect(conf, latest_microversion=True) as client:
-        assert client.get('/traits').headers[VERSION] == 'placement 1.39'
+        assert client.get('/traits').headers[VERSION] == f'placement {NEWEST}'
 
 
 @pytest.mark.parametrize('latest', [True, False])

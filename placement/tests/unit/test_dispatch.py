@@ -11,7 +11,7 @@ import pytest
 import webob
 
 from placement import conf as placement_conf
-from placement import deploy, routes
+from placement import deploy, history, routes
 from placement.conf import ConfigOpts
 from placement.tests.unit.middleware.samples import error_of
 from placement.tests.unit.objects.cloud import uuid_of
@@ -40,17 +40,17 @@ class Service:
         self,
         method: str,
         path: str,
-        minor: int | None = 39,
+        version: str | None = history.NEWEST,
         body: Any = None,
         environ: dict[str, Any] | None = None,
         **headers: str,
     ) -> webob.Response:
-        """The answer at a minor version; write names of headers with underscores."""
+        """The answer at a microversion; names of headers are written with underscores."""
         request = webob.Request.blank('/', method=method)
         request.environ['PATH_INFO'], _, request.environ['QUERY_STRING'] = path.partition('?')
         request.headers['X-Auth-Token'] = 'admin'
-        if minor is not None:
-            request.headers['OpenStack-API-Version'] = f'placement 1.{minor}'
+        if version is not None:
+            request.headers['OpenStack-API-Version'] = f'placement {version}'
         if body is not None:
             request.body = json.dumps(body).encode()
             request.headers['Content-Type'] = JSON
@@ -77,12 +77,12 @@ def detail(response: webob.Response) -> str:
 # Versions
 
 
-@pytest.mark.parametrize('minor', range(40))
-def test_every_version_is_answered_in_itself(service: Service, minor: int) -> None:
-    response = service.ask('GET', HOST, minor)
+@pytest.mark.parametrize('version', [change.version for change in history.HISTORY])
+def test_every_version_is_answered_in_itself(service: Service, version: str) -> None:
+    response = service.ask('GET', HOST, version)
 
     assert response.status_int == 200
-    assert response.headers['openstack-api-version'] == f'placement 1.{minor}'
+    assert response.headers['openstack-api-version'] == f'placement {version}'
     assert response.headers['vary'] == 'openstack-api-version'
 
 
@@ -90,7 +90,7 @@ def test_every_version_is_answered_in_itself(service: Service, minor: int) -> No
     ('path', 'status'), [('/resource_providers/foo', 404), ('/nothing', 404), ('/reshaper', 405)]
 )
 def test_errors_bear_the_version_too(service: Service, path: str, status: int) -> None:
-    response = service.ask('GET', path, 22)
+    response = service.ask('GET', path, '1.22')
 
     assert response.status_int == status
     assert response.headers['openstack-api-version'] == 'placement 1.22'
@@ -116,13 +116,15 @@ def test_a_version_that_cannot_be_is_told_before_anything_else(
     assert words in error['detail']
     assert 'code' not in error
     bounds = {name: error[name] for name in error if name.endswith('_version')}
-    expected = {'max_version': '1.39', 'min_version': '1.0'} if status == 406 else {}
+    expected = (
+        {'max_version': history.NEWEST, 'min_version': history.OLDEST} if status == 406 else {}
+    )
     assert bounds == expected
 
 
 def test_codes_are_told_since_their_version(service: Service) -> None:
-    for minor, code in ((22, None), (23, 'placement.undefined_code')):
-        error = error_of(service.ask('GET', '/resource_providers/foo', minor))
+    for version, code in (('1.22', None), ('1.23', 'placement.undefined_code')):
+        error = error_of(service.ask('GET', '/resource_providers/foo', version))
         assert error.get('code') == code
 
 
@@ -148,7 +150,7 @@ def test_other_methods_are_not_allowed(service: Service, path: str) -> None:
 
     for method in {'GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'DELETE', 'PATCH'} - set(allowed):
         # The version makes no difference, and neither do things that are not there.
-        response = service.ask(method, url(path), 0)
+        response = service.ask(method, url(path), '1.0')
         assert response.status_int == 405
         assert response.headers['Allow'] == ', '.join(allowed)
         if method != 'HEAD':
@@ -204,16 +206,16 @@ def test_a_name_may_be_any_text(service: Service) -> None:
 def test_a_route_of_a_later_version_is_as_unknown_as_any(
     service: Service, method: str, path: str, since: int
 ) -> None:
-    response = service.ask(method, path, since - 1)
+    response = service.ask(method, path, f'1.{since - 1}')
 
     assert response.status_int == 404
-    unknown = service.ask(method, '/nothing', since - 1)
+    unknown = service.ask(method, '/nothing', f'1.{since - 1}')
     assert detail(response) == detail(unknown)
-    assert service.ask(method, path, since).status_int != 404
+    assert service.ask(method, path, f'1.{since}').status_int != 404
 
 
 def test_deleting_all_inventories_was_not_allowed_before_it_was_there(service: Service) -> None:
-    response = service.ask('DELETE', f'{HOST}/inventories', 4)
+    response = service.ask('DELETE', f'{HOST}/inventories', '1.4')
 
     assert response.status_int == 405
     assert 'Allow' not in response.headers
@@ -261,7 +263,7 @@ def test_an_empty_body_needs_no_type_where_none_is_read(service: Service) -> Non
 def test_whether_the_version_or_the_media_type_is_told_first(
     service: Service, path: str, first: int
 ) -> None:
-    response = service.ask('GET', path, 0, Accept='text/plain')
+    response = service.ask('GET', path, '1.0', Accept='text/plain')
 
     assert response.status_int == first
 
@@ -315,14 +317,16 @@ def test_a_malformed_consumer_is_told_before_the_body(service: Service) -> None:
     assert 'Malformed consumer_uuid: foo' in detail(response)
 
 
-@pytest.mark.parametrize('minor', [7, 39])
+@pytest.mark.parametrize('version', ['1.7', history.NEWEST])
 @pytest.mark.parametrize('path', ['/resource_classes/CUSTOM_X', '/traits/CUSTOM_X'])
-def test_a_body_that_nobody_reads_may_be_anything(service: Service, path: str, minor: int) -> None:
+def test_body_that_no_handler_reads_may_be_anything(
+    service: Service, path: str, version: str
+) -> None:
     kinds: list[Any] = [{}, {'Content_Type': 'text/plain'}]
     for headers in kinds:
-        assert service.ask('PUT', path, minor, **headers).status_int in (201, 204)
+        assert service.ask('PUT', path, version, **headers).status_int in (201, 204)
     response = service.ask(
-        'PUT', path, minor, environ={'CONTENT_LENGTH': '2', 'CONTENT_TYPE': 'x/y'}
+        'PUT', path, version, environ={'CONTENT_LENGTH': '2', 'CONTENT_TYPE': 'x/y'}
     )
     assert response.status_int == 204
 
@@ -350,7 +354,7 @@ def modified(response: webob.Response) -> datetime.datetime:
     'path', ['/', HOST, '/resource_providers', f'{HOST}/usages', '/traits', '/traits/COMPUTE_NODE']
 )
 def test_reads_have_cache_headers_since_their_version(service: Service, path: str) -> None:
-    old, new = service.ask('GET', path, 14), service.ask('GET', path, 15)
+    old, new = service.ask('GET', path, '1.14'), service.ask('GET', path, '1.15')
 
     assert not {'cache-control', 'last-modified'} & {name.lower() for name in old.headers}
     assert new.headers['cache-control'] == 'no-cache'
@@ -389,7 +393,7 @@ def test_a_location_is_absolute_and_links_are_not(service: Service) -> None:
 
 
 def test_creation_is_told_by_location_alone_in_old_versions(service: Service) -> None:
-    response = service.ask('POST', '/resource_providers', 19, body={'name': 'old'})
+    response = service.ask('POST', '/resource_providers', '1.19', body={'name': 'old'})
 
     assert (response.status_int, response.body) == (201, b'')
     assert response.headers['location'].startswith('http://localhost/resource_providers/')

@@ -34,7 +34,7 @@ def test_the_newest_version_is_printed_unless_another_one_is_named(tmp_path: Pat
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads(
-        json.dumps(document.document(history.APIS[1, 39]))
+        json.dumps(document.document(document.version_named(history.NEWEST)))
     )
 
 

@@ -14,6 +14,7 @@ from oslo_config import cfg
 
 from placement import conf as placement_conf
 from placement import deploy, policies
+from placement.history import NEWEST
 from placement.tests.functional.fixtures import applications
 from placement.tests.functional.fixtures.client import Client
 
@@ -186,7 +187,7 @@ def test_whatever_is_read_is_in_the_sample(
         conf.set_override('auth_strategy', strategy, 'api')
         conf.set_override('sync_on_startup', True, 'placement_database')
         service = Client(deploy.loadapp(conf))
-        service.send('GET', '/allocation_candidates?resources=VCPU:1', version='1.39')
+        service.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST)
         service.send('GET', '/healthcheck')
 
     assert {('placement_database', 'connection'), ('api', 'auth_strategy')} <= asked

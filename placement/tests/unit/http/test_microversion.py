@@ -27,10 +27,10 @@ def asked(header: str | None) -> str:
     [
         (None, '1.0'),
         ('', '1.0'),
-        *((f'placement 1.{minor}', f'1.{minor}') for minor in range(40)),
-        ('placement latest', '1.39'),
+        *((f'placement 1.{minor}', f'1.{minor}') for _major, minor in history.APIS),
+        ('placement latest', history.NEWEST),
         ('PLACEMENT 1.10', '1.10'),
-        ('Placement latest', '1.39'),
+        ('Placement latest', history.NEWEST),
         ('compute 2.5, placement 1.10', '1.10'),
         ('placement 1.10, compute 2.5', '1.10'),
         ('compute 2.5,placement 1.10', '1.10'),
@@ -57,7 +57,7 @@ def test_a_version_that_is_unknown_is_not_acceptable(version: str) -> None:
 
     assert raised.value.status == 406
     assert f'Unacceptable version header: {version}' in str(raised.value)
-    assert (raised.value.min_version, raised.value.max_version) == ('1.0', '1.39')
+    assert (raised.value.min_version, raised.value.max_version) == (history.OLDEST, history.NEWEST)
 
 
 @pytest.mark.parametrize(
