@@ -21,7 +21,7 @@ UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-keystone lint bench bench-workers clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-keystone lint hooks changelog dist bench bench-workers clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
@@ -32,9 +32,12 @@ help:
 	@echo 'make test-clusters   test read replicas, Galera clusters, and restarts of database servers'
 	@echo 'make test-upgrade   test upgrade from upstream, and rollback to it'
 	@echo 'make docs    build the API reference and the documentation'
+	@echo 'make changelog   write CHANGELOG.rst from the release notes'
+	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
 	@echo 'make test-keystone   test authentication and policy with a real Keystone'
 	@echo 'make lint    run ruff and mypy'
+	@echo 'make hooks   run the same checks at every commit, by pre-commit'
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
 	@echo 'make bench-workers   measure throughput by number of processes and threads'
 	@echo 'make clean   remove everything that these targets created, except ./state'
@@ -80,6 +83,13 @@ docs: $(DOCUMENTABLE)
 	@$(SPHINX) api-ref/source api-ref/build/html
 	@$(SPHINX) doc/source doc/build/html
 
+changelog: $(DOCUMENTABLE)
+	@$(BIN)/python doc/extensions/release_notes.py CHANGELOG.rst
+
+dist: changelog
+	@echo '==> dist'
+	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null
+
 # Both create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)
 	@echo '==> gabbi tests under Apache, uWSGI and gunicorn'
@@ -95,6 +105,10 @@ lint: $(TESTABLE)
 	@$(BIN)/ruff format --check --quiet .
 	@echo '==> mypy'
 	@$(BIN)/mypy
+
+hooks: $(TESTABLE)
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@$(BIN)/pre-commit install
 
 # ARGS are those of `python -m benchmarks --help`, and of `python -m benchmarks.workers --help`.
 # They may have several lines, each of which would otherwise be a command of its own.
@@ -112,7 +126,7 @@ bench-workers: $(MEASURABLE)
 clean:
 	@echo '==> removing environments, caches and built pages'
 	@rm -rf $(VENV) $(UPSTREAM) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
-	    api-ref/build doc/build
+	    CHANGELOG.rst api-ref/build doc/build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Created once, and again when one of these files is newer.

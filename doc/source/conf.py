@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'extensions'))
 
 project = 'Placement'
 author = 'the Placement maintainers'
-extensions = ['placement_pages']
+extensions = ['placement_pages', 'release_notes']
 html_theme = 'alabaster'
 # Wide enough for the tables of the specification.
 html_theme_options = {'page_width': '1200px', 'body_max_width': 'auto'}

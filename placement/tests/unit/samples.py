@@ -107,10 +107,23 @@ class Elsewhere(rst.Directive):
         return []
 
 
+class Glossary(rst.Directive):
+    """The directive ``glossary`` of Sphinx: a definition list."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        parent = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, parent)
+        return parent.children
+
+
 rst.directives.register_directive('rest_method', RestMethod)
 rst.directives.register_directive('rest_parameters', RestParameters)
 rst.directives.register_directive('toctree', Elsewhere)
 rst.directives.register_directive('openapi-documents', Elsewhere)
+rst.directives.register_directive('release-notes', Elsewhere)
+rst.directives.register_directive('glossary', Glossary)
 rst.roles.register_local_role('ref', refer_to_section)
 
 

@@ -33,6 +33,7 @@ GUIDES = [
 ]
 DOCUMENTS = [
     README,
+    REPOSITORY / 'CONTRIBUTING.rst',
     *REFERENCE,
     *sorted((REPOSITORY / 'doc' / 'source').glob('*.rst')),
     *sorted((REPOSITORY / 'doc' / 'source' / 'specification').glob('*.rst')),

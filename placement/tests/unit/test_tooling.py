@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Makefile, tox, pre-commit and .ci/run agree with each other."""
+
+import configparser
+import re
+
+import pytest
+import yaml
+
+from placement.tests.functional.fixtures import applications
+
+REPOSITORY = applications.repository_path('.').resolve()
+MAKEFILE = (REPOSITORY / 'Makefile').read_text()
+
+#: Targets that prepare or clean the working tree, for which tox has commands of its own.
+WITHOUT_ENVIRONMENT = {'help', 'clean', 'hooks'}
+
+
+def make_targets() -> set[str]:
+    (declared,) = re.findall(r'^\.PHONY: (.+)$', MAKEFILE, re.MULTILINE)
+    return set(declared.split())
+
+
+@pytest.fixture(scope='module')
+def tox() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(REPOSITORY / 'tox.ini')
+    return parser
+
+
+def environments(tox: configparser.ConfigParser) -> dict[str, configparser.SectionProxy]:
+    return {name: tox[name] for name in tox.sections() if name.startswith('testenv')}
+
+
+def test_help_lists_every_make_target() -> None:
+    described = set(re.findall(r'make ([a-z-]+)(?=[ ,])', MAKEFILE.partition('\nserve:')[0]))
+    assert described | {'help'} == make_targets()
+
+
+def test_tox_has_an_environment_for_every_make_target(tox: configparser.ConfigParser) -> None:
+    named = [environment['description'] for environment in environments(tox).values()]
+    found = {target for text in named for target in re.findall(r'\(make ([a-z-]+)\)', text)}
+    assert found == make_targets() - WITHOUT_ENVIRONMENT
+
+
+def test_every_tox_environment_runs_one_command(tox: configparser.ConfigParser) -> None:
+    commands = {
+        name: environment['commands'].strip().splitlines()
+        for name, environment in environments(tox).items()
+    }
+    assert {name: lines for name, lines in commands.items() if len(lines) != 1} == {}
+
+
+def test_pre_commit_runs_the_tools_of_make_lint() -> None:
+    config = yaml.safe_load((REPOSITORY / '.pre-commit-config.yaml').read_text())
+    hooks = {hook['name'] for repository in config['repos'] for hook in repository['hooks']}
+    lint = MAKEFILE.partition('\nlint:')[2].partition('\n\n')[0]
+    assert hooks == set(re.findall(r'\$\(BIN\)/(ruff \w+|mypy)', lint))
+
+
+def test_ci_runs_every_test_target() -> None:
+    script = (REPOSITORY / '.ci' / 'run').read_text()
+    targets = {target for target in make_targets() if target.startswith('test')} | {'docs', 'dist'}
+    assert set(re.findall(r'[a-z]+(?:-[a-z]+)*', script)) >= targets
