@@ -74,9 +74,30 @@ class UnsupportedMediaType(PlacementError):
     message = 'The media type {media_type} is not supported, use application/json'
 
 
-class DatabaseUnavailable(PlacementError):
+class ServiceUnavailable(PlacementError):
+    """Something behind the service is at fault, and not the request."""
+
     status = 503
+
+
+class DatabaseUnavailable(ServiceUnavailable):
     message = 'The database cannot be reached at the moment; please try again.'
+
+
+class DatabaseBusy(ServiceUnavailable):
+    """A lock was not granted, or a statement not completed, within the time that is configured."""
+
+    message = 'The database is busy: it could not get a lock in time; please try again.'
+
+
+class DatabaseUnusable(ServiceUnavailable):
+    """The database is full, damaged, or refuses the service; the log names the reason."""
+
+    message = 'The database cannot process requests at the moment; its operator has to see to it.'
+
+
+class DatabaseNotMigrated(ServiceUnavailable):
+    message = 'The database does not have the tables that this release of the service needs.'
 
 
 # Microversions (specification: http, "Microversions"). Both are answered before a version is

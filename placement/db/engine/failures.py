@@ -1,101 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong in a transaction, whichever database and driver tell of it.
+"""Finding the cause of a failed transaction in the errors of every database and driver.
 
-oslo.db knows most of the errors; those that it leaves as they are, or calls just an error, are
-told apart by the codes of the databases.
+The error codes of the databases decide (`mysql_errors`, `postgresql_errors`, `sqlite_errors`).
+An error without a code is classified by the exception that oslo.db or SQLAlchemy made of it.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
+from placement.db.engine import mysql_errors, postgresql_errors, sqlite_errors
+from placement.db.engine.causes import Cause
 
-class Cause(enum.Enum):
-    """Why a transaction failed, where that is not a defect of ours.
-
-    Another transaction, or the loss of a connection, is cured by beginning again: nothing of an
-    unfinished transaction is kept by any engine. To have found no free connection is not, because
-    that takes as long as `pool_timeout` each time. A value that the database cannot hold is a
-    mistake of the client.
-    """
-
-    CONFLICT = 'conflict'
-    LOST_CONNECTION = 'lost connection'
-    NO_FREE_CONNECTION = 'no free connection'
-    VALUE = 'value'
-
-
-# What an engine or driver raises in a statement, as oslo.db leaves it, and what a pool raises.
+# What a statement raises, as oslo.db or SQLAlchemy wraps it, and what a pool raises.
 DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError, sa.exc.TimeoutError)
 
-# A deadlock, a lock that timed out, a Galera certification failure; a row that someone else
-# inserted, or began to refer to, first.
-_CONFLICTS = (db_errors.DBDeadlock, db_errors.DBDuplicateEntry, db_errors.DBReferenceError)
-
-# Of MySQL: a connection that is closed, too many of them, shutdown, killed query, no cluster yet,
-# killed connection, and twice a server that only reads, because another one is the primary by
-# now; then values out of range, too long, or of characters that the column or the
-# connection cannot have.
-_BY_NUMBER = {
-    **dict.fromkeys((0, 1040, 1053, 1317, 1047, 1927, 1290, 1836), Cause.LOST_CONNECTION),
-    **dict.fromkeys((1264, 1267, 1300, 1366, 1406), Cause.VALUE),
+_BY_TYPE: dict[type[Exception], Cause] = {
+    sa.exc.TimeoutError: Cause.NO_FREE_CONNECTION,
+    db_errors.DBDeadlock: Cause.CONFLICT,
+    db_errors.DBDuplicateEntry: Cause.CONFLICT,
+    db_errors.DBReferenceError: Cause.CONFLICT,
+    db_errors.DBConnectionError: Cause.LOST_CONNECTION,
+    db_errors.DBDataError: Cause.VALUE,
 }
 
-# Of PostgreSQL, by the beginning of their SQLSTATE: what the data is, what the connection is, and
-# that the server only reads.
-_BY_SQLSTATE = {
-    '08': Cause.LOST_CONNECTION,
-    '22': Cause.VALUE,
-    '25006': Cause.LOST_CONNECTION,
-    '40': Cause.CONFLICT,
-    '533': Cause.LOST_CONNECTION,
-    '55P03': Cause.CONFLICT,
-    '57': Cause.LOST_CONNECTION,
-}
-
-
-# Of a driver that is given more values than one statement can take: so many, no client means.
-_TOO_MANY_VALUES = ('too many SQL variables', 'number of parameters must be between')
+# PostgreSQL's protocol counts parameters with 16 bits; libpq refuses more without an SQLSTATE.
+_TOO_MANY_PARAMETERS = 'number of parameters must be between'
 
 
 def cause_of(error: Exception) -> Cause | None:
-    """Why a transaction failed; None when it should not have."""
-    if isinstance(error, _CONFLICTS):
-        return Cause.CONFLICT
-    if isinstance(error, db_errors.DBConnectionError):
-        return Cause.LOST_CONNECTION
-    if isinstance(error, db_errors.DBDataError):
-        return Cause.VALUE
-    if isinstance(error, sa.exc.TimeoutError):
-        return Cause.NO_FREE_CONNECTION
-    for original in _origins(error):
-        if getattr(original, 'connection_invalidated', False):
-            return Cause.LOST_CONNECTION
-        cause = _by_code(original)
+    """Return why a transaction failed; None if it should not have, which is a defect."""
+    chain = list(_chain(error))
+    for cause in map(_by_code, chain):
         if cause is not None:
             return cause
-    return None
+    if any(getattr(wrapper, 'connection_invalidated', False) for wrapper in chain):
+        return Cause.LOST_CONNECTION
+    return next((cause for kind, cause in _BY_TYPE.items() if isinstance(error, kind)), None)
 
 
-def _origins(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and those it was made from."""
+def message_of(error: Exception) -> str:
+    """Return what the database itself said, in one line without the statement, for the log."""
+    *_, innermost = _chain(error)
+    return ' '.join(str(innermost).split())
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and those that it wraps, the error of the driver last."""
     while error is not None:
         yield error
         error = getattr(error, 'inner_exception', None) or getattr(error, 'orig', None)
 
 
 def _by_code(error: BaseException) -> Cause | None:
+    """Return the cause that the code of a driver's error has."""
+    code = getattr(error, 'sqlite_errorcode', None)
+    if code is not None:
+        return _by_sqlite_code(code, str(error))
     number = error.args[0] if error.args else None
     if isinstance(number, int):
-        return _BY_NUMBER.get(number)
-    if isinstance(number, str) and any(words in number for words in _TOO_MANY_VALUES):
-        return Cause.VALUE
-    # psycopg and psycopg2 call it differently. Without a state it was not the server that spoke.
+        return mysql_errors.CAUSES.get(number)
+    return _by_sqlstate(error)
+
+
+def _by_sqlite_code(code: int, message: str) -> Cause | None:
+    if code == sqlite_errors.ERROR:
+        return next((c for m, c in sqlite_errors.BY_MESSAGE.items() if m in message), None)
+    return sqlite_errors.CAUSES.get(code, sqlite_errors.CAUSES.get(code & 0xFF))
+
+
+def _by_sqlstate(error: BaseException) -> Cause | None:
+    # psycopg and psycopg2 name it differently.
     sqlstate = getattr(error, 'sqlstate', getattr(error, 'pgcode', ''))
     if sqlstate is None and type(error).__name__ == 'OperationalError':
-        return Cause.LOST_CONNECTION
-    return next((c for start, c in _BY_SQLSTATE.items() if str(sqlstate).startswith(start)), None)
+        # The client library reports a lost or refused connection without a state.
+        is_too_large = _TOO_MANY_PARAMETERS in str(error)
+        return Cause.VALUE if is_too_large else Cause.LOST_CONNECTION
+    state = str(sqlstate)
+    return postgresql_errors.CAUSES.get(state, postgresql_errors.BY_CLASS.get(state[:2]))

@@ -8,7 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import plugins
 
-from placement.db.engine.failures import Cause, cause_of
+from placement.db.engine.causes import DISCONNECTS
+from placement.db.engine.failures import cause_of
 
 _NAME = 'placement'
 
@@ -32,17 +33,22 @@ class PoolPlugin(sa.engine.CreateEnginePlugin):
 
     def engine_created(self, engine: sa.Engine) -> None:
         """Listen to errors before oslo.db does, whose listener ends the chain."""
-        sa.event.listen(engine, 'handle_error', _invalidate_lost_connection)
+        invalidate_lost_connections(engine)
 
 
-def _invalidate_lost_connection(context: sa.ExceptionContext) -> None:
+def invalidate_lost_connections(engine: sa.Engine) -> None:
+    """Make the pool of an engine drop its connections after errors that call for it."""
+    sa.event.listen(engine, 'handle_error', _invalidate)
+
+
+def _invalidate(context: sa.ExceptionContext) -> None:
     """Have the pool drop its connections where SQLAlchemy would keep them.
 
     A connection to a former primary, which is read-only by now, still works; but a new one to the
     same address may lead to the new primary.
     """
     error = context.original_exception
-    if isinstance(error, Exception) and cause_of(error) is Cause.LOST_CONNECTION:
+    if isinstance(error, Exception) and cause_of(error) in DISCONNECTS:
         context.is_disconnect = True
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from oslo_db.sqlalchemy import exc_filters
 
-from placement.db.engine import backoff
+from placement.db.engine import backoff, pool
 
 # Seconds that a writer waits for the write lock.
 BUSY_TIMEOUT = 60
@@ -43,17 +43,19 @@ def create_engine(
         parsed = parsed.update_query_string(connection_parameters, append=True)
     in_memory = parsed.database in (None, '', ':memory:')
     # A database in memory lives in its only connection, for which threads have to wait.
-    pool = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
+    sizes = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
     engine = sa.create_engine(
         parsed,
         poolclass=sa.QueuePool,
         connect_args={'check_same_thread': False, 'timeout': BUSY_TIMEOUT},
-        **pool,
+        **sizes,
     )
     _prepare_connections(engine, sqlite_synchronous)
     _keep_to_one_process(engine)
     if connection_trace:
         _add_origins(engine)
+    if not in_memory:
+        pool.invalidate_lost_connections(engine)
     exc_filters.register_engine(engine)
     return engine
 

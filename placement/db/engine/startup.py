@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from placement.db.engine import failures
+from placement.db.engine.causes import DISCONNECTS
 
 LOG = logging.getLogger(__name__)
 
@@ -58,4 +59,4 @@ def _is_temporary(error: Exception) -> bool:
     words = str(error)
     if _REFUSAL in words and not any(temporary in words for temporary in _TEMPORARY):
         return False
-    return failures.cause_of(error) is failures.Cause.LOST_CONNECTION
+    return failures.cause_of(error) in DISCONNECTS

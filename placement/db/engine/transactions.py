@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import sqlalchemy as sa
 
 from placement import errors
 from placement.db.engine import backoff, failures
+from placement.db.engine.causes import RETRIED, Cause
 
 if TYPE_CHECKING:
     from placement.db.engine.database import Database
@@ -38,6 +40,25 @@ WRITE_ATTEMPTS = 10
 # Attempts at a transaction that only reads: enough to replace a lost connection, too few to wait
 # for a database that is down.
 READ_ATTEMPTS = 3
+
+# Seconds after which no further attempt begins. An attempt takes long where a server does not
+# answer at all, and many such attempts would take minutes.
+MAX_RETRY_SECONDS = 20
+
+# The errors for causes that lie with the database, and not with the request.
+_ANSWERS: Mapping[Cause, type[errors.ServiceUnavailable]] = {
+    Cause.LOST_CONNECTION: errors.DatabaseUnavailable,
+    Cause.NOT_READY: errors.DatabaseUnavailable,
+    Cause.NO_FREE_CONNECTION: errors.DatabaseUnavailable,
+    Cause.TIMEOUT: errors.DatabaseBusy,
+    Cause.FULL: errors.DatabaseUnusable,
+    Cause.DAMAGED: errors.DatabaseUnusable,
+    Cause.REFUSED: errors.DatabaseUnusable,
+    Cause.SCHEMA: errors.DatabaseNotMigrated,
+}
+
+# The causes that pass by themselves; for the others an operator has to act.
+_TEMPORARY = RETRIED | {Cause.NO_FREE_CONNECTION, Cause.TIMEOUT}
 
 
 class Context(Protocol):
@@ -135,27 +156,39 @@ def retry(transaction: Callable[[], Result], name: str, attempts: int) -> Result
 
     `name` is for the log, `attempts` the largest number of attempts. Raises
     `errors.TooManyConflicts` when the last attempt ended in a conflict,
-    `errors.DatabaseUnavailable` when the last attempt found no database or any attempt found no
-    free connection, `errors.BadRequest` for a value that the database cannot store, and every
-    other error of the database as it is.
+    `errors.ServiceUnavailable` when the database failed for a reason that `causes` names,
+    `errors.BadRequest` for a value that the database cannot store, and every other error of the
+    database, which is a defect of this service, as it is.
     """
+    deadline = time.monotonic() + MAX_RETRY_SECONDS
     for attempt in range(attempts):
         try:
             return transaction()
         except failures.DATABASE_ERRORS as error:
             cause, failure = failures.cause_of(error), error
-        if cause is None:
-            raise failure
-        if cause is failures.Cause.VALUE:
-            raise errors.BadRequest('A value is beyond what the database can hold.') from failure
-        if cause is failures.Cause.NO_FREE_CONNECTION:
-            # The attempt has already waited for `pool_timeout`.
-            LOG.warning('%s found no free connection: %s', name, failure)
-            raise errors.DatabaseUnavailable() from failure
+        if cause not in RETRIED or time.monotonic() > deadline:
+            break
         LOG.debug('Attempt %d at %s: %s', attempt + 1, name, failure)
         if attempt + 1 < attempts:
             backoff.sleep(attempt)
-    LOG.warning('%s gave up after %d attempts: %s', name, attempts, failure)
-    if cause is failures.Cause.LOST_CONNECTION:
-        raise errors.DatabaseUnavailable() from failure
-    raise errors.TooManyConflicts(retries=attempts - 1) from failure
+    if cause is None:
+        raise failure
+    raise _answer(cause, failure, name, attempt + 1) from failure
+
+
+def _answer(cause: Cause, failure: Exception, name: str, attempts: int) -> errors.PlacementError:
+    """Return the error for the client; the reason goes to the log."""
+    if cause is Cause.VALUE:
+        return errors.BadRequest('A value is beyond what the database can hold.')
+    level = logging.WARNING if cause in _TEMPORARY else logging.ERROR
+    LOG.log(
+        level,
+        '%s failed after %d attempt(s), %s: %s',
+        name,
+        attempts,
+        cause.value,
+        failures.message_of(failure),
+    )
+    if cause is Cause.CONFLICT:
+        return errors.TooManyConflicts(retries=attempts - 1)
+    return _ANSWERS[cause]()

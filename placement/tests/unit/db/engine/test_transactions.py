@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 
+import pymysql
 import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
@@ -133,6 +134,60 @@ def test_reader_raises_unavailable_after_few_attempts(
         reader.read()
 
     assert reader.attempts == transactions.READ_ATTEMPTS
+
+
+def of_mysql(number: int) -> Exception:
+    """An error of MySQL as oslo.db passes it on."""
+    original = pymysql.err.OperationalError(number, 'secret words')
+    return db_errors.DBError(sa.exc.OperationalError('SELECT secret', {}, original))
+
+
+@pytest.mark.parametrize(
+    ('number', 'answer', 'attempts'),
+    [
+        (1213, errors.TooManyConflicts, transactions.WRITE_ATTEMPTS),
+        (1467, errors.TooManyConflicts, transactions.WRITE_ATTEMPTS),
+        (1927, errors.DatabaseUnavailable, transactions.WRITE_ATTEMPTS),
+        (1180, errors.DatabaseUnavailable, transactions.WRITE_ATTEMPTS),
+        (1205, errors.DatabaseBusy, 1),
+        (1021, errors.DatabaseUnusable, 1),
+        (1034, errors.DatabaseUnusable, 1),
+        (1045, errors.DatabaseUnusable, 1),
+        (1146, errors.DatabaseNotMigrated, 1),
+        (1406, errors.BadRequest, 1),
+    ],
+)
+def test_cause_decides_about_attempts_and_answer(
+    context: RequestContext,
+    delays: list[float],
+    caplog: pytest.LogCaptureFixture,
+    number: int,
+    answer: type[errors.PlacementError],
+    attempts: int,
+) -> None:
+    writer = Writer(context, of_mysql(number))
+
+    with pytest.raises(answer) as raised:
+        writer.insert('CUSTOM_A')
+
+    assert writer.attempts == attempts
+    assert names(context) == []
+    assert 'secret' not in str(raised.value)
+    assert all('SELECT' not in record.getMessage() for record in caplog.records)
+
+
+def test_writer_begins_no_attempt_after_its_time_is_up(
+    context: RequestContext, delays: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt at a server that does not answer takes as long as the driver waits."""
+    seconds = iter(range(0, 1000, 11))
+    monkeypatch.setattr(time, 'monotonic', lambda: float(next(seconds)))
+    writer = Writer(context, db_errors.DBConnectionError())
+
+    with pytest.raises(errors.DatabaseUnavailable):
+        writer.insert('CUSTOM_A')
+
+    assert writer.attempts == 2
 
 
 def test_backoff_is_short_and_bounded(context: RequestContext, delays: list[float]) -> None:
