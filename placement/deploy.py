@@ -12,6 +12,7 @@ from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
 from placement.feed.keeper import SnapshotKeeper
 from placement.middleware import (
+    body_limit,
     cross_origin,
     fault_barrier,
     health,
@@ -37,6 +38,7 @@ def _identified(
 MIDDLEWARE: tuple[Middleware, ...] = (
     lambda application, conf, _: proxy_headers.proxy_headers(application, conf),
     lambda application, *_: request_log.RequestLog(application),
+    lambda application, conf, _: body_limit.BodyLimit(application, conf),
     health.answer_healthcheck,
     lambda application, conf, _: cross_origin.cross_origin(application, conf),
     _identified,

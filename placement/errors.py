@@ -69,6 +69,14 @@ class Conflict(PlacementError):
     status = 409
 
 
+class RequestTooLarge(PlacementError):
+    status = 413
+    message = (
+        'The body of a request may have {most} bytes ([placement] max_request_body_size); '
+        'this one has more.'
+    )
+
+
 class UnsupportedMediaType(PlacementError):
     status = 415
     message = 'The media type {media_type} is not supported, use application/json'

@@ -8,7 +8,6 @@ directory, brings the database up to date, and believes what callers say who the
 
 import argparse
 import functools
-import ipaddress
 import logging
 import os
 import signal
@@ -16,13 +15,15 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 from wsgiref.types import WSGIApplication
-
-import waitress
 
 from placement import conf as placement_conf
 from placement import deploy, wsgi
+from placement.middleware import loopback_hosts
+from placement.server import descriptors
+from placement.server.limits import Limits
+from placement.server.server import Server
 
 LOG = logging.getLogger(__name__)
 
@@ -98,24 +99,35 @@ def _serve(options: argparse.Namespace, say: Callable[..., None], out_of_the_box
     """
     state = os.path.abspath(options.state_dir) if out_of_the_box else None
     conf = _load_configuration(options.config_file, state)
-    _check_audience(conf.api.auth_strategy, options.host)
+    _check_audience(conf.api.auth_strategy, options.host, options.port)
+    conf.set_default('noauth2_allowed_hosts', [options.host], 'api')
     with _listen(options.host, options.port) as listener:
         _prepare_database(conf, state, say)
         wsgi.start_logging(conf)
         application = _load_application(conf, say)
         say(f'authentication: {_describe_authentication(conf.api.auth_strategy)}')
-        server = waitress.create_server(
-            application,
-            sockets=[listener],
-            threads=options.threads,
-            ident='placement',
-            # Beyond the 1024 descriptors that select() can watch.
-            asyncore_use_poll=True,
-            # The application looks at the headers of a proxy when it is configured to.
-            clear_untrusted_proxy_headers=False,
-        )
-        _say_where(say, _url(listener), conf.api.auth_strategy)
-        server.run()
+        server = Server(application, options.threads, _limits(conf), _wants_body)
+        url = _url(listener)
+        server.run(listener, lambda: _say_where(say, url, conf.api.auth_strategy))
+
+
+def _limits(conf: placement_conf.ConfigOpts) -> Limits:
+    """What one client may take, as configured."""
+    return Limits(
+        max_connections=descriptors.available_connections(conf.server.max_connections),
+        max_header_size=conf.server.max_header_size,
+        max_body_size=conf.placement.max_request_body_size,
+        header_timeout=conf.server.header_timeout,
+        body_timeout=conf.server.body_timeout,
+        keep_alive_timeout=conf.server.keep_alive_timeout,
+        answer_timeout=conf.server.answer_timeout,
+        stop_timeout=conf.server.stop_timeout,
+    )
+
+
+def _wants_body(environ: dict[str, Any]) -> bool:
+    """Whether the body of a request may be read: without a token it is refused before."""
+    return 'HTTP_X_AUTH_TOKEN' in environ
 
 
 def _load_configuration(config_file: str | None, state: str | None) -> placement_conf.ConfigOpts:
@@ -137,8 +149,7 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
     if state is not None and not conf.config_file:
         conf.set_default('auth_strategy', 'noauth2', 'api')
         conf.set_default('sync_on_startup', True, 'placement_database')
-        quiet = ['alembic=WARN', 'waitress=WARN']
-        conf.set_default('default_log_levels', [*conf.default_log_levels, *quiet])
+        conf.set_default('default_log_levels', [*conf.default_log_levels, 'alembic=WARN'])
     return conf
 
 
@@ -146,23 +157,28 @@ def _sqlite_url(state: str) -> str:
     return f'sqlite:///{os.path.join(state, "placement.sqlite")}'
 
 
-def _check_audience(strategy: str, host: str) -> None:
+def _check_audience(strategy: str, host: str, port: int) -> None:
     """Pass unless strangers could reach a service that believes everybody.
 
-    :raises CannotServe: they could
+    :raises CannotServe: they could, or the host is not known
     """
-    if strategy == 'noauth2' and not _is_loopback(host):
+    if strategy == 'noauth2' and not all(map(loopback_hosts.is_loopback, _addresses(host, port))):
         raise CannotServe(
             f'refusing to serve on {host} with auth_strategy noauth2, which makes anyone who can '
             'connect an administrator; use a loopback address, or configure keystone'
         )
 
 
-def _is_loopback(host: str) -> bool:
+def _addresses(host: str, port: int) -> list[str]:
+    """The addresses of a host.
+
+    :raises CannotServe: there are none
+    """
     try:
-        return host == 'localhost' or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise CannotServe(f'cannot listen on {host} port {port}: {_words(error)}') from error
+    return [str(address[0]) for *_, address in found]
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -173,7 +189,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise CannotServe(f'cannot listen on {host} port {port}: {_words(error)}') from error
 
 
@@ -189,10 +205,11 @@ def _prepare_database(
         return
     file = os.path.join(state, 'placement.sqlite')
     try:
-        os.makedirs(state, exist_ok=True)
+        os.makedirs(state, mode=0o700, exist_ok=True)
         known = os.path.exists(file)
-        with open(file, 'ab'):
-            pass
+        # What is in the database is for nobody else; SQLite gives its other files the same mode.
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        os.chmod(file, 0o600)
     except OSError as error:
         raise CannotServe(f'cannot keep data in {state}: {_words(error)}') from error
     say(f'database: {file} ({"kept from before" if known else "new"})')
@@ -213,13 +230,19 @@ def _load_application(
         LOG.debug('The application cannot be loaded.', exc_info=True)
         raise CannotServe(f'cannot load the application: {_words(error)}') from error
     say('traits and resource classes: up to date')
-    return application
+    return loopback_hosts.only_known_hosts(application, conf)
 
 
 def _words(error: Exception) -> str:
     """What an error says, in one line."""
     number = getattr(error, 'errno', None)
-    words = os.strerror(number) if number and number > 0 else str(error)
+    if isinstance(error, socket.gaierror):
+        # It has numbers of its own.
+        words = error.strerror or ''
+    elif number and number > 0:
+        words = os.strerror(number)
+    else:
+        words = str(error)
     return ' '.join(words.split()) or type(error).__name__
 
 

@@ -28,4 +28,16 @@ With ``noauth2`` whoever can connect is an administrator if they say so: never u
 address that others can reach.
 """,
     ),
+    cfg.ListOpt(
+        'noauth2_allowed_hosts',
+        default=[],
+        help="""
+Names of hosts that requests may be for under ``noauth2``, besides ``localhost`` and loopback
+addresses.
+
+A request whose ``Host`` header names another is refused with status 403: a page in a browser on
+the same machine could otherwise use the service, under a name of its own that it lets lead to
+the loopback address. ``*`` allows every host.
+""",
+    ),
 ]

@@ -62,6 +62,17 @@ at the same time. Clients see status 409 when every attempt failed.
 """,
     ),
     cfg.IntOpt(
+        'max_request_body_size',
+        default=16 << 20,
+        min=64 << 10,
+        help="""
+Most bytes that the body of a request may have.
+
+A larger one is refused with status 413 before it is read, and before anybody asks who is
+sending it. The largest bodies of real clients, those of a reshape, have a few megabytes.
+""",
+    ),
+    cfg.IntOpt(
         'max_allocation_candidates',
         default=-1,
         help="""

@@ -30,13 +30,19 @@ def init_application() -> WSGIApplication:
     """
     conf = placement_conf.load()
     start_logging(conf)
+    if conf.api.auth_strategy == 'noauth2':
+        LOG.warning(
+            'auth_strategy is noauth2: whoever can connect to the web server is an administrator '
+            'if they say so. Never use it on an address that others can reach.'
+        )
     memory.expect_large_blocks()
     with memory.uncollected():
         # Imported here because this is the better part of all there is to import, and an eighth
         # faster while nothing looks for garbage in it.
         from placement import deploy
+        from placement.middleware import loopback_hosts
 
-        application = deploy.loadapp(conf)
+        application = loopback_hosts.only_known_hosts(deploy.loadapp(conf), conf)
         # What is there now stays for good: the collector need not look at it again and again,
         # and processes that are forked from this one go on sharing it. One object in a hundred
         # is garbage, which is not worth looking for either.

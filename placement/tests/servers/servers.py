@@ -33,6 +33,7 @@ debug = true
 use_stderr = true
 [api]
 auth_strategy = noauth2
+noauth2_allowed_hosts = placement.example
 [oslo_policy]
 enforce_new_defaults = false
 [placement_database]

@@ -9,18 +9,20 @@ import re
 import shlex
 import signal
 import socket
+import stat
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import waitress
 from oslo_config import cfg
 
 from placement.cmd import serve
+from placement.server import descriptors
 
 SECONDS = 60
 
@@ -180,7 +182,7 @@ def test_a_directory_that_cannot_be_made_is_one_clear_line(
 def test_a_directory_that_cannot_be_written_to_is_one_clear_line(
     state: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: str, exist_ok: bool) -> None:
+    def refuse(path: str, mode: int, exist_ok: bool) -> None:
         raise PermissionError(errno.EACCES, 'no', path)
 
     # The tests may be run by root, whom no directory refuses.
@@ -199,7 +201,7 @@ def test_a_file_that_is_no_database_is_one_clear_line(
     assert 'file is not a database' in refusal(capfd, '--port', '0', '--state-dir', str(state))
 
 
-@pytest.mark.parametrize('host', ['0.0.0.0', '::', '192.0.2.1', 'host.example'])
+@pytest.mark.parametrize('host', ['0.0.0.0', '::', '192.0.2.1'])
 def test_noauth2_is_refused_where_others_could_connect(
     state: Path, capfd: pytest.CaptureFixture[str], host: str
 ) -> None:
@@ -207,6 +209,128 @@ def test_noauth2_is_refused_where_others_could_connect(
 
     assert words.startswith(f'placement-serve: refusing to serve on {host} with')
     assert not state.exists()
+
+
+def test_noauth2_is_refused_on_a_name_with_an_address_that_others_reach(
+    state: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, '', (address, 0))
+             for address in ('127.0.0.1', '192.0.2.1')]  # fmt: skip
+    monkeypatch.setattr(socket, 'getaddrinfo', lambda *arguments, **options: found)
+    words = refusal(capfd, '--host', 'host.example', '--state-dir', str(state))
+
+    assert words.startswith('placement-serve: refusing to serve on host.example with')
+
+
+@pytest.mark.parametrize('host', ['no-such-host.invalid', 'x' * 300])
+@pytest.mark.parametrize('strategy', ['noauth2', 'keystone'])
+def test_host_that_is_not_known_is_one_clear_line(
+    state: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    strategy: str,
+) -> None:
+    monkeypatch.setenv('OS_API__AUTH_STRATEGY', strategy)
+    words = refusal(capfd, '--host', host, '--port', '1', '--state-dir', str(state))
+
+    assert words.startswith(f'placement-serve: cannot listen on {host} port 1: ')
+    assert not words.endswith(': ')
+    assert 'noauth2' not in words
+
+
+def test_nobody_else_can_read_what_is_kept(state: Path) -> None:
+    with running('--state-dir', str(state)) as service:
+        assert service.get('/resource_providers') == {'resource_providers': []}
+        assert stat.S_IMODE(state.stat().st_mode) == 0o700
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in state.iterdir()}
+        assert 'placement.sqlite' in modes
+        assert set(modes.values()) == {0o600}
+
+
+def test_database_that_others_could_read_is_closed_to_them(state: Path) -> None:
+    state.mkdir(mode=0o755)
+    file = state / 'placement.sqlite'
+    file.touch(mode=0o644)
+    with running('--state-dir', str(state)):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_requests_for_the_hosts_of_strangers_are_refused(state: Path) -> None:
+    with running('--state-dir', str(state)) as service:
+        for host in ('localhost', 'localhost:1', '127.0.0.1', '[::1]:8778'):
+            assert service.get('/resource_providers', Host=host)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            service.get('/resource_providers', Host='evil.example')
+        assert refused.value.code == 403
+        (error,) = json.load(refused.value)['errors']
+        assert 'noauth2_allowed_hosts' in error['detail']
+        assert 'evil' not in str(error)
+
+
+def test_what_was_accepted_is_answered_after_sigterm(state: Path) -> None:
+    with running('--state-dir', str(state), '--threads', '1') as service:
+        clients = [client_of(service) for _ in range(16)]
+        request = (
+            b'GET /resource_providers HTTP/1.1\r\nHost: localhost\r\nX-Auth-Token: admin\r\n\r\n'
+        )
+        for client in clients:
+            client.sendall(request * 3)
+        assert service.stop(signal.SIGTERM) == 0
+        for client in clients:
+            answers = client.makefile('rb').read()
+            assert answers.count(b'HTTP/1.1 200 OK') >= 1
+            assert answers.startswith(b'HTTP/1.1 200 OK')
+            client.close()
+    assert service.said[-1] == 'placement-serve: stopped'
+
+
+def client_of(service: Running) -> socket.socket:
+    host, _, port = service.url.removeprefix('http://').rpartition(':')
+    client = socket.create_connection((host, int(port)), timeout=SECONDS)
+    client.settimeout(SECONDS)
+    return client
+
+
+def test_upload_without_a_token_is_refused_at_once(state: Path) -> None:
+    with running('--state-dir', str(state)) as service:
+        for length, status in (('10000000', b'401'), ('1073741824', b'413')):
+            client = client_of(service)
+            client.sendall(
+                b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n'
+                b'Content-Type: application/json\r\nContent-Length: '
+                + length.encode() + b'\r\n\r\n{'
+            )  # fmt: skip
+            answer = client.makefile('rb').read()
+            client.close()
+            assert answer.startswith(b'HTTP/1.1 ' + status)
+            assert b'Connection: close' in answer
+
+
+def test_bounds_of_the_server_are_those_that_are_configured(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate(BOUNDS, 5000):
+        group = 'PLACEMENT' if name == 'max_request_body_size' else 'SERVER'
+        monkeypatch.setenv(f'OS_{group}__{name.upper()}', str(number * 100))
+    monkeypatch.setattr(descriptors, 'available_connections', lambda wanted: wanted)
+
+    limits = serve._limits(load(state))
+    assert [getattr(limits, field) for field in BOUNDS.values()] == [
+        number * 100 for number in range(5000, 5000 + len(BOUNDS))
+    ]
+
+
+BOUNDS = {
+    'max_request_body_size': 'max_body_size',
+    'max_connections': 'max_connections',
+    'max_header_size': 'max_header_size',
+    'header_timeout': 'header_timeout',
+    'body_timeout': 'body_timeout',
+    'keep_alive_timeout': 'keep_alive_timeout',
+    'answer_timeout': 'answer_timeout',
+    'stop_timeout': 'stop_timeout',
+}
 
 
 def test_the_other_command_needs_a_database(capfd: pytest.CaptureFixture[str]) -> None:
@@ -262,10 +386,10 @@ class TestConfiguration:
 
     @pytest.mark.parametrize('host', ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
     def test_addresses_of_this_machine_alone(self, host: str) -> None:
-        serve._check_audience('noauth2', host)
+        serve._check_audience('noauth2', host, 8778)
 
     def test_keystone_may_be_served_to_all(self) -> None:
-        serve._check_audience('keystone', '0.0.0.0')
+        serve._check_audience('keystone', '0.0.0.0', 8778)
 
 
 def load(state: Path, file: str | None = None) -> cfg.ConfigOpts:
@@ -273,6 +397,4 @@ def load(state: Path, file: str | None = None) -> cfg.ConfigOpts:
 
 
 def test_the_server_has_several_threads() -> None:
-    adjustments = waitress.adjustments.Adjustments(threads=serve.DEFAULT_THREADS)
-
-    assert adjustments.threads > 1
+    assert serve._parser('placement-serve', True).parse_args([]).threads > 1

@@ -19,7 +19,7 @@ PARENT = str(pathlib.Path(placement_conf.__file__).parents[2])
 Load = Callable[..., cfg.ConfigOpts]
 
 # Group, option, kind, default.
-OPTIONS = [
+OPTIONS: list[tuple[str, str, type[cfg.Opt], object]] = [
     ('DEFAULT', 'tempdir', cfg.StrOpt, None),
     ('DEFAULT', 'pybasedir', cfg.StrOpt, PARENT),
     ('DEFAULT', 'state_path', cfg.StrOpt, PARENT),
@@ -33,6 +33,15 @@ OPTIONS = [
     # The default differs from upstream's on purpose: candidates come from many hosts.
     ('placement', 'allocation_candidates_generation_strategy', cfg.StrOpt, 'breadth-first'),
     # Options of our own, which upstream does not have.
+    ('api', 'noauth2_allowed_hosts', cfg.ListOpt, []),
+    ('placement', 'max_request_body_size', cfg.IntOpt, 16 << 20),
+    ('server', 'max_connections', cfg.IntOpt, 5000),
+    ('server', 'max_header_size', cfg.IntOpt, 32 << 10),
+    ('server', 'header_timeout', cfg.IntOpt, 20),
+    ('server', 'body_timeout', cfg.IntOpt, 60),
+    ('server', 'keep_alive_timeout', cfg.IntOpt, 120),
+    ('server', 'answer_timeout', cfg.IntOpt, 60),
+    ('server', 'stop_timeout', cfg.IntOpt, 20),
     ('placement', 'candidate_snapshot', cfg.StrOpt, 'cached'),
     ('placement', 'candidate_snapshot_audit_interval', cfg.IntOpt, 300),
     ('workarounds', 'optimize_for_wide_provider_trees', cfg.BoolOpt, False),

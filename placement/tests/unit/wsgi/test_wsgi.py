@@ -79,3 +79,29 @@ def test_without_a_database_there_is_no_application(directory: pathlib.Path) -> 
 
     with pytest.raises(cfg.RequiredOptError):
         wsgi.init_application()
+
+
+@pytest.fixture
+def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is logged as a warning at start, where logging itself is set up anew."""
+    warnings: list[str] = []
+    monkeypatch.setattr(wsgi.LOG, 'warning', warnings.append)
+    return warnings
+
+
+@pytest.mark.usefixtures('directory')
+def test_noauth2_is_warned_of_and_serves_no_strange_hosts(warnings: list[str]) -> None:
+    application = wsgi.init_application()
+    request = webob.Request.blank('/', headers={'Host': 'evil.example'})
+
+    assert request.get_response(application).status_int == 403
+    (warning,) = warnings
+    assert 'auth_strategy is noauth2' in warning
+
+
+@pytest.mark.usefixtures('directory')
+def test_keystone_is_not_warned_of(warnings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('OS_API__AUTH_STRATEGY', 'keystone')
+    wsgi.init_application()
+
+    assert warnings == []

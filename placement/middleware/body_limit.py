@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bound on the body of a request, whatever the web server lets through."""
+
+import io
+from collections.abc import Iterable
+from typing import Any
+from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvironment
+
+from placement import errors
+from placement.conf import ConfigOpts
+from placement.http import error_response
+
+
+class BodyLimit:
+    """The wrapped application, with an answer of 413 for a body beyond the configured size.
+
+    It is refused by its announced length before anything of it is read. One that comes in chunks
+    announces none: reading it ends with `errors.RequestTooLarge` one byte beyond the bound.
+    """
+
+    def __init__(self, application: WSGIApplication, conf: ConfigOpts) -> None:
+        self._application = application
+        self._most = conf.placement.max_request_body_size
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        length = environ.get('CONTENT_LENGTH') or ''
+        # One that is no number is refused where requests are understood.
+        if length.isascii() and length.isdigit():
+            if _exceeds(length, self._most):
+                return self._refuse(environ, start_response)
+        elif not length and 'wsgi.input' in environ:
+            environ['wsgi.input'] = LimitedInput(environ['wsgi.input'], self._most)
+        return self._application(environ, start_response)
+
+    def _refuse(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        error = errors.RequestTooLarge(most=self._most)
+        response = error_response.error_response(environ, error.status, str(error))
+        answer: Iterable[bytes] = response(environ, start_response)
+        return answer
+
+
+def _exceeds(digits: str, most: int) -> bool:
+    """Whether a number is larger; Python refuses to convert one of thousands of digits."""
+    digits = digits.lstrip('0')
+    return len(digits) > len(str(most)) or int(digits or '0') > most
+
+
+class LimitedInput(io.RawIOBase):
+    """A stream of bytes that raises `errors.RequestTooLarge` beyond `most` of them."""
+
+    def __init__(self, stream: InputStream, most: int) -> None:
+        self._stream = stream
+        self._most = most
+        self._left = most
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into the buffer; the number of bytes, 0 at the end."""
+        # One more than is left tells whether the body ends there.
+        data = self._stream.read(min(len(buffer), self._left + 1))
+        self._left -= len(data)
+        if self._left < 0:
+            raise errors.RequestTooLarge(most=self._most)
+        buffer[: len(data)] = data
+        return len(data)

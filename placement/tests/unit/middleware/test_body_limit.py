@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bound on the body of a request (configuration, ``max_request_body_size``)."""
+
+import io
+
+import pytest
+import webob
+from oslo_config import cfg
+
+from placement import conf as placement_conf
+from placement import errors
+from placement.middleware import body_limit
+from placement.tests.unit.middleware.samples import Inner, error_of
+
+MOST = 64 << 10
+
+
+class Unreadable:
+    """A body that must not be read."""
+
+    def read(self, *arguments: object) -> bytes:
+        raise AssertionError('the body was read')
+
+
+@pytest.mark.parametrize('length', [str(MOST + 1), str(1 << 30), '9' * 5000, f'000{MOST + 1}'])
+def test_body_beyond_the_bound_is_refused_unread(length: str) -> None:
+    response, inner = ask(Unreadable(), length)
+    error = error_of(response)
+
+    assert response.status_int == 413
+    assert (error['status'], error['title']) == (413, 'Request Entity Too Large')
+    assert str(MOST) in error['detail']
+    assert not inner.environ
+
+
+@pytest.mark.parametrize('length', ['', '0', '1', str(MOST), '0000000', 'x', '-1', '\u0663'])
+def test_other_lengths_pass(length: str) -> None:
+    response, inner = ask(io.BytesIO(b''), length)
+
+    assert response.status_int == 204
+    assert inner.environ
+
+
+def test_body_without_a_length_can_be_read_up_to_the_bound() -> None:
+    _, inner = ask(io.BytesIO(b'x' * MOST), '')
+
+    assert inner.environ['wsgi.input'].read() == b'x' * MOST
+    assert inner.environ['wsgi.input'].read() == b''
+
+
+@pytest.mark.parametrize('size', [-1, 1000, MOST + 1])
+def test_body_without_a_length_is_not_read_beyond_the_bound(size: int) -> None:
+    stream = io.BytesIO(b'x' * (MOST + 100_000))
+    _, inner = ask(stream, '')
+    limited = inner.environ['wsgi.input']
+
+    with pytest.raises(errors.RequestTooLarge, match=str(MOST)):
+        list(iter(lambda: limited.read(size), b''))
+    assert stream.tell() == MOST + 1
+
+
+def ask(stream: object, length: str) -> tuple[webob.Response, Inner]:
+    """The answer to a request with this body, and the application inside."""
+    inner = Inner()
+    conf = cfg.ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('max_request_body_size', MOST, 'placement')
+    request = webob.Request.blank('/')
+    request.environ['wsgi.input'] = stream
+    request.environ['CONTENT_LENGTH'] = length
+    return request.get_response(body_limit.BodyLimit(inner, conf)), inner
