@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents say what the service does: they parse, are complete, and their samples run."""
+"""The documents parse, are complete, and their samples match the service."""
 
 import functools
 import json
@@ -194,6 +194,16 @@ def test_microversion_page_is_current() -> None:
     assert written['page']() == written['PAGE'].read_text(), 'run api-ref/history_page.py'
 
 
+def test_reference_names_every_microversion_where_it_matters() -> None:
+    """In a parameter, a member or a sentence about it, besides the page of all microversions."""
+    texts = [PARAMETERS.read_text()]
+    texts += [path.read_text() for path in REFERENCE if path.stem != 'microversions']
+    # The versions of samples are no descriptions.
+    text = re.sub(r'OpenStack-API-Version: .*', '', '\n'.join(texts))
+    named = set(re.findall(r'\b1\.\d+\b', text))
+    assert [change.version for change in history.HISTORY if change.version not in named] == []
+
+
 @pytest.mark.parametrize('path', [*REFERENCE, *GUIDES], ids=name_of)
 def test_samples_of_a_page_match_the_answers(path: pathlib.Path, service: client.Client) -> None:
     for sample in samples.samples_of_page(path.read_text()):
@@ -259,5 +269,12 @@ def test_release_notes_parse_as_reno_notes(path: pathlib.Path) -> None:
         assert [samples.parse_page(item)[1] for item in items] == [''] * len(items)
 
 
-def test_there_are_release_notes() -> None:
-    assert NOTES
+def test_release_notes_name_every_microversion() -> None:
+    """By itself, or in a range such as "microversions 1.0 to 1.39"."""
+    text = ' '.join(' '.join(path.read_text().split()) for path in NOTES)
+    named = {(int(major), int(minor)) for major, minor in re.findall(r'\b(\d)\.(\d+)\b', text)}
+    ranges = re.findall(r'microversions (\d)\.(\d+) to (\d)\.(\d+)', text)
+    for first_major, first, last_major, last in ranges:
+        assert first_major == last_major
+        named |= {(int(last_major), minor) for minor in range(int(first), int(last) + 1)}
+    assert [str(api.version) for api in history.APIS.values() if api.version not in named] == []

@@ -115,6 +115,7 @@ def test_terminal_output_is_normalised() -> None:
         ([1], [1, 2]),
         ([1, 1], [1, 2]),
         ([1, '...'], [2, 3]),
+        ({'a': '...'}, {'a': 7}),
         ({'a': {}}, None),
         (None, {'a': {}}),
     ],
@@ -129,6 +130,7 @@ def test_differing_answer_is_reported(documented: object, answered: object) -> N
         ({'a': 1, 'b': None}, {'b': None, 'a': 1}),
         ([1, 2], [2, 1]),
         ([1, '...'], [3, 2, 1]),
+        ({'a': '...'}, {'a': '1.7'}),
         (
             'req-3b1c9a52-1f5c-4f3a-8a53-1a6c2d0e9f01',
             'req-7f0d3fd1-0d2b-4d2c-9c6c-5d0e5f0b7a10',

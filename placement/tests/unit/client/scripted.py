@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service of a few lines: an adapter that gives the answers of a script."""
+"""A fake service: an adapter of keystoneauth1 that returns prepared answers in order."""
 
 import dataclasses
 import json
@@ -10,6 +10,10 @@ import requests
 from keystoneauth1 import adapter, session
 
 from placement import client
+from placement.client import microversions
+
+#: The newest version that the client supports.
+NEWEST = str(microversions.NEWEST)
 
 QUICK = client.RetryPolicy(first_delay=0, max_delay=0)
 
@@ -24,12 +28,12 @@ def answer(status: int = 200, body: Any = None, **headers: str) -> requests.Resp
 
 
 def versions(newest: str, oldest: str = '1.0') -> requests.Response:
-    """What a service says about itself."""
+    """The version document of a service."""
     return answer(body={'versions': [{'min_version': oldest, 'max_version': newest}]})
 
 
 def error(status: int, code: str | None = None, detail: str = 'It is so.') -> requests.Response:
-    """A refusal as the service words it."""
+    """An error answer in the form of the service."""
     told = {'status': status, 'title': 'Title', 'detail': f'A generic sentence.\n\n {detail}  '}
     if code is not None:
         told['code'] = code
@@ -38,7 +42,7 @@ def error(status: int, code: str | None = None, detail: str = 'It is so.') -> re
 
 @dataclasses.dataclass(frozen=True)
 class Sent:
-    """One request as it left the client."""
+    """One request that the client has sent."""
 
     method: str
     path: str
@@ -54,15 +58,15 @@ Step = requests.Response | Exception | Callable[[], requests.Response]
 
 
 class Scripted(adapter.Adapter):
-    """Answers what comes next, and keeps what was asked."""
+    """Returns the next answer, and records the requests."""
 
-    def __init__(self, *steps: Step, newest: str | None = '1.39') -> None:
+    def __init__(self, *steps: Step, newest: str | None = NEWEST) -> None:
         super().__init__(session.Session(), service_type='placement')
         self.steps = [*([versions(newest)] if newest else []), *steps]
         self.sent: list[Sent] = []
 
     def request(self, url: str, method: str, **options: Any) -> requests.Response:
-        """The next answer of the script."""
+        """The next prepared answer."""
         version = options['headers'].get('OpenStack-API-Version')
         self.sent.append(Sent(method, url, version, options.pop('json', None), options))
         step = self.steps.pop(0)
@@ -71,7 +75,7 @@ class Scripted(adapter.Adapter):
         return step if isinstance(step, requests.Response) else step()
 
     def lines(self) -> list[str]:
-        """The requests, but for the question about microversions that came first."""
+        """The requests after the first, which was for the versions."""
         return [str(sent) for sent in self.sent[1:]]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from placement import client
 from placement.client.microversions import Microversion
-from placement.tests.unit.client.scripted import Scripted, answer, report
+from placement.tests.unit.client.scripted import NEWEST, Scripted, answer, report
 
 CONSUMER = client.Consumer('c', 'project', 'user')
 MAPPINGS = {'': ('p',)}
@@ -32,7 +32,7 @@ def shown(kind: str | None = 'INSTANCE', **resources: int) -> dict[str, Any]:
         ('1.34', {'mappings'}),
         ('1.37', {'mappings'}),
         ('1.38', {'mappings', 'consumer_type'}),
-        ('1.39', {'mappings', 'consumer_type'}),
+        (NEWEST, {'mappings', 'consumer_type'}),
     ],
 )
 def test_body_has_the_members_of_its_version(version: str, more: set[str]) -> None:
@@ -60,14 +60,14 @@ def test_consumer_without_allocations_is_none() -> None:
     assert report(Scripted(answer(body={'allocations': {}}))).find_allocations('c') is None
 
 
-@pytest.mark.parametrize('newest', ['1.39', '1.28'])
+@pytest.mark.parametrize('newest', [NEWEST, '1.28'])
 def test_consumer_without_type_is_written_without_type(newest: str) -> None:
-    kind = 'unknown' if newest == '1.39' else None
+    kind = 'unknown' if newest == NEWEST else None
     service = Scripted(answer(body=shown(kind)), answer(204), newest=newest)
     report(service).change_allocations('c', lambda found: found.with_amounts({}))
     written = service.sent[-1]
     assert 'consumer_type' not in written.body
-    assert written.version == f'placement {"1.37" if newest == "1.39" else "1.28"}'
+    assert written.version == f'placement {"1.37" if newest == NEWEST else "1.28"}'
 
 
 def test_move_sends_both_consumers_in_one_body() -> None:

@@ -14,6 +14,7 @@ from keystoneauth1 import exceptions
 from placement import client
 from placement.client import errors, retry_policy
 from placement.tests.unit.client.scripted import (
+    NEWEST,
     QUICK,
     Scripted,
     Step,
@@ -178,10 +179,10 @@ def test_failure_before_processing_does_not_count_as_a_lost_answer(failure: Step
 
 @pytest.mark.parametrize('failure', [LOST, error(503), answer(200, b'<')])
 def test_failed_version_request_does_not_count_as_a_lost_answer(failure: Step) -> None:
-    service = Scripted(failure, versions('1.39'), STALE, THERE, newest=None)
+    service = Scripted(failure, versions(NEWEST), STALE, THERE, newest=None)
     with pytest.raises(errors.Conflict):
         report(service).claim(CONSUMER, CANDIDATE)
-    not_acceptable = Scripted(answer(406), failure, versions('1.39'), STALE, THERE)
+    not_acceptable = Scripted(answer(406), failure, versions(NEWEST), STALE, THERE)
     with pytest.raises(errors.Conflict):
         report(not_acceptable).claim(CONSUMER, CANDIDATE)
 
