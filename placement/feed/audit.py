@@ -25,7 +25,7 @@ from placement.db.schema.tables import (
 )
 
 if TYPE_CHECKING:
-    from placement.search.model.provider import Kind
+    from placement.search.model.kind import ProviderKind
     from placement.search.model.snapshot import Snapshot
 
 # Sums by what they are about, such as ('trait', name). Those that are zero are left out.
@@ -43,7 +43,7 @@ _weight = sa.cast(_id % WEIGHTS + 1, sa.BigInteger)
 def figures_of(snapshot: Snapshot) -> Figures:
     """The sums of a snapshot, to be compared with those of the database."""
     sums: Sums = collections.Counter()
-    kinds: collections.Counter[Kind] = collections.Counter()
+    kinds: collections.Counter[ProviderKind] = collections.Counter()
     for provider in snapshot:
         weight = provider.id % WEIGHTS + 1
         kinds[provider.kind] += weight
@@ -57,7 +57,7 @@ def figures_of(snapshot: Snapshot) -> Figures:
     return _without_zeros(sums)
 
 
-def _add_kind(sums: Sums, kind: Kind, weight: int) -> None:
+def _add_kind(sums: Sums, kind: ProviderKind, weight: int) -> None:
     """Add what providers of one kind have in common, who weigh so much together."""
     for name in kind.traits:
         sums['trait', name] += weight

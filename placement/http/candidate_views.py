@@ -69,9 +69,9 @@ def _summary(provider: Provider, classes: Collection[str] | None) -> dict[str, A
 
 def _candidate_text(candidate: Candidate) -> str:
     layout = candidate.layout
-    if layout.rendered is None:
-        layout.rendered = _template(layout)
-    text, numbers = cast(Template, layout.rendered)
+    if layout.view is None:
+        layout.view = _template(layout)
+    text, numbers = cast(Template, layout.view)
     providers = candidate.providers
     return text % tuple([providers[number].uuid for number in numbers])
 
@@ -85,8 +85,8 @@ def _template(layout: Layout) -> Template:
         return ['"%s"'] * len(of)
 
     amounts = [
-        f'{place}: {{"resources": {_literal(dict(layout.amounts[giver]))}}}'
-        for place, giver in zip(places(layout.givers), layout.givers, strict=True)
+        f'{place}: {{"resources": {_literal(dict(layout.amounts[number]))}}}'
+        for place, number in zip(places(layout.allocated), layout.allocated, strict=True)
     ]
     mappings = [
         f'{_literal(suffix)}: [{", ".join(places(serving))}]'
@@ -102,7 +102,7 @@ def _literal(value: Any) -> str:
 
 
 def _summary_text(provider: Provider) -> str:
-    if provider.rendered is None:
+    if provider.view is None:
         summary = json.dumps(_summary(provider, None))
-        provider.rendered = f'{json.dumps(provider.uuid)}: {summary}'
-    return provider.rendered
+        provider.view = f'{json.dumps(provider.uuid)}: {summary}'
+    return cast(str, provider.view)

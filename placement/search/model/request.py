@@ -48,8 +48,9 @@ class CandidateRequest:
     """Everything one search depends on, besides the snapshot.
 
     `limit` is the client's, `bound` the operator's (max_allocation_candidates); None is no limit.
-    A bound of zero acts like one, a negative one is none.  Specification: allocation_candidates,
-    "Limits, order and randomisation", "Old microversions".
+    A bound of zero acts like one, a negative one is none.  `budget` is the operator's
+    (search_budget): how many places may be looked at, 0 for any number.  Specification:
+    allocation_candidates, "Limits, order and randomisation", "Old microversions".
     """
 
     groups: tuple[RequestGroup, ...]
@@ -59,6 +60,7 @@ class CandidateRequest:
     root_forbidden: frozenset[str] = frozenset()
     limit: int | None = None
     bound: int | None = None
+    budget: int = 0
     strategy: Strategy = Strategy.BREADTH_FIRST
     randomize: bool = False
     single_provider_per_tree: bool = False
@@ -72,6 +74,11 @@ class CandidateRequest:
         if not bounds or min(bounds) > sys.maxsize:
             return None
         return max(1, min(bounds))
+
+    @property
+    def work_budget(self) -> int | None:
+        """How many places a search may look at; None for any number."""
+        return self.budget if self.budget > 0 else None
 
     @property
     def resource_classes(self) -> frozenset[str]:

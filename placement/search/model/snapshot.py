@@ -6,40 +6,46 @@ that did not change with the one before; it costs what changed, plus a shallow c
 blocks.  Readers hold a snapshot and never see it change, whatever is made of it meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from placement.search.model.provider import Kind, Pool, Provider, ProviderRow
-from placement.search.model.tree import Block, Tree
-
-# Trees of a block have root ids that differ in the last bits only.  Smaller blocks make cheaper
-# changes, larger ones let a search pass over more trees at a time.
-BLOCK_BITS = 6
+from placement.search.model.block import BLOCK_BITS, Block
+from placement.search.model.interning import InternPool
+from placement.search.model.kind import Profile
+from placement.search.model.provider import Provider, ProviderFactory, ProviderRow
+from placement.search.model.sharded_map import ShardedMap
+from placement.search.model.tree import Tree
 
 
 class Snapshot:
     """Providers, trees, capacities, usage, traits, aggregates and sharing, at one moment."""
 
-    __slots__ = ('_ids', '_pool', '_roots', '_sharing', 'blocks')
+    __slots__ = ('_class_counts', '_ids', '_pool', '_roots', '_sharing', '_trait_counts', 'blocks')
 
     def __init__(
         self,
         blocks: dict[int, Block],
-        ids: dict[str, int],
-        roots: dict[int, int],
+        ids: ShardedMap[str, int],
+        roots: ShardedMap[int, int],
         sharing: dict[str, tuple[int, ...]],
-        pool: Pool,
+        trait_counts: Counter[str],
+        class_counts: Counter[str],
+        pool: InternPool,
     ) -> None:
-        # Use `of`, `with_changes` and `with_used`: they keep these four in step.
+        # Use `of`, `with_changes` and `with_used`: they keep all of these in step.
         self.blocks = blocks
         self._ids = ids
         self._roots = roots
         self._sharing = sharing
+        self._trait_counts = trait_counts
+        self._class_counts = class_counts
         self._pool = pool
 
     @classmethod
     def of(cls, rows: Iterable[ProviderRow]) -> 'Snapshot':
         """A snapshot of exactly these providers."""
-        return cls({}, {}, {}, {}, Pool()).with_changes(rows)
+        empty = cls({}, ShardedMap(), ShardedMap(), {}, Counter(), Counter(), InternPool())
+        return empty.with_changes(rows)
 
     def with_changes(
         self, changed: Iterable[ProviderRow], removed_ids: Iterable[int] = ()
@@ -51,7 +57,7 @@ class Snapshot:
         among the changed ones.  Ids that are not there can be removed.
         """
         after = self._made(changed)
-        removed = (set(removed_ids) & self._roots.keys()) - after.keys()
+        removed = {one for one in removed_ids if one in self._roots} - after.keys()
         before = {
             provider_id: self.provider(provider_id)
             for provider_id in (*after, *removed)
@@ -62,6 +68,8 @@ class Snapshot:
             self._changed_ids(before, after),
             self._changed_roots(before, after),
             self._changed_sharing(before, after),
+            _changed_counts(self._trait_counts, before, after, _traits_of),
+            _changed_counts(self._class_counts, before, after, _classes_of),
             self._pool,
         )
 
@@ -87,7 +95,15 @@ class Snapshot:
         blocks = dict(self.blocks)
         for number, in_block in trees.items():
             blocks[number] = blocks[number].with_trees(in_block)
-        return Snapshot(blocks, self._ids, self._roots, self._sharing, self._pool)
+        return Snapshot(
+            blocks,
+            self._ids,
+            self._roots,
+            self._sharing,
+            self._trait_counts,
+            self._class_counts,
+            self._pool,
+        )
 
     def _made(self, rows: Iterable[ProviderRow]) -> dict[int, Provider]:
         """Records of the rows, which may lie in trees with each other and with providers known.
@@ -95,8 +111,8 @@ class Snapshot:
         Each row is let go before the next is taken: the rows of a cloud are several times as
         large as what is made of them.
         """
-        alike: dict[tuple[int, ...], tuple[int, ...]] = {}
-        alone = {row.id: self._pool.provider(row, alike) for row in rows}
+        factory = ProviderFactory(self._pool)
+        alone = {row.id: factory.provider(row) for row in rows}
 
         def relative(provider_id: int) -> Provider:
             return alone.get(provider_id) or self.provider(provider_id)
@@ -150,30 +166,20 @@ class Snapshot:
 
     def _changed_ids(
         self, before: dict[int, Provider], after: dict[int, Provider]
-    ) -> dict[str, int]:
+    ) -> ShardedMap[str, int]:
         # Claims change neither uuids nor trees, so most changes need no copy here and below.
         old = {provider.uuid: provider.id for provider in before.values()}
         new = {provider.uuid: provider.id for provider in after.values()}
-        if old == new:
-            return self._ids
-        ids = dict(self._ids)
-        for uuid in old.keys() - new.keys():
-            del ids[uuid]
-        ids.update(new)
-        return ids
+        return self._ids if old == new else self._ids.with_changes(old.keys() - new.keys(), new)
 
     def _changed_roots(
         self, before: dict[int, Provider], after: dict[int, Provider]
-    ) -> dict[int, int]:
+    ) -> ShardedMap[int, int]:
         old = {provider.id: provider.root_id for provider in before.values()}
         new = {provider.id: provider.root_id for provider in after.values()}
-        if old == new:
-            return self._roots
-        roots = dict(self._roots)
-        for provider_id in old.keys() - new.keys():
-            del roots[provider_id]
-        roots.update(new)
-        return roots
+        return (
+            self._roots if old == new else self._roots.with_changes(old.keys() - new.keys(), new)
+        )
 
     def _changed_sharing(
         self, before: dict[int, Provider], after: dict[int, Provider]
@@ -225,16 +231,22 @@ class Snapshot:
 
     def has_trait(self, name: str) -> bool:
         """Whether any provider has this trait."""
-        return any(name in kind.traits for kind in self._kinds())
+        return self._trait_counts[name] > 0
 
     def has_class(self, name: str) -> bool:
         """Whether any provider has inventory of this class."""
-        return any(name in kind.position for kind in self._kinds())
+        return self._class_counts[name] > 0
 
-    def _kinds(self) -> Iterator[Kind]:
-        for block in self.blocks.values():
-            for stand in block.stands:
-                yield from stand.shape.kinds
+    @property
+    def has_sharing(self) -> bool:
+        """Whether there is any sharing provider."""
+        return bool(self._sharing)
+
+    @property
+    def sharing_providers(self) -> Iterator[Provider]:
+        """Every sharing provider, by id."""
+        ids = {one for sharing in self._sharing.values() for one in sharing}
+        return (self.provider(provider_id) for provider_id in sorted(ids))
 
     def tree(self, root_id: int) -> Tree:
         """The tree with this root.  Raises KeyError when there is none."""
@@ -262,6 +274,36 @@ def _by_sharing_aggregate(providers: dict[int, Provider]) -> dict[str, set[int]]
     """The ids of the sharing ones among these providers, by aggregate."""
     sharers: dict[str, set[int]] = {}
     for provider in providers.values():
-        for aggregate in provider.kind.sharing_aggregates:
+        for aggregate in provider.kind.profile.sharing_aggregates:
             sharers.setdefault(aggregate, set()).add(provider.id)
     return sharers
+
+
+def _traits_of(profile: Profile) -> Iterable[str]:
+    return profile.traits
+
+
+def _classes_of(profile: Profile) -> Iterable[str]:
+    return profile.classes
+
+
+def _changed_counts(
+    counts: Counter[str],
+    before: Mapping[int, Provider],
+    after: Mapping[int, Provider],
+    names_of: Callable[[Profile], Iterable[str]],
+) -> Counter[str]:
+    """How many providers have each name, after these providers have changed."""
+    # By profile, of which there are fewer than providers.
+    change = Counter(provider.kind.profile for provider in after.values())
+    change.subtract(provider.kind.profile for provider in before.values())
+    by_name: Counter[str] = Counter()
+    for profile, providers in change.items():
+        for name in names_of(profile) if providers else ():
+            by_name[name] += providers
+    if not any(by_name.values()):
+        return counts
+    changed = counts.copy()
+    changed.update(by_name)
+    # Without names that nobody has any more.
+    return +changed

@@ -1,58 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider trees, the shapes that alike trees share, and blocks of trees.
+"""Provider trees, and what alike trees share.
 
-Nothing here is ever altered.  What is derived from the rest is worked out when it is first needed
+Nothing here is ever altered. What is derived from the rest is worked out when it is first needed
 and kept with the object it is derived from, so it goes when that object is replaced; two threads
 that race to do so arrive at the same value.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 
-from placement.search.model.provider import Kind, Pool, Provider
+from placement.search.model.interning import InternPool
+from placement.search.model.kind import Profile, ProviderKind
+from placement.search.model.provider import Provider
 
-Uses = tuple[tuple[int, ...], ...]
+# What the members of a tree use: for each of them the amounts, in the order of its classes.
+Usage = tuple[tuple[int, ...], ...]
+
+
+class Structure:
+    """What trees have in common whatever their amounts: the profiles of the members, root first,
+    and who is whose parent.
+
+    `parents` holds the position of each member's parent, -1 for none. Compared by identity.
+    """
+
+    # No __slots__: cached properties are kept in the dictionary, and structures are few.
+    def __init__(self, profiles: tuple[Profile, ...], parents: tuple[int, ...]) -> None:
+        self.profiles = profiles
+        self.parents = parents
+        self.aggregates: frozenset[str] = frozenset().union(
+            *(profile.aggregates for profile in profiles)
+        )
+        self.has_sharing = any(profile.is_sharing for profile in profiles)
+
+    @functools.cached_property
+    def lineages(self) -> list[frozenset[int]]:
+        """For each member, the positions of itself and of all its ancestors."""
+        return lineages_of(self.parents)
 
 
 class Shape:
-    """What alike trees have in common: the kinds of their members and who is whose parent.
+    """What trees have in common that differ in nothing but usage. Compared by identity."""
 
-    `parents` holds the position of each member's parent, -1 for none.  Compared by identity, as
-    kinds are.
-    """
+    __slots__ = ('__weakref__', 'kinds', 'structure')
 
-    __slots__ = ('__weakref__', 'aggregates', 'has_sharing', 'kinds', 'parents')
-
-    def __init__(self, kinds: tuple[Kind, ...], parents: tuple[int, ...]) -> None:
+    def __init__(self, kinds: tuple[ProviderKind, ...], structure: Structure) -> None:
         self.kinds = kinds
-        self.parents = parents
-        self.aggregates: frozenset[str] = frozenset().union(*(kind.aggregates for kind in kinds))
-        self.has_sharing = any(kind.is_sharing for kind in kinds)
+        self.structure = structure
+
+    @property
+    def unused(self) -> Usage:
+        """The usage of a tree of this shape from which nothing is allocated."""
+        return tuple([(0,) * len(kind.capacities) for kind in self.kinds])
 
 
 class Tree:
     """One provider tree: its members, root first, then by id."""
 
-    __slots__ = ('members', 'root_id', 'shape', 'uses')
+    __slots__ = ('members', 'root_id', 'shape', 'usage')
 
     def __init__(self, root_id: int, members: tuple[Provider, ...], shape: Shape) -> None:
         # Use `of` and `with_used`: they keep these in step.
         self.root_id = root_id
         self.members = members
         self.shape = shape
-        self.uses: Uses = tuple([member.used for member in members])
+        self.usage: Usage = tuple([member.used for member in members])
 
     @classmethod
-    def of(cls, root_id: int, members: Iterable[Provider], pool: Pool) -> 'Tree':
+    def of(cls, root_id: int, members: Iterable[Provider], pool: InternPool) -> 'Tree':
         """The tree of exactly these members, in any order."""
         ordered = tuple(sorted(members, key=lambda member: (member.id != root_id, member.id)))
         positions = {member.id: position for position, member in enumerate(ordered)}
-        shape = pool.shared(
-            Shape,
-            tuple([member.kind for member in ordered]),
+        structure = pool.shared(
+            Structure,
+            tuple([member.kind.profile for member in ordered]),
             tuple([positions.get(member.parent_id, -1) for member in ordered]),  # type: ignore[arg-type]
         )
-        return cls(root_id, ordered, shape)
+        kinds = tuple([member.kind for member in ordered])
+        return cls(root_id, ordered, pool.shared(Shape, kinds, structure))
 
     def with_used(self, changed: Mapping[int, Provider]) -> 'Tree':
         """This tree with other records of some members, by id, that differ in usage alone."""
@@ -64,52 +89,15 @@ class Tree:
         return next(member for member in self.members if member.id == provider_id)
 
 
-class Stand(NamedTuple):
-    """The trees of one shape in one block.
-
-    `least_used` is what the least used members of these trees use, position by position: what does
-    not fit there fits none of the trees, so a full part of the cloud is passed over in one step.
-    """
-
-    shape: Shape
-    trees: tuple[Tree, ...]
-    least_used: Uses
+def lineages_of(parents: Sequence[int]) -> list[frozenset[int]]:
+    """For each position, the positions that are itself or an ancestor."""
+    return [_lineage(position, parents) for position in range(len(parents))]
 
 
-class Block:
-    """Some neighbouring trees, by the ids of their roots in ascending order.
-
-    A change replaces the block it falls into and no other, which keeps a new snapshot cheap.
-    """
-
-    __slots__ = ('_stands', 'trees')
-
-    def __init__(self, trees: dict[int, Tree]) -> None:
-        self.trees = trees
-        self._stands: tuple[Stand, ...] | None = None
-
-    @property
-    def stands(self) -> tuple[Stand, ...]:
-        """The trees by shape."""
-        if self._stands is None:
-            by_shape: dict[Shape, list[Tree]] = {}
-            for tree in self.trees.values():
-                by_shape.setdefault(tree.shape, []).append(tree)
-            self._stands = tuple(
-                Stand(shape, tuple(trees), _least_used(trees)) for shape, trees in by_shape.items()
-            )
-        return self._stands
-
-    def with_trees(self, changed: dict[int, Tree | None]) -> 'Block':
-        """A block with these trees put in, or taken out where None is given."""
-        trees = {**self.trees, **changed}
-        if changed.keys() - self.trees.keys() or None in changed.values():
-            trees = {root_id: tree for root_id, tree in sorted(trees.items()) if tree is not None}
-        return Block(trees)  # type: ignore[arg-type]
-
-
-def _least_used(trees: list[Tree]) -> Uses:
-    if len(trees) == 1:
-        return trees[0].uses
-    by_member = zip(*[tree.uses for tree in trees], strict=True)
-    return tuple([tuple(map(min, zip(*uses, strict=True))) for uses in by_member])
+def _lineage(position: int, parents: Sequence[int]) -> frozenset[int]:
+    lineage: set[int] = set()
+    # A circle of parents cannot be written through the API; should a row hold one, stop.
+    while position >= 0 and position not in lineage:
+        lineage.add(position)
+        position = parents[position]
+    return frozenset(lineage)

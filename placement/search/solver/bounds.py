@@ -1,57 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether wishes can be fulfilled at all: bounds that are cheap, and never wrong to say no.
+"""Whether variables can be assigned at all: bounds that are cheap, and never wrong to say no.
 
-They let a hopeless anchor, or a hopeless part of it, be given up before anything is combined.
+They let a tree, or a part of its assignments, be given up before anything is tried.
 """
 
 import collections
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from placement.search.solver.work import Work
+
+# An amount, and the slots over which it may be spread.
 Load = tuple[int, Sequence[int]]
 
 # Beyond this many steps a sum is no longer made exact.
 LARGEST_SUM = 4096
 
 
-def have_places_of_their_own(options: Sequence[Sequence[int]]) -> bool:
-    """Whether each of these can have one of its places that no other has.  Exact: a matching."""
-    room = {place: 1 for places in options for place in places}
-    return len(room) >= len(options) and can_carry([(1, places) for places in options], room)
+def have_slots_of_their_own(domains: Sequence[Sequence[int]], work: Work) -> bool:
+    """Whether each of these can have one of its slots that no other has.  Exact: a matching."""
+    alike = collections.Counter(tuple(domain) for domain in domains)
+    room = {slot: 1 for domain in alike for slot in domain}
+    return can_carry([(count, domain) for domain, count in alike.items()], room, work)
 
 
-def sums_fit(loads: Sequence[Load], room: Mapping[int, int]) -> bool:
-    """Whether the places have room for what is wanted of one class, all in all."""
-    wanted: dict[int, list[int]] = {}
-    alike: dict[tuple[int, ...], int] = {}
-    for amount, places in loads:
-        alike[tuple(places)] = alike.get(tuple(places), 0) + amount
-        for place in places:
-            wanted.setdefault(place, []).append(amount)
-    usable = {place: largest_sum(amounts, room[place]) for place, amounts in wanted.items()}
-    return can_carry([(amount, places) for places, amount in alike.items()], usable)
+def sums_fit(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool:
+    """Whether the slots have room for what is wanted of one class, all in all."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for amount, domain in loads:
+        alike.setdefault(tuple(domain), []).append(amount)
+    # Which domains a slot is in says which amounts may fill it: alike slots are filled alike.
+    domains_of: dict[int, list[tuple[int, ...]]] = {}
+    for domain in alike:
+        for slot in domain:
+            domains_of.setdefault(slot, []).append(domain)
+    known: dict[tuple[int, tuple[tuple[int, ...], ...]], int] = {}
+    usable = {}
+    for slot, domains in domains_of.items():
+        key = (room[slot], tuple(domains))
+        if key not in known:
+            amounts = [amount for domain in domains for amount in alike[domain]]
+            work.spent += len(amounts)
+            known[key] = largest_sum(amounts, room[slot])
+        usable[slot] = known[key]
+    return can_carry([(sum(amounts), domain) for domain, amounts in alike.items()], usable, work)
 
 
-def can_carry(loads: Sequence[Load], room: Mapping[int, int]) -> bool:
-    """Whether (amount, places) loads fit into the room of their places.
+def can_carry(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool:
+    """Whether (amount, domain) loads fit into the room of their slots.
 
-    A load may be split over its places here, so a no is certain and a yes is a hope; loads and
-    rooms of one make it exact (a matching).  Augmenting paths, as by Ford and Fulkerson.
+    A load may be split over its slots here, so a no is certain and a yes is a hope; where all
+    rooms are one it is exact (a matching).  Augmenting paths, as by Ford and Fulkerson.
     """
+    if sum(amount for amount, _ in loads) > sum(room.values()):
+        return False
     free = dict(room)
     carried: list[dict[int, int]] = [{} for _ in loads]
     holders: dict[int, set[int]] = collections.defaultdict(set)
-    for load, (amount, places) in enumerate(loads):
-        for place in places:
-            moved = min(amount, free[place])
+    for load, (amount, slots) in enumerate(loads):
+        work.spent += len(slots)
+        for slot in slots:
+            moved = min(amount, free[slot])
             if moved > 0:
-                _move(carried, holders, load, place, moved)
-                free[place] -= moved
+                _move(carried, holders, load, slot, moved)
+                free[slot] -= moved
                 amount -= moved
                 if not amount:
                     break
         while amount:
-            moved = _augment(load, amount, loads, free, carried, holders)
+            moved = _augment(load, amount, loads, free, carried, holders, work)
             if not moved:
                 return False
             amount -= moved
@@ -62,15 +79,15 @@ def _move(
     carried: list[dict[int, int]],
     holders: dict[int, set[int]],
     load: int,
-    place: int,
+    slot: int,
     amount: int,
 ) -> None:
-    total = carried[load].get(place, 0) + amount
-    carried[load][place] = total
+    total = carried[load].get(slot, 0) + amount
+    carried[load][slot] = total
     if total:
-        holders[place].add(load)
+        holders[slot].add(load)
     else:
-        holders[place].discard(load)
+        holders[slot].discard(load)
 
 
 def _augment(
@@ -80,23 +97,25 @@ def _augment(
     free: dict[int, int],
     carried: list[dict[int, int]],
     holders: dict[int, set[int]],
+    work: Work,
 ) -> int:
     """Make room for some more of a load by moving others along; how much was placed."""
-    # Which load wants which place, and the one it would push on from there.
+    # Which load wants which slot, and the one it would push on from there.
     came_from: dict[int, tuple[int, int]] = {}
-    seen_places: set[int] = set()
+    seen_slots: set[int] = set()
     queue = collections.deque([start])
     while queue:
         load = queue.popleft()
-        for place in loads[load][1]:
-            if place in seen_places:
+        work.spent += len(loads[load][1])
+        for slot in loads[load][1]:
+            if slot in seen_slots:
                 continue
-            seen_places.add(place)
-            if free[place] > 0:
-                return _shift(start, load, place, amount, free, carried, holders, came_from)
-            for other in holders[place]:
+            seen_slots.add(slot)
+            if free[slot] > 0:
+                return _shift(start, load, slot, amount, free, carried, holders, came_from)
+            for other in holders[slot]:
                 if other != start and other not in came_from:
-                    came_from[other] = (load, place)
+                    came_from[other] = (load, slot)
                     queue.append(other)
     return 0
 
@@ -104,18 +123,18 @@ def _augment(
 def _shift(
     start: int,
     load: int,
-    place: int,
+    slot: int,
     amount: int,
     free: dict[int, int],
     carried: list[dict[int, int]],
     holders: dict[int, set[int]],
     came_from: dict[int, tuple[int, int]],
 ) -> int:
-    path = [(load, place)]
+    path = [(load, slot)]
     while load != start:
-        load, place = came_from[load]
-        path.append((load, place))
-    # Each load but the first gives up, at the place of the next step, what it takes at its own.
+        load, slot = came_from[load]
+        path.append((load, slot))
+    # Each load but the first gives up, at the slot of the next step, what it takes at its own.
     gives_up = [(path[step][0], path[step + 1][1]) for step in range(len(path) - 1)]
     moved = min(amount, free[path[0][1]], *(carried[one][at] for one, at in gives_up))
     free[path[0][1]] -= moved

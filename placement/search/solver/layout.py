@@ -10,34 +10,34 @@ names.
 from collections.abc import Mapping, Sequence
 
 from placement.search.model.provider import Provider
-from placement.search.solver.filters import Demand
+from placement.search.solver.provider_request import ProviderRequest
 
 
 class Layout:
-    """One way to divide the demands of a request among providers, whoever they are.
+    """One way to divide provider requests among providers, whoever these are.
 
-    `serving` holds, for each demand, the number of the provider that serves it.  `amounts` holds,
-    for each provider, what is taken from it by class: nothing from one that only serves groups
-    without resources.  `givers` are the numbers of the others.  `mappings` holds the suffix of
-    each group with the numbers of the providers that serve it.  `rendered` is a blank for whoever
-    shows candidates.
+    `serving` holds, for each provider request, the number of the provider that serves it.
+    `amounts` holds, for each provider, what is taken from it by class: nothing from one that only
+    serves groups without resources.  `allocated` are the numbers of the others.  `mappings` holds
+    the suffix of each group with the numbers of the providers that serve it.  `view` is for
+    whoever shows candidates, as that of a provider; a layout lives as long as one search.
     """
 
-    __slots__ = ('amounts', 'givers', 'mappings', 'rendered', 'serving')
+    __slots__ = ('allocated', 'amounts', 'mappings', 'serving', 'view')
 
-    def __init__(self, demands: Sequence[Demand], serving: tuple[int, ...]) -> None:
+    def __init__(self, requests: Sequence[ProviderRequest], serving: tuple[int, ...]) -> None:
         self.serving = serving
         amounts: list[dict[str, int]] = [{} for _ in range(max(serving) + 1)]
         groups: dict[str, dict[int, None]] = {}
-        for demand, number in zip(demands, serving, strict=True):
-            groups.setdefault(demand.group.suffix, {})[number] = None
+        for request, number in zip(requests, serving, strict=True):
+            groups.setdefault(request.group.suffix, {})[number] = None
             taken = amounts[number]
-            for name, amount in demand.amounts.items():
+            for name, amount in request.amounts.items():
                 taken[name] = taken.get(name, 0) + amount
         self.amounts: tuple[Mapping[str, int], ...] = tuple(amounts)
-        self.givers = tuple([number for number, taken in enumerate(amounts) if taken])
+        self.allocated = tuple([number for number, taken in enumerate(amounts) if taken])
         self.mappings = tuple((suffix, tuple(numbers)) for suffix, numbers in groups.items())
-        self.rendered: object = None
+        self.view: object = None
 
 
 class Candidate:
@@ -51,8 +51,10 @@ class Candidate:
 
     @property
     def allocations(self) -> dict[Provider, Mapping[str, int]]:
-        """What is taken from each provider that gives something, by class."""
-        return {self.providers[giver]: self.layout.amounts[giver] for giver in self.layout.givers}
+        """What is taken from each provider that something is taken from, by class."""
+        return {
+            self.providers[number]: self.layout.amounts[number] for number in self.layout.allocated
+        }
 
     @property
     def mappings(self) -> dict[str, list[Provider]]:
@@ -66,14 +68,14 @@ class Candidate:
     def is_all_shared(self) -> bool:
         """Whether it is made of sharing providers alone, so that it may have several anchors."""
         # Asked of every candidate found; nearly all of them have their answer from the first.
-        if not self.providers[0].kind.is_sharing:
+        if not self.providers[0].kind.profile.is_sharing:
             return False
-        return all(provider.kind.is_sharing for provider in self.providers)
+        return all(provider.kind.profile.is_sharing for provider in self.providers)
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """Who serves each demand: candidates with the same identity are the same, whatever tree
-        they were found under."""
+        """Who serves each provider request: candidates with the same identity are the same,
+        whatever tree they were found under."""
         return tuple([self.providers[number].id for number in self.layout.serving])
 
     def __repr__(self) -> str:

@@ -1,140 +1,209 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead ends, known again under every other name.
+"""Nogoods: partial assignments that lead nowhere, known again under every other name.
 
-What decides whether the rest of a combination can be found is what is left, not who took the other
-part; and of places that mean the same to every wish only how many are left in which state.  So the
-state of a partial combination is written down without names: each place as what it means and what
-is left of it, together with what lies beneath it, as trees are compared that may be drawn in
-different ways.
+What decides whether the rest of an assignment can be found is what is left, not who took the other
+part; and of slots that mean the same to every variable only how many are left in which state.  So
+the state of a partial assignment is written down without names: each slot as what it means and
+what is left of it, together with what lies beneath it, as trees are compared that may be drawn in
+different ways.  Written so, a nogood of one tree holds for every alike tree as well.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from placement.search.solver.partial import Partial
-from placement.search.solver.problem import Problem
+from placement.search.solver.assignment_problem import Problem
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.partial_assignment import PartialAssignment
 
-# How many dead ends are remembered at a time.
-MAX_DEAD_ENDS = 10_000
+# How many nogoods, and how many states of slots, are remembered for one order of decisions.
+MAX_NOGOODS = 20_000
+MAX_SLOT_STATES = 100_000
 
 
-class DeadEnds:
-    """The dead ends met in one search."""
+class State(NamedTuple):
+    """A partial assignment without names: which traits were gained by whom is not told, nor which
+    slot is which. `slots` are the states of those that lie beneath no other, as numbers."""
 
-    def __init__(self, problem: Problem, partial: Partial) -> None:
+    depth: int
+    gained: int
+    slots: tuple[int, ...]
+
+
+class SlotState(NamedTuple):
+    """What a slot means to the variables, what is left of it, and the states of the slots beneath.
+
+    `room` is how much is left of each class that later decisions may want of it, and no more than
+    they want. `marks` are what earlier decisions made of it that matters to later ones: taken,
+    in a tree that is used, or the slot of a decision that later ones have to lie beneath.
+    """
+
+    meaning: int
+    room: tuple[int, ...]
+    marks: tuple[str, ...]
+    beneath: tuple[int, ...]
+
+
+class NogoodStore:
+    """The nogoods of all trees that decide in the same order about the same contested classes.
+
+    A slot state and the meaning of a slot have a number each. No number is given twice, so what
+    was forgotten and comes back matches no nogood by mistake.
+    """
+
+    def __init__(self) -> None:
+        self.nogoods: BoundedCache[State, bool] = BoundedCache(MAX_NOGOODS)
+        # States of whole trees that some search is just trying.
+        self.being_searched: set[State] = set()
+        self._numbers: BoundedCache[object, int] = BoundedCache(MAX_SLOT_STATES)
+        self._next_number = 0
+
+    def number(self, value: object) -> int:
+        """The number of a slot state, or of a meaning."""
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._next_number
+            self._next_number += 1
+            self._numbers.add(value, number)
+        return number
+
+
+class Nogoods:
+    """The nogoods of a store, as one search of one tree sees them."""
+
+    def __init__(self, problem: Problem, partial: PartialAssignment, store: NogoodStore) -> None:
+        self.problem = problem
         self.partial = partial
-        self.meanings = _meanings(problem)
-        # Beneath comes before above.
-        parents = problem.parents if problem.constraints else [-1] * (max(self.meanings) + 1)
-        self.parents = parents
-        self.upwards = sorted(range(len(parents)), key=lambda place: -_height(place, parents))
-        self.residents = _residents(problem)
+        self.store = store
         self.outlooks: dict[int, Outlook] = {}
-        self.names: dict[tuple[object, ...], int] = {}
-        self.known: set[tuple[object, ...]] = set()
+
+    # Worked out when the first dead end is met: most searches meet none.
+    @functools.cached_property
+    def meanings(self) -> dict[int, int]:
+        """A number for each slot, the same for slots that mean the same to every variable."""
+        return _meanings(self.problem, self.store)
+
+    @functools.cached_property
+    def parents(self) -> Sequence[int]:
+        """The slot above each slot, -1 where that makes no difference."""
+        if self.problem.constraints:
+            return self.problem.parents
+        return [-1] * (max(self.meanings) + 1)
+
+    @functools.cached_property
+    def upwards(self) -> list[int]:
+        """The slots that matter, each before its parent."""
+        if not self.problem.constraints:
+            return list(self.meanings)
+        return sorted(range(len(self.parents)), key=lambda slot: -_height(slot, self.parents))
+
+    @functools.cached_property
+    def slots_of_trees(self) -> dict[int, list[int]]:
+        """The slots in each tree, where it matters which trees are used."""
+        return _slots_of_trees(self.problem)
 
     def __contains__(self, depth: int) -> bool:
-        """Whether the partial combination of this depth is known to lead nowhere."""
-        return bool(self.known) and self._state(depth) in self.known
+        """Whether the partial assignment of this depth is known to lead nowhere."""
+        return len(self.store.nogoods) > 0 and self.state(depth) in self.store.nogoods
 
     def add(self, depth: int) -> None:
-        """Remember that the partial combination of this depth leads nowhere."""
-        if len(self.known) >= MAX_DEAD_ENDS:
-            self.known.clear()
-            self.names.clear()
-        self.known.add(self._state(depth))
+        """Remember that the partial assignment of this depth leads nowhere."""
+        self.store.nogoods.add(self.state(depth), True)
 
-    def _state(self, depth: int) -> tuple[object, ...]:
-        partial = self.partial
-        left = self._left(depth)
+    def state(self, depth: int) -> State:
+        """The partial assignment of this depth without names."""
+        partial, number = self.partial, self.store.number
+        partial.work.spent += len(self.upwards)
+        outlook = self._outlook(depth)
+        marks = self._marks(outlook)
         beneath: dict[int, list[int]] = {}
-        for place in self.upwards:
-            state = (
-                self.meanings.get(place, -1),
-                *left.get(place, ()),
-                None,
-                *sorted(beneath.get(place, ())),
+        for slot in self.upwards:
+            room = tuple(
+                [
+                    min(partial.room[slot, name], most)
+                    for name, most in outlook.wanted.get(slot, ())
+                ]
             )
-            name = self.names.setdefault(state, len(self.names))
-            beneath.setdefault(self.parents[place], []).append(name)
-        return (depth, partial.gained[depth] & partial.goal, *sorted(beneath.get(-1, ())))
+            state = SlotState(
+                self.meanings.get(slot, -1),
+                room,
+                tuple(marks.get(slot, ())),
+                tuple(sorted(beneath.get(slot, ()))),
+            )
+            beneath.setdefault(self.parents[slot], []).append(number(state))
+        top = tuple(sorted(beneath.get(-1, ())))
+        return State(depth, partial.gained[depth] & partial.goal, top)
 
-    def _left(self, depth: int) -> Mapping[int, Sequence[object]]:
-        """What is left of each place that some step from this depth on could be given."""
-        if depth not in self.outlooks:
-            self.outlooks[depth] = _outlook(self.partial, depth)
-        partial, outlook = self.partial, self.outlooks[depth]
-        left: dict[int, list[object]] = {
-            # No more of it than the rest could want.
-            place: [min(partial.room[place, name], amount) for name, amount in wanted]
-            for place, wanted in outlook.wanted.items()
-        }
-        for place in partial.taken & left.keys():
-            left[place].append('taken')
-        for home, used in partial.used_homes.items():
+    def _outlook(self, depth: int) -> 'Outlook':
+        outlook = self.outlooks.get(depth)
+        if outlook is None:
+            outlook = self.outlooks[depth] = _outlook(self.partial, depth)
+        return outlook
+
+    def _marks(self, outlook: 'Outlook') -> dict[int, list[str]]:
+        partial = self.partial
+        marks = {slot: ['taken'] for slot in partial.taken if slot in outlook.wanted}
+        for tree, used in partial.used_trees.items():
             if used:
-                for place in self.residents.get(home, ()):
-                    left.setdefault(place, []).append('used' if used[-1] == place else 'barred')
+                for slot in self.slots_of_trees.get(tree, ()):
+                    mark = 'used' if used[-1] == slot else 'in a used tree'
+                    marks.setdefault(slot, []).append(mark)
         for decided, mark in outlook.marks:
-            left.setdefault(partial.chosen[decided], []).append(mark)
-        return left
+            marks.setdefault(partial.chosen[decided], []).append(mark)
+        return marks
 
 
 class Outlook(NamedTuple):
-    """What matters to the steps from one depth on, whatever was decided before.
+    """What matters to the decisions from one depth on, whatever was decided before.
 
-    `wanted` holds, for each place they could be given, what all of them want of each class that
-    it may run short of.  `marks` are the steps before whose places matter to them: tops with some
-    wish to come, and wishes with their top to come.
+    `wanted` holds, for each slot they could take, what all of them want of each class that it may
+    run short of.  `marks` are the decisions before whose slots matter to them: roots of subtrees
+    with a variable to come, and variables with the root of their subtree to come.
     """
 
     wanted: Mapping[int, Sequence[tuple[str, int]]]
     marks: Sequence[tuple[int, str]]
 
 
-def _outlook(partial: Partial, depth: int) -> Outlook:
+def _outlook(partial: PartialAssignment, depth: int) -> Outlook:
     needed: dict[str, int] = {}
     marks = []
-    for later, step in enumerate(partial.steps[depth:], depth):
-        for name, amount in step.wish.amounts:
+    for later, decision in enumerate(partial.decisions[depth:], depth):
+        for name, amount in decision.variable.amounts:
             needed[name] = needed.get(name, 0) + amount
-        marks += [(top, f'{top} above {later}') for top, _ in step.tops if top < depth]
-        marks += [(one, f'{one} below {later}') for one in step.members if one < depth]
+        marks += [(root, f'{root} above {later}') for root, _ in decision.roots if root < depth]
+        marks += [(one, f'{one} below {later}') for one in decision.members if one < depth]
     wanted = {
-        place: [item for item in needed.items() if (place, item[0]) in partial.room]
-        for step in partial.steps[depth:]
-        for place in step.wish.options
+        slot: [item for item in needed.items() if (slot, item[0]) in partial.room]
+        for decision in partial.decisions[depth:]
+        for slot in decision.variable.domain
     }
     return Outlook(wanted, marks)
 
 
-def _meanings(problem: Problem) -> dict[int, int]:
-    """A number for each place, the same for places that mean the same to every wish."""
+def _meanings(problem: Problem, store: NogoodStore) -> dict[int, int]:
+    """A number for each slot, the same for slots that mean the same to every variable."""
     meanings: dict[int, list[tuple[int, int, int]]] = {}
-    for number, wish in enumerate(problem.wishes):
-        for place in wish.options:
-            home = -1 if wish.homes is None else wish.homes[place]
-            meanings.setdefault(place, []).append((number, wish.gains.get(place, 0), home))
-    numbers: dict[tuple[object, ...], int] = {}
-    return {
-        place: numbers.setdefault(tuple(meaning), len(numbers))
-        for place, meaning in meanings.items()
-    }
+    for number, variable in enumerate(problem.variables):
+        for slot in variable.domain:
+            tree = -1 if variable.trees is None else variable.trees[slot]
+            meanings.setdefault(slot, []).append((number, variable.gains.get(slot, 0), tree))
+    return {slot: store.number(tuple(meaning)) for slot, meaning in meanings.items()}
 
 
-def _residents(problem: Problem) -> dict[int, set[int]]:
-    """The places in each home."""
-    residents: dict[int, set[int]] = {}
-    for wish in problem.wishes:
-        if wish.homes is not None:
-            for place in wish.options:
-                residents.setdefault(wish.homes[place], set()).add(place)
-    return residents
+def _slots_of_trees(problem: Problem) -> dict[int, list[int]]:
+    """The slots in each tree, where it matters which trees are used."""
+    slots: dict[int, dict[int, None]] = {}
+    for variable in problem.variables:
+        if variable.trees is not None:
+            for slot in variable.domain:
+                slots.setdefault(variable.trees[slot], {})[slot] = None
+    return {tree: list(of_tree) for tree, of_tree in slots.items()}
 
 
-def _height(place: int, parents: Sequence[int]) -> int:
-    """How many places are above, as far as a circle lets it be told."""
+def _height(slot: int, parents: Sequence[int]) -> int:
+    """How many slots are above, as far as a circle lets it be told."""
     height = 0
-    while parents[place] >= 0 and height < len(parents):
-        place, height = parents[place], height + 1
+    while parents[slot] >= 0 and height < len(parents):
+        slot, height = parents[slot], height + 1
     return height

@@ -1,99 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request means for trees of one shape: who could serve which demand, and how they combine.
+"""A request laid over trees of one structure: which slots can serve what, and in which ways.
 
-Trees of one shape differ in what is used only.  So the work is done once for a shape; for each
-tree it remains to compare numbers.  Where the combinations of a shape are few, they are kept and
-only checked against each tree; where they are many, each tree is searched with what it has free.
+What depends on profiles alone is worked out once for all trees whose members have the same roles.
+What depends on capacities is worked out for each shape, and for each tree it remains to compare
+numbers.  Where the ways to choose slots are few, all solutions are kept and checked against each
+tree; where they are many, each tree is a constraint problem of its own.
 """
 
-import functools
 import itertools
 import math
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from placement.search.model.provider import Kind, Provider
-from placement.search.model.tree import Tree, Uses
-from placement.search.solver.combine import Combination, combinations
-from placement.search.solver.filters import Demand
-from placement.search.solver.layout import Candidate, Layout
-from placement.search.solver.options import Option, Refusals, members_for, outsiders_for
-from placement.search.solver.problem import Problem, Wish
-from placement.search.solver.resolved_request import Terms
-from placement.search.solver.slots import Stage
-from placement.search.solver.tally import COMBINATION, ROOT, Reason
+from placement.search.model.kind import Profile
+from placement.search.model.provider import Provider
+from placement.search.model.tree import Shape, Structure, Tree
+from placement.search.solver.assignment_problem import Problem, Variable, contested_amounts
+from placement.search.solver.backtracking import Assignment, StoreByOrder, assignments
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.domains import DomainValue, Refusals, members_for, sharing_for
+from placement.search.solver.provider_request import ProviderRequest, capacity_refusal
+from placement.search.solver.search_state import Search
+from placement.search.solver.slots import Slots
+from placement.search.solver.solution import Check, Solution, Taking, fits
+from placement.search.solver.tally import ROOT, Reason
 
-# Up to this many combinations, of providers to demands, are worth keeping for a shape.
+# Up to this many ways to choose a slot for each provider request, all solutions are kept.
 FEW = 64
+
+# For how many shapes, or assignments, a plan keeps what was worked out.
+MAX_ENTRIES = 1024
+
+# The ids of the sharing providers that can serve each provider request.
+SharedDomains = tuple[frozenset[int], ...]
+RoomOf = Callable[[int, str], int]
+# The slots that the capacities of a shape admit, each with what its usage is compared with.
+Admitted = list[list[tuple[int, tuple[Check, ...]]]]
 
 NOTHING: Mapping[int, int] = {}
 
 
-class Arrangement(NamedTuple):
-    """A layout on certain places.
-
-    It fits where no more is used than `checks` say: (place, position of the class, most used).
-    """
-
-    layout: Layout
-    places: tuple[int, ...]
-    checks: tuple[tuple[int, int, int], ...]
-
-    def fits(self, uses: Uses) -> bool:
-        """Whether there is room for it where the members of a tree use this much."""
-        for place, position, most_used in self.checks:
-            if uses[place][position] > most_used:
-                return False
-        return True
-
-    def candidate(self, standing: Sequence[Provider]) -> Candidate:
-        """What it is with these providers at the places."""
-        return Candidate(self.layout, tuple([standing[place] for place in self.places]))
-
-
 class Plan:
-    """A request laid over one shape.
+    """A request laid over one structure.
 
-    `refusals` counts why members of one such tree can never serve, `visits` how many there were.
+    `domains` holds for each provider request the slots that can serve it. `refusals` counts why
+    other slots cannot, `trees` how many trees were looked at with this plan.
     """
 
-    def __init__(self, terms: Terms, tree: Tree) -> None:
-        self.terms = terms
-        self.stage = Stage(terms.snapshot, tree, terms.ignores_usage)
+    def __init__(
+        self, search: Search, structure: Structure, sharing: Sequence[Provider], root_id: int
+    ) -> None:
+        self.search = search
+        self.slots = Slots(search.snapshot, structure, sharing, search.ignores_usage)
+        self.trees = 0
         self.refusals: Refusals = Counter()
-        self.visits = 0
-        self.options: Sequence[Sequence[Option]] = ((),)
-        if self._suits_root(tree.shape.kinds[0]):
-            self.options = [
+        self.domains: list[list[DomainValue]] = [[]]
+        if self._suits_root(structure.profiles[0]):
+            self.domains = [
                 [
-                    *members_for(demand, self.stage, tree.root_id, self.refusals),
-                    *outsiders_for(demand, self.stage, self.refusals),
+                    *members_for(request, self.slots, root_id, self.refusals),
+                    *sharing_for(request, self.slots, self.refusals),
                 ]
-                for demand in terms.demands
+                for request in search.resolved.provider_requests
             ]
-        self.is_small = math.prod(map(len, self.options)) <= FEW
-        self._found: list[Arrangement] = []
-        self._rest = self._arrangements()
+        self.is_infeasible = not all(self.domains)
+        self.is_small = math.prod(map(len, self.domains)) <= FEW
+        self.uses_members = any(
+            not self.is_sharing(value.slot) for domain in self.domains for value in domain
+        )
+        self.may_be_all_shared = all(
+            any(self.is_sharing(value.slot) for value in domain) for domain in self.domains
+        )
+        self._positions = self._class_positions()
+        self._shared_domains: SharedDomains | None = None
+        self._stores = StoreByOrder()
+        self._admitted: BoundedCache[Shape, Admitted] = BoundedCache(MAX_ENTRIES)
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether a tree of this shape could not serve the request if nothing of it were used."""
-        return not self._has(1)
-
-    @functools.cached_property
-    def is_single(self) -> bool:
-        """Whether there is but one way to serve a tree of this shape."""
-        return self.is_small and not self._has(2)
-
-    @property
-    def needs_members(self) -> bool:
-        """Whether the members of a tree have any part in it; without, all trees are the same."""
-        size = self.stage.size
-        return any(option.place < size for options in self.options for option in options)
-
-    def _suits_root(self, root: Kind) -> bool:
-        request = self.terms.request
+    def _suits_root(self, root: Profile) -> bool:
+        request = self.search.request
         if not request.root_required <= root.traits:
             self.refusals[ROOT, Reason.REQUIRED_TRAIT] += 1
             return False
@@ -102,126 +87,194 @@ class Plan:
             return False
         return True
 
-    def admits(self, uses: Uses) -> bool:
-        """Whether every demand finds a place where this much is used, each on its own."""
-        for demand, options in zip(self.terms.demands, self._open_options(uses), strict=True):
-            if not options:
-                self.terms.tally.add(demand.group.suffix, Reason.USED)
-                return False
-        return True
+    def _requested(self) -> Iterator[tuple[ProviderRequest, list[DomainValue]]]:
+        if not self.is_infeasible:
+            yield from zip(self.search.resolved.provider_requests, self.domains, strict=True)
 
-    def _has(self, count: int) -> bool:
-        """Whether there are that many ways to serve a tree of which nothing is used."""
-        while len(self._found) < count:
-            arrangement = next(self._rest, None)
-            if arrangement is None:
-                return False
-            self._found.append(arrangement)
-        return True
-
-    def candidates(self, tree: Tree) -> Iterable[Candidate]:
-        """Every candidate with this tree as anchor."""
-        standing: Sequence[Provider] = tree.members
-        if self.stage.outsiders:
-            standing = (*standing, *self.stage.outsiders)
-        if self.is_single and not self._found[0].fits(tree.uses):
-            self.terms.tally.add(COMBINATION, Reason.USED)
-            return ()
-        if self.is_single:
-            return (self._found[0].candidate(standing),)
-        fitting = self._kept_that_fit if self.is_small else self._arrangements
-        return (arrangement.candidate(standing) for arrangement in fitting(tree.uses))
-
-    def _kept_that_fit(self, uses: Uses) -> Iterator[Arrangement]:
-        is_empty = True
-        for arrangement in self._kept():
-            if arrangement.fits(uses):
-                is_empty = False
-                yield arrangement
-        if is_empty:
-            self.terms.tally.add(COMBINATION, Reason.USED)
-
-    def _kept(self) -> Iterator[Arrangement]:
-        if self.terms.request.randomize:
-            self._has(FEW)
-            yield from self.terms.chance.sample(self._found, len(self._found))
-            return
-        number = 0
-        while self._has(number + 1):
-            yield self._found[number]
-            number += 1
-
-    def _open_options(self, uses: Uses) -> Iterator[list[Option]]:
-        size = self.stage.size
-        for options in self.options:
-            yield [
-                option
-                for option in options
-                if option.place >= size or option.offer.fits(uses[option.place])
-            ]
-
-    def _arrangements(self, uses: Uses | None = None) -> Iterator[Arrangement]:
-        """How the demands can be arranged, where nothing or this much is used."""
-        options = self.options if uses is None else list(self._open_options(uses))
-        if not all(options):
-            return
-        for combination in self._combinations(options, uses):
-            places = tuple(dict.fromkeys(combination))
-            numbers = {place: number for number, place in enumerate(places)}
-            layout = self.terms.layout(tuple([numbers[place] for place in combination]))
-            yield Arrangement(layout, places, () if uses else self._checks(layout, places))
-
-    def _checks(self, layout: Layout, places: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
-        checks = []
-        for place, amounts in zip(places, layout.amounts, strict=True):
-            if place < self.stage.size:
-                kind = self.stage.kinds[place]
-                for name, amount in amounts.items():
-                    position = kind.position[name]
-                    checks.append((place, position, kind.capacities[position].ceiling - amount))
-        return tuple(checks)
-
-    def _combinations(
-        self, options: Sequence[Sequence[Option]], uses: Uses | None
-    ) -> Iterable[Combination]:
-        terms = self.terms
-        places = [[option.place for option in of_demand] for of_demand in options]
-        if terms.request.randomize:
-            for of_demand in places:
-                terms.chance.shuffle(of_demand)
-        if terms.are_independent:
-            return itertools.product(*places)
-        return combinations(self._problem(places, uses), terms.tally)
-
-    def _problem(self, places: list[list[int]], uses: Uses | None) -> Problem:
-        terms = self.terms
-        confined = terms.request.single_provider_per_tree
-        wishes = [
-            Wish(
-                of_demand,
-                terms.contested[number],
-                terms.exclusive[number],
-                self._gains(demand, of_demand),
-                self.stage.homes() if confined and demand.amounts else None,
-            )
-            for number, (demand, of_demand) in enumerate(zip(terms.demands, places, strict=True))
-        ]
-        room = {
-            (place, name): self.stage.room(place, name, uses)
-            for wish in wishes
-            for name, _ in wish.amounts
-            for place in wish.options
+    def _class_positions(self) -> dict[tuple[int, str], int]:
+        """The position of each class that something is asked of, by slot."""
+        return {
+            (value.slot, name): position
+            for request, domain in self._requested()
+            for value in domain
+            for name, (position, _) in zip(request.amounts, value.match.needs, strict=True)
         }
-        return Problem(
-            wishes,
-            room,
-            goal=(1 << len(terms.collected)) - 1,
-            constraints=terms.constraints,
-            parents=self.stage.parents() if terms.constraints else (),
+
+    def is_sharing(self, slot: int) -> bool:
+        """Whether the provider in the slot is a sharing one, of this tree or of another."""
+        return self.slots.profiles[slot].is_sharing
+
+    def settle(self) -> None:
+        """Add to the tally what was refused in the trees looked at so far."""
+        for (where, reason), count in self.refusals.items():
+            self.search.tally.add(where, reason, count * self.trees)
+        self.trees = 0
+
+    def shared_domains(self, tree: Tree) -> SharedDomains:
+        """For each provider request, the ids of the sharing providers that can serve it."""
+        # Sharing members of a tree have a plan of their own, so all trees of a plan agree.
+        if self._shared_domains is None:
+            self._shared_domains = self._find_shared_domains(tree)
+        return self._shared_domains
+
+    def _find_shared_domains(self, tree: Tree) -> SharedDomains:
+        providers = self.providers(tree)
+        return tuple(
+            [
+                frozenset([providers[slot].id for slot in domain if self.is_sharing(slot)])
+                for domain in self.open_domains(tree)
+            ]
         )
 
-    def _gains(self, demand: Demand, places: list[int]) -> Mapping[int, int]:
-        """Which of the traits that the unsuffixed group collects each place would bring."""
-        if not self.terms.collected or demand.is_suffixed:
+    def providers(self, tree: Tree) -> Sequence[Provider]:
+        """The provider in each slot."""
+        return (*tree.members, *self.slots.sharing) if self.slots.sharing else tree.members
+
+    def open_domains(self, tree: Tree) -> list[list[int]]:
+        """For each provider request, the slots that have room for it alone in this tree."""
+        usage = self.search.usage_of(tree)
+        self.search.work.spent += len(usage)
+        return [
+            [slot for slot, checks in domain if fits(checks, usage)]
+            for domain in self._admitted_by(tree.shape)
+        ]
+
+    def _admitted_by(self, shape: Shape) -> Admitted:
+        admitted = self._admitted.get(shape)
+        if admitted is None:
+            # Provider requests that ask for the same have the same slots.
+            known: dict[int, list[tuple[int, tuple[Check, ...]]]] = {}
+            admitted = []
+            for alike, domain in zip(self.search.resolved.alike, self.domains, strict=True):
+                if alike not in known:
+                    known[alike] = list(self._admitted_values(domain, shape))
+                admitted.append(known[alike])
+            self._admitted.add(shape, admitted)
+        return admitted
+
+    def _admitted_values(
+        self, domain: Iterable[DomainValue], shape: Shape
+    ) -> Iterator[tuple[int, tuple[Check, ...]]]:
+        for slot, match in domain:
+            if slot >= self.slots.size:
+                yield slot, ()
+                continue
+            capacities = shape.kinds[slot].capacities
+            if capacity_refusal(match.needs, capacities) is None:
+                yield (
+                    slot,
+                    tuple(
+                        [
+                            (slot, position, capacities[position].ceiling - amount)
+                            for position, amount in match.needs
+                        ]
+                    ),
+                )
+
+    def refusals_of(self, shape: Shape) -> Counter[tuple[str, Reason]]:
+        """Why members of a shape cannot serve what their profiles could, beside usage."""
+        refusals: Refusals = Counter()
+        for request, domain in self._requested():
+            for slot, match in domain:
+                if slot < self.slots.size:
+                    refusal = capacity_refusal(match.needs, shape.kinds[slot].capacities)
+                    if refusal:
+                        refusals[request.group.suffix, Reason(refusal.value)] += 1
+        return refusals
+
+    def solution(self, assignment: Assignment) -> Solution:
+        """The assignment as a solution."""
+        slots = tuple(dict.fromkeys(assignment))
+        numbers = {slot: number for number, slot in enumerate(slots)}
+        layout = self.search.layout(tuple([numbers[slot] for slot in assignment]))
+        is_all_shared = self.may_be_all_shared and all(map(self.is_sharing, slots))
+        return Solution(layout, slots, is_all_shared)
+
+    def takings(self, assignment: Assignment) -> tuple[Taking, ...]:
+        """What the assignment takes from members of the tree."""
+        amounts: dict[tuple[int, str], list[int]] = {}
+        for request, slot in zip(self.search.resolved.provider_requests, assignment, strict=True):
+            if slot < self.slots.size:
+                for name, amount in request.amounts.items():
+                    amounts.setdefault((slot, name), []).append(amount)
+        return tuple(
+            Taking(slot, self._positions[slot, name], sum(of_slot), tuple(of_slot))
+            for (slot, name), of_slot in amounts.items()
+        )
+
+    def assignments(
+        self, domains: Sequence[Sequence[int]], room_of: RoomOf, needs_member: bool
+    ) -> Iterable[Assignment | None]:
+        """Every assignment within these domains, and None whenever a slice of work was done.
+
+        With `needs_member` only those in which somebody serves who is no sharing provider.
+        """
+        problem = self._problem(domains, room_of, needs_member)
+        if problem.is_independent:
+            return itertools.product(*domains)
+        return assignments(problem, self._stores, self.search.tally, self.search.work)
+
+    def unlimited_room(self, slot: int, resource_class: str) -> int:
+        """Room as far as the structure tells: that of members is without bound."""
+        if slot < self.slots.size:
+            return sys.maxsize
+        return self.slots.sharing_room(slot, resource_class)
+
+    def room_in(self, tree: Tree) -> RoomOf:
+        """How much of a class one candidate may take from each slot of a tree."""
+        usage, kinds = self.search.usage_of(tree), tree.shape.kinds
+        slots, positions = self.slots, self._positions
+
+        def room_of(slot: int, resource_class: str) -> int:
+            if slot >= slots.size:
+                return slots.sharing_room(slot, resource_class)
+            position = positions[slot, resource_class]
+            return kinds[slot].capacities[position].room(usage[slot][position])
+
+        return room_of
+
+    def _problem(
+        self, domains: Sequence[Sequence[int]], room_of: RoomOf, needs_member: bool
+    ) -> Problem:
+        resolved = self.search.resolved
+        room = {
+            (slot, name): room_of(slot, name)
+            for amounts, domain in zip(resolved.contested, domains, strict=True)
+            for name, _ in amounts
+            for slot in domain
+        }
+        contested = contested_amounts(resolved.contested, domains, room)
+        trees = self.slots.trees() if resolved.request.single_provider_per_tree else None
+        variables = [
+            Variable(
+                domain,
+                contested[request.number],
+                resolved.exclusive[request.number],
+                self._gains(request, domain, needs_member),
+                trees if request.amounts else None,
+                resolved.alike[request.number],
+                resolved.weights[request.number],
+            )
+            for request, domain in zip(resolved.provider_requests, domains, strict=True)
+        ]
+        goal = (1 << (len(resolved.collected) + needs_member)) - 1
+        if not resolved.constraints:
+            return Problem(variables, room, goal)
+        parents, lineages = self.slots.parents(), self.slots.lineages()
+        return Problem(variables, room, goal, resolved.constraints, parents, lineages)
+
+    def _gains(
+        self, request: ProviderRequest, domain: Sequence[int], needs_member: bool
+    ) -> Mapping[int, int]:
+        """Which of the traits that the unsuffixed group collects each slot would bring, and
+        whether it is a provider that is no sharing one."""
+        collected = 0 if request.is_suffixed else len(self.search.resolved.collected)
+        if not collected and not needs_member:
             return NOTHING
-        return {place: self.terms.brought_by(self.stage.kinds[place]) for place in places}
+        member_bit = 1 << len(self.search.resolved.collected)
+        profiles, traits = self.slots.profiles, self.search.traits_brought_by
+        return {
+            slot: (traits(profiles[slot]) if collected else 0)
+            | (member_bit if needs_member and not self.is_sharing(slot) else 0)
+            for slot in domain
+        }

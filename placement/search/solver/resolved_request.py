@@ -1,108 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The groups of a request as demands, each to be served by one provider.
+"""A request with its names looked up, divided into what single providers are asked for.
 
-A suffixed group is one demand; the unsuffixed group is one demand for each class, since every
-class is served entirely by one provider.  Two different ways of serving the demands are two
-different candidates.  Specification: allocation_candidates, "What can satisfy one group",
-"Combining groups".
+A suffixed group is one provider request; the unsuffixed group is one for each class, since every
+class is served entirely by one provider. Two different ways of serving the provider requests are
+two different candidates. Specification:
+allocation_candidates, "What can satisfy one group", "Combining groups".
 """
 
 import collections
-import random
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Container, Mapping, Sequence
 
-from placement.search.model.provider import Kind
 from placement.search.model.request import AnyOf, CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Shape
-from placement.search.solver.filters import Demand
-from placement.search.solver.layout import Layout
-from placement.search.solver.tally import Tally
+from placement.search.solver.provider_request import ProviderRequest
 
 
-class Terms:
-    """One search: a request against a snapshot, as numbered demands and what ties them together.
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResolvedRequest:
+    """One request against one snapshot, as numbered provider requests and what ties them together.
 
-    `contested` holds, for each demand, its amounts of the classes of which one place may have to
-    serve several demands.  `constraints` are the sets of demands that same_subtree holds together.
-    `collected` are the traits that the providers of the unsuffixed group have to bring together.
-    With `ignores_usage` nothing counts as used, to tell what could be found in an empty cloud.
+    By the number of the provider request: `exclusive` tells whether it takes a provider for
+    itself among others of the kind, `contested` holds its amounts of the classes of which one
+    provider may have to serve several, `weights` how large it is beside the others, and
+    `alike` the number of the first one that asks for the same.
+
+    `constraints` are the sets of provider requests that same_subtree holds together. `collected`
+    are the traits that the providers of the unsuffixed group have to bring together. `totals` is
+    all that is asked for, by class. `tree_ids` gives, for each `in_tree`, the id of the root of
+    the tree, None where no provider has that uuid.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        request: CandidateRequest,
-        chance: random.Random,
-        ignores_usage: bool = False,
-    ) -> None:
-        self.snapshot = snapshot
-        self.request = request
-        self.chance = chance
-        self.ignores_usage = ignores_usage
-        self.tally = Tally()
-        self.trees = {
-            group.in_tree: _tree_id(snapshot, group.in_tree)
-            for group in request.groups
-            if group.in_tree is not None
-        }
-        self.demands = [demand for group in request.groups for demand in self._demands_of(group)]
-        self.exclusive = [request.isolate and demand.is_suffixed for demand in self.demands]
-        contended = self._contended()
-        self.contested = [
-            tuple([item for item in demand.amounts.items() if item[0] in contended])
-            for demand in self.demands
-        ]
-        self.constraints = self._constraints()
-        self.collected: Sequence[AnyOf] = next(
-            (group.required for group in request.groups if not group.is_suffixed), ()
-        )
-        self._layouts: dict[tuple[int, ...], Layout] = {}
-        # Each set of aggregates that only members of a tree can be in, with the group it is for.
-        self._aggregates = list(
-            dict.fromkeys(
-                (demand.group.suffix, wanted)
-                for demand in self.demands
-                for wanted in demand.group.member_of
-                if not snapshot.has_sharing_in(wanted)
-            )
-        )
+    request: CandidateRequest
+    provider_requests: Sequence[ProviderRequest]
+    tree_ids: Mapping[str, int | None]
+    exclusive: Sequence[bool]
+    contested: Sequence[tuple[tuple[str, int], ...]]
+    weights: Sequence[float]
+    alike: Sequence[int]
+    constraints: Sequence[frozenset[int]]
+    collected: Sequence[AnyOf]
+    totals: Mapping[str, int]
 
-    def lacks_aggregate(self, shape: Shape) -> str | None:
-        """The suffix of a group that no tree of this shape can serve, nor any sharing provider,
-        since none of them is in the aggregates it wants; None if there is no such group."""
-        for suffix, wanted in self._aggregates:
-            if wanted.isdisjoint(shape.aggregates):
-                return suffix
-        return None
-
-    def _demands_of(self, group: RequestGroup) -> list[Demand]:
-        tree_id = None if group.in_tree is None else self.trees[group.in_tree]
-        if group.is_suffixed:
-            return [Demand(group, group.resources, tree_id)]
-        return [Demand(group, {name: group.resources[name]}, tree_id) for name in group.resources]
-
-    def _contended(self) -> set[str]:
-        # Exclusive demands never meet on a place, so among them a class is not contended.
-        askers: collections.Counter[str] = collections.Counter()
-        for demand, exclusive in zip(self.demands, self.exclusive, strict=True):
-            askers.update(dict.fromkeys(demand.amounts, 1 if exclusive else len(self.demands)))
-        return {name for name, count in askers.items() if count > len(self.demands)}
-
-    def _constraints(self) -> list[frozenset[int]]:
-        numbers = {demand.group.suffix: number for number, demand in enumerate(self.demands)}
-        sets = (
-            frozenset(numbers[suffix] for suffix in suffixes)
-            for suffixes in self.request.same_subtree
-        )
-        return list(dict.fromkeys(demands for demands in sets if len(demands) > 1))
+    @classmethod
+    def of(cls, snapshot: Snapshot, request: CandidateRequest) -> 'ResolvedRequest':
+        """The request with its trees looked up in the snapshot."""
+        tree_ids = _tree_ids(snapshot, request)
+        requests = _provider_requests(request, tree_ids)
+        exclusive = [request.isolate and one.is_suffixed for one in requests]
+        contended = _contended(requests, exclusive)
+        totals: collections.Counter[str] = collections.Counter()
+        for one in requests:
+            totals.update(one.amounts)
+        return cls(
+            request,
+            requests,
+            tree_ids,
+            exclusive,
+            [_only(contended, one.amounts) for one in requests],
+            [_weight(one, totals) for one in requests],
+            _alike(requests),
+            _constraints(request, requests),
+            next((group.required for group in request.groups if not group.is_suffixed), ()),
+            totals,
+        )  # fmt: skip
 
     @property
     def are_independent(self) -> bool:
-        """Whether what serves one demand has no bearing on what may serve another."""
+        """Whether what serves one provider request has no bearing on what may serve another,
+        where no class runs short."""
         return not (
             sum(self.exclusive) > 1
-            or any(self.contested)
             or self.constraints
             or self.collected
             or self.request.single_provider_per_tree
@@ -111,44 +79,67 @@ class Terms:
     @property
     def names_missing_tree(self) -> bool:
         """Whether some `in_tree` names a provider that is not there: nothing can be found then."""
-        return None in self.trees.values()
+        return None in self.tree_ids.values()
 
     @property
-    def only_roots(self) -> set[int] | None:
-        """The roots that `in_tree` leaves as anchors, None for any.
-
-        The unsuffixed group uses no sharing providers of other trees.  A suffixed one does: the
-        tree it names confines the anchor only when nobody shares anything there.
-        """
-        confining = [
-            {demand.tree_id}
-            for demand in self.demands
-            if demand.tree_id is not None
-            and not (demand.is_suffixed and self.snapshot.tree(demand.tree_id).shape.has_sharing)
-        ]
-        return set.intersection(*confining) if confining else None
-
-    def forget_verdicts(self) -> None:
-        """Let go of what is known of kinds of providers; it can be found out again."""
-        for demand in self.demands:
-            demand.forget_verdicts()
-
-    def layout(self, serving: tuple[int, ...]) -> Layout:
-        """The layout in which the demands are served by these numbers."""
-        layout = self._layouts.get(serving)
-        if layout is None:
-            layout = self._layouts[serving] = Layout(self.demands, serving)
-        return layout
-
-    def brought_by(self, kind: Kind) -> int:
-        """Which of the collected traits a provider of this kind brings, as bits."""
-        return sum(
-            1 << bit
-            for bit, alternatives in enumerate(self.collected)
-            if not alternatives.isdisjoint(kind.traits)
-        )
+    def named_roots(self) -> set[int]:
+        """The ids of the roots of trees that `in_tree` names."""
+        return {root_id for root_id in self.tree_ids.values() if root_id is not None}
 
 
-def _tree_id(snapshot: Snapshot, uuid: str) -> int | None:
-    provider = snapshot.find_by_uuid(uuid)
-    return None if provider is None else provider.root_id
+def _tree_ids(snapshot: Snapshot, request: CandidateRequest) -> dict[str, int | None]:
+    tree_ids: dict[str, int | None] = {}
+    for group in request.groups:
+        if group.in_tree is not None:
+            provider = snapshot.find_by_uuid(group.in_tree)
+            tree_ids[group.in_tree] = None if provider is None else provider.root_id
+    return tree_ids
+
+
+def _provider_requests(
+    request: CandidateRequest, tree_ids: Mapping[str, int | None]
+) -> list[ProviderRequest]:
+    requests: list[ProviderRequest] = []
+    for group in request.groups:
+        tree_id = None if group.in_tree is None else tree_ids[group.in_tree]
+        for amounts in _amounts_by_provider(group):
+            requests.append(ProviderRequest(len(requests), group, amounts, tree_id))
+    return requests
+
+
+def _amounts_by_provider(group: RequestGroup) -> list[Mapping[str, int]]:
+    if group.is_suffixed:
+        return [group.resources]
+    return [{name: amount} for name, amount in group.resources.items()]
+
+
+def _contended(requests: Sequence[ProviderRequest], exclusive: Sequence[bool]) -> set[str]:
+    """The classes that several provider requests may want of one provider."""
+    # Exclusive ones never meet on a provider, so among them a class is not contended.
+    askers: collections.Counter[str] = collections.Counter()
+    for one, is_exclusive in zip(requests, exclusive, strict=True):
+        askers.update(dict.fromkeys(one.amounts, 1 if is_exclusive else len(requests)))
+    return {name for name, count in askers.items() if count > len(requests)}
+
+
+def _only(names: Container[str], amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple([item for item in amounts.items() if item[0] in names])
+
+
+def _weight(request: ProviderRequest, totals: Mapping[str, int]) -> float:
+    """The largest part of all that is asked of some class that this one asks for."""
+    parts = [amount / totals[name] for name, amount in request.amounts.items() if amount]
+    return max(parts, default=0.0)
+
+
+def _alike(requests: Sequence[ProviderRequest]) -> list[int]:
+    first: dict[object, int] = {}
+    return [first.setdefault(one.likeness, one.number) for one in requests]
+
+
+def _constraints(
+    request: CandidateRequest, requests: Sequence[ProviderRequest]
+) -> list[frozenset[int]]:
+    numbers = {one.group.suffix: one.number for one in requests}
+    sets = (frozenset(numbers[suffix] for suffix in suffixes) for suffixes in request.same_subtree)
+    return list(dict.fromkeys(members for members in sets if len(members) > 1))

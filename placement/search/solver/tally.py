@@ -15,11 +15,16 @@ class Reason(enum.Enum):
     FORBIDDEN_TRAIT = 'forbidden trait'
     AGGREGATE = 'aggregate'
     TREE = 'tree'
+    # A block of trees was passed over: nobody has room, whatever is used or reserved there.
+    ROOM = 'room'
+    TREE_UNKNOWN = 'in_tree names no provider:'
     MIN_UNIT = Refusal.MIN_UNIT.value
     MAX_UNIT = Refusal.MAX_UNIT.value
     STEP_SIZE = Refusal.STEP_SIZE.value
+    TOO_SMALL = Refusal.TOO_SMALL.value
     RESERVED = Refusal.RESERVED.value
     USED = Refusal.USED.value
+    ROOT = 'root_required'
     ISOLATE = 'isolate'
     SUBTREE = 'subtree'
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from placement.search.explanation import Condition, Rejection, Verdict
 from placement.search.solver.tally import COMBINATION, ROOT, Reason
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider, search
 
@@ -14,75 +15,125 @@ CLOUD = cloud(
     provider('pf2', parent='cn2', VF={'total': 4, 'used': 3}, traits='SLOW', aggregates='B'),
     provider('ss1', DISK_GB={'total': 10, 'used': 8}, traits=SHARING, aggregates='A'),
 )
-NEVER = 'the request can never fit.'
 APART = 'resources_A=VCPU:1&resources_B=DISK_GB:1&same_subtree=_A,_B&group_policy=none'
-FULL = 'the request fits, but the providers are full at present.'
+INFEASIBLE = 'infeasible as the cloud is configured.'
+FULL = 'full at present (it would fit if nothing were used).'
 
 
 @pytest.mark.parametrize(
-    ('query', 'reason', 'ending'),
+    ('query', 'reason'),
     [
-        ('resources=FPGA:1', 'class missing turned away the last 6 of 6', NEVER),
-        ('resources=VCPU:5', 'reserved turned away the last 1 of 6', NEVER),
-        ('resources_N=VCPU:5&required_N=FAST', 'max_unit turned away the last 1 of 6', NEVER),
-        ('resources=VF:1&required=!SLOW', 'min_unit turned away the last 1 of 6', NEVER),
-        ('resources=VF:3&required=!SLOW', 'step_size turned away the last 1 of 6', NEVER),
-        ('resources_N=VCPU:1&required_N=SLOW', 'required trait turned away the last 2', NEVER),
-        ('resources_N=VCPU:1&member_of_N=A', 'aggregate turned away the last 2', NEVER),
-        ('resources=VF:1&required=SLOW,!SLOW', 'min_unit turned away', NEVER),
-        ('resources=DISK_GB:5', 'no provider has room for the unsuffixed group (DISK_GB:5)', FULL),
-        ('resources=VCPU:1,DISK_GB:5', 'used: no provider has room', FULL),
-        ('resources=VF:2&required=SLOW', 'used: no', FULL),
-        ('resources=VCPU:1&in_tree=nobody', 'in_tree names no provider', NEVER),
-        ('resources=VCPU:1&root_required=FAST', 'root_required leaves no tree', NEVER),
-        ('resources=VCPU:1&required=ROOT', 'required trait leaves no tree', NEVER),
-        ('resources=VCPU:1&member_of=B', 'aggregate leaves no tree', NEVER),
-        ('resources=DISK_GB:1&in_tree=cn1', 'in_tree leaves no tree', NEVER),
+        ('resources=FPGA:1', 'class missing FPGA turned away the last 6 of 6'),
+        ('resources=VCPU:5', 'VCPU: 5 asked, largest 4 (reserved) turned away the last 1 of 6'),
         (
-            'resources_P=VF:2&resources_Q=VF:2&group_policy=isolate',
-            'isolate leaves no tree',
-            NEVER,
+            'resources_N=VCPU:5&required_N=FAST',
+            '(max_unit) turned away the last 1 of 6 providers (before that: class missing VCPU 4,',
         ),
-        ('resources=VCPU:3,VF:1', 'tree: no tree has all that is asked for', NEVER),
-        ('resources=VCPU:1,DISK_GB:1,PCPU:1', 'class missing turned away', NEVER),
+        ('resources=VCPU:400', 'VCPU: 400 asked, largest 4 (too small) turned away the last 2'),
+        ('resources=VF:1&required=!SLOW', 'VF: 1 asked (min_unit) turned away the last 1 of 6'),
+        ('resources=VF:3&required=!SLOW', 'VF: 3 asked (step_size) turned away the last 1 of 6'),
+        ('resources_N=VCPU:1&required_N=SLOW', 'required trait SLOW turned away the last 2'),
+        ('resources_N=VCPU:1&required_N=in:X,Y', 'required trait X or Y turned away the last 2'),
+        ('resources_N=VCPU:1&member_of_N=A', 'aggregate A turned away the last 2'),
+        ('resources=VF:1&required=SLOW,!SLOW', 'VF: 1 asked (min_unit) turned away'),
+        ('resources=VCPU:1&in_tree=nobody', 'in_tree names no provider: nobody;'),
+        ('resources=VCPU:1&root_required=FAST', 'root_required FAST leaves no tree'),
+        ('resources=VCPU:1&required=ROOT', 'required trait ROOT leaves no tree'),
+        ('resources=VCPU:1&member_of=B', 'aggregate B turned away the last 2'),
+        (
+            'resources=DISK_GB:1&in_tree=cn1',
+            'turned away the last 3 of 6 providers (before that: tree cn1 3)',
+        ),
+        ('resources_P=VF:2&resources_Q=VF:2&group_policy=isolate', 'isolate leaves no tree'),
+        (
+            'resources_P=VF:4&resources_Q=VF:4&group_policy=none',
+            'VF in one tree: 8 asked, largest 4 (too small)',
+        ),
+        ('resources=VCPU:3,VF:1', 'no tree has all that is asked for together'),
+        ('resources=VCPU:1,DISK_GB:1,PCPU:1', 'class missing PCPU turned away'),
     ],
 )
-def test_an_empty_answer_is_explained(query: str, reason: str, ending: str) -> None:
+def test_explanation_names_what_makes_a_request_infeasible(query: str, reason: str) -> None:
     result = search(CLOUD, query)
-    assert result.candidates == ()
-    assert result.explanation.startswith('No candidates: ')
-    assert reason in result.explanation
-    assert result.explanation.endswith(ending)
-    assert '\n' not in result.explanation
+    assert result.explanation is not None
+    assert result.explanation.verdict is Verdict.INFEASIBLE
+    line = result.explanation.line
+    assert line.startswith('No candidates: ')
+    assert reason in line
+    assert line.endswith(INFEASIBLE)
+    assert '\n' not in line
 
 
-def test_an_answer_needs_no_explanation() -> None:
-    assert search(CLOUD, 'resources=VCPU:1').explanation == ''
+@pytest.mark.parametrize(
+    ('query', 'reason'),
+    [
+        ('resources=DISK_GB:5', 'DISK_GB: 5 asked, most free 2, largest 10 (used)'),
+        ('resources=VCPU:1,DISK_GB:5', 'DISK_GB: 5 asked, most free 2, largest 10 (used)'),
+        ('resources=VF:2&required=SLOW', 'no tree has all that is asked for together'),
+        (
+            'resources_P=VF:4&required_P=SLOW&group_policy=none',
+            "group '_P' (VF:4): VF: 4 asked, most free 1, largest 4 (used)",
+        ),
+    ],
+)
+def test_explanation_names_what_is_full(query: str, reason: str) -> None:
+    result = search(CLOUD, query)
+    assert result.explanation is not None
+    assert result.explanation.verdict is Verdict.FULL
+    assert reason in result.explanation.line
+    assert result.explanation.line.endswith(FULL)
 
 
-def test_what_is_in_the_way_of_a_combination_is_named() -> None:
+def test_explanation_is_data() -> None:
+    explanation = search(CLOUD, 'resources_D=DISK_GB:5').explanation
+    assert explanation is not None
+    assert explanation.decisive == Condition(Reason.USED, ('DISK_GB',), 5, 10, 2)
+    assert explanation.providers == 6
+    assert explanation.funnel is not None
+    assert explanation.funnel.suffix == '_D'
+    assert explanation.funnel.amounts == (('DISK_GB', 5),)
+    assert explanation.funnel.rejections == (
+        Rejection(Condition(Reason.CLASS_MISSING, ('DISK_GB',)), 5),
+        Rejection(explanation.decisive),
+    )
+
+
+def test_answer_with_candidates_has_no_explanation() -> None:
+    assert search(CLOUD, 'resources=VCPU:1').explanation is None
+
+
+def test_explanation_names_same_subtree() -> None:
     snapshot = cloud(
         provider('cn'),
         provider('left', parent='cn', VCPU=1),
         provider('right', parent='cn', FPGA=1),
     )
     query = 'resources_L=VCPU:1&resources_R=FPGA:1&same_subtree=_L,_R&group_policy=none'
-    assert 'subtree leaves no tree' in search(snapshot, query).explanation
+    explanation = search(snapshot, query).explanation
+    assert explanation is not None
+    assert 'subtree _L,_R leaves no tree' in explanation.line
 
 
-def test_an_empty_cloud_is_explained() -> None:
-    assert 'there are no providers' in search(cloud(), 'resources=VCPU:1').explanation
+def test_explanation_says_that_the_cloud_is_empty() -> None:
+    explanation = search(cloud(), 'resources=VCPU:1').explanation
+    assert explanation is not None
+    assert explanation.line == (
+        'No candidates: there are no resource providers; infeasible as the cloud is configured.'
+    )
 
 
 def test_refusals_are_counted_by_group_and_reason() -> None:
-    result = search(CLOUD, 'resources=VCPU:5&resources_D=DISK_GB:5&group_policy=none')
+    result = search(CLOUD, 'resources=VF:3&resources_D=DISK_GB:2&group_policy=none')
     assert result.tally.by_group('') == {
-        Reason.CLASS_MISSING: 5,  # once more for the storage, beneath cn1
-        Reason.MAX_UNIT: 1,
-        Reason.RESERVED: 1,
+        Reason.CLASS_MISSING: 5,  # once more for the storage, under the anchor cn1
+        Reason.STEP_SIZE: 1,
     }
-    assert result.tally.by_group('_D')[Reason.USED] == 1
-    assert result.tally.total(Reason.USED) == 1
+    assert result.tally.by_group('_D') == {Reason.CLASS_MISSING: 5}
+
+
+def test_refusals_of_blocks_passed_over_are_counted() -> None:
+    result = search(CLOUD, 'resources=VCPU:5')
+    assert result.tally.by_group('') == {Reason.CLASS_MISSING: 4, Reason.ROOM: 2}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +146,7 @@ def test_refusals_are_counted_by_group_and_reason() -> None:
         ('resources=VCPU:1&member_of=B', '', Reason.AGGREGATE),
         ('resources=VCPU:1&member_of=!A', '', Reason.AGGREGATE),
         ('resources_A=VF:2&resources_B=VF:2&group_policy=isolate', COMBINATION, Reason.ISOLATE),
-        ('resources_A=VF:4&resources_B=VF:2&group_policy=none', COMBINATION, Reason.USED),
+        ('resources_A=VF:4&resources_B=VF:2&group_policy=none', COMBINATION, Reason.ROOM),
         (APART, COMBINATION, Reason.SUBTREE),
     ],
 )

@@ -13,11 +13,9 @@ from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
-from placement.search.solver.anchors import Anchors
+from placement.search.solver.candidates_of_tree import CandidatesOfTree
 from placement.search.solver.layout import Candidate, Layout
-from placement.search.solver.partial import Partial
-from placement.search.solver.plan import Plan
-from placement.search.solver.resolved_request import Terms
+from placement.search.solver.partial_assignment import PartialAssignment
 from placement.search.solver.tally import Reason
 from placement.tests.unit.search.cloud import (
     SHARING,
@@ -72,22 +70,22 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
             super().__init__(layout, providers)
             made.append(self)
 
-    monkeypatch.setattr('placement.search.solver.plan.Candidate', Counted)
+    monkeypatch.setattr('placement.search.solver.solution.Candidate', Counted)
     return made
 
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Every place that is tried for a demand while demands are combined."""
-    places: list[int] = []
-    take = Partial.take
+    """Every slot that is tried for a variable."""
+    slots: list[int] = []
+    take = PartialAssignment.take
 
-    def counted(self: Partial, depth: int, place: int) -> bool:
-        places.append(place)
-        return take(self, depth, place)
+    def counted(self: PartialAssignment, depth: int, slot: int) -> bool:
+        slots.append(slot)
+        return take(self, depth, slot)
 
-    monkeypatch.setattr(Partial, 'take', counted)
-    return places
+    monkeypatch.setattr(PartialAssignment, 'take', counted)
+    return slots
 
 
 @pytest.mark.parametrize('randomize', [False, True])
@@ -208,15 +206,17 @@ def test_pairs_in_subtrees_are_not_explored_under_other_names(
 
 def test_a_full_cloud_is_passed_over_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Tree] = []
+    of = CandidatesOfTree.of
 
-    def candidates(self: Plan, tree: Tree) -> tuple[Candidate, ...]:
+    def counted(self: CandidatesOfTree, tree: Tree, needs_member: bool) -> object:
         opened.append(tree)
-        return ()
+        return of(self, tree, needs_member)
 
-    monkeypatch.setattr(Plan, 'candidates', candidates)
+    monkeypatch.setattr(CandidatesOfTree, 'of', counted)
     full = hosts(1000, used=8)
     assert not search(full, SERVER).candidates
-    assert opened == []
+    # By the explanation: a host that would have room if nothing were used.
+    assert len(opened) == 1
 
 
 def test_every_tree_that_only_borrows_is_asked_once(generated: list[Candidate]) -> None:
@@ -225,7 +225,7 @@ def test_every_tree_that_only_borrows_is_asked_once(generated: list[Candidate]) 
         provider('ss1', DISK_GB=8, aggregates='A', traits=SHARING),
     )
     assert who(search(snapshot, 'resources=DISK_GB:1')) == ['ss1']
-    assert len(generated) == 2
+    assert len(generated) == 1
 
 
 def test_candidates_come_from_many_hosts() -> None:
@@ -304,13 +304,10 @@ def test_every_candidate_may_be_in_a_random_sample() -> None:
     assert len(seen) == 9
 
 
-def test_plans_are_made_only_for_trees_in_the_aggregates_that_are_wanted() -> None:
-    hosts = [provider(f'cn{one}', aggregates=f'A{one}', VCPU=8) for one in range(40)]
-    wanted = parse('resources=VCPU:1&member_of=in:A7,A9')
-    anchors = Anchors(Terms(cloud(*hosts), wanted, random.Random()))
+def test_hosts_outside_the_wanted_aggregates_are_passed_over() -> None:
+    hosts = [provider(f'cn{one}', aggregates=f'A{one}', VCPU=8) for one in range(200)]
+    result = search(cloud(*hosts), 'resources=VCPU:1&member_of=in:A7,A9')
 
-    assert len(list(anchors.candidates())) == 2
-    assert len(anchors.plans) == 2
-    assert anchors.visits == 40
-    anchors.settle()
-    assert anchors.terms.tally.total(Reason.AGGREGATE) == 38
+    assert who(result) == ['cn7', 'cn9']
+    assert result.trees_examined == 200
+    assert result.tally.total(Reason.AGGREGATE) == 198

@@ -17,7 +17,7 @@ from placement.search.model.capacity import Capacity, Refusal
     ('capacity', 'amount', 'used', 'refusal'),
     [
         (Capacity(8), 8, 0, None),
-        (Capacity(8), 9, 0, Refusal.RESERVED),
+        (Capacity(8), 9, 0, Refusal.TOO_SMALL),
         (Capacity(8, reserved=2), 6, 0, None),
         (Capacity(8, reserved=2), 7, 0, Refusal.RESERVED),
         (Capacity(8), 1, 8, Refusal.USED),
@@ -27,7 +27,7 @@ from placement.search.model.capacity import Capacity, Refusal
         (Capacity(8, step_size=2), 3, 0, Refusal.STEP_SIZE),
         (Capacity(8, step_size=2), 4, 1, None),
         (Capacity(3, allocation_ratio=1.5), 4, 0, None),
-        (Capacity(3, allocation_ratio=1.5), 5, 0, Refusal.RESERVED),
+        (Capacity(3, allocation_ratio=1.5), 5, 0, Refusal.TOO_SMALL),
         (Capacity(3, allocation_ratio=1.5), 3, 2, Refusal.USED),
         (Capacity(1, reserved=2), 1, 0, Refusal.RESERVED),
     ],
@@ -60,7 +60,7 @@ def test_capacity_is_reported_truncated_towards_zero(capacity: Capacity, reporte
 
 @pytest.mark.parametrize('ratio', [math.nan, -1.0, -math.inf, 0.0])
 def test_nothing_fits_an_absurd_ratio(ratio: float) -> None:
-    assert Capacity(8, allocation_ratio=ratio).refusal(1) is Refusal.RESERVED
+    assert Capacity(8, allocation_ratio=ratio).refusal(1) is Refusal.TOO_SMALL
 
 
 def test_everything_fits_an_infinite_ratio() -> None:

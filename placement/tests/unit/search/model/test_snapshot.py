@@ -9,8 +9,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from placement.search.model.block import BLOCK_BITS
 from placement.search.model.provider import InventoryRow, ProviderRow
-from placement.search.model.snapshot import BLOCK_BITS, Snapshot
+from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.tests.unit.search.cloud import SHARING, cloud, provider, rows_of, search, who
 
@@ -86,7 +87,7 @@ def test_a_successor_with_other_usage_equals_a_fresh_snapshot(
     after, fresh = before.with_used(used), Snapshot.of(rows.values())
     assert after == fresh
     assert [one.id for one in after] == [one.id for one in fresh]
-    assert [tree.uses for tree in trees(after)] == [tree.uses for tree in trees(fresh)]
+    assert [tree.usage for tree in trees(after)] == [tree.usage for tree in trees(fresh)]
     assert [tree.shape for tree in trees(after)] == [tree.shape for tree in trees(before)]
     for one, row in rows.items():
         assert after.find_by_uuid(row.uuid) is after.provider(one)

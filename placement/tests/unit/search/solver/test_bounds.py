@@ -9,22 +9,23 @@ from hypothesis import strategies as st
 
 from placement.search.solver.bounds import (
     can_carry,
-    have_places_of_their_own,
+    have_slots_of_their_own,
     largest_sum,
     sums_fit,
 )
+from placement.search.solver.work import Work
 
-PLACES = st.lists(st.integers(0, 4), min_size=1, max_size=4, unique=True)
+DOMAINS = st.lists(st.integers(0, 4), min_size=1, max_size=4, unique=True)
 
 
-@hypothesis.given(st.lists(PLACES, min_size=1, max_size=5))
+@hypothesis.given(st.lists(DOMAINS, min_size=1, max_size=5))
 def test_a_matching_is_found_where_there_is_one(options: list[list[int]]) -> None:
     exists = any(len(set(chosen)) == len(chosen) for chosen in itertools.product(*options))
-    assert have_places_of_their_own(options) is exists
+    assert have_slots_of_their_own(options, Work()) is exists
 
 
 @hypothesis.given(
-    st.lists(st.tuples(st.integers(1, 4), PLACES), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(1, 4), DOMAINS), min_size=1, max_size=4),
     st.lists(st.integers(-1, 6), min_size=5, max_size=5),
 )
 def test_sums_that_can_be_placed_are_never_refused(
@@ -32,17 +33,17 @@ def test_sums_that_can_be_placed_are_never_refused(
 ) -> None:
     def fits(chosen: tuple[int, ...]) -> bool:
         wanted = [0] * 5
-        for place, (amount, _) in zip(chosen, loads, strict=True):
-            wanted[place] += amount
-        return all(wanted[place] <= max(room[place], 0) for place in range(5))
+        for slot, (amount, _) in zip(chosen, loads, strict=True):
+            wanted[slot] += amount
+        return all(wanted[slot] <= max(room[slot], 0) for slot in range(5))
 
-    if any(fits(chosen) for chosen in itertools.product(*[places for _, places in loads])):
-        assert sums_fit(loads, dict(enumerate(room)))
+    if any(fits(chosen) for chosen in itertools.product(*[slots for _, slots in loads])):
+        assert sums_fit(loads, dict(enumerate(room)), Work())
 
 
 def test_loads_move_over_to_let_others_in() -> None:
-    assert can_carry([(2, [0, 1]), (2, [0]), (1, [1, 2])], {0: 3, 1: 1, 2: 1})
-    assert not can_carry([(2, [0, 1]), (2, [0]), (2, [1, 2])], {0: 3, 1: 1, 2: 1})
+    assert can_carry([(2, [0, 1]), (2, [0]), (1, [1, 2])], {0: 3, 1: 1, 2: 1}, Work())
+    assert not can_carry([(2, [0, 1]), (2, [0]), (2, [1, 2])], {0: 3, 1: 1, 2: 1}, Work())
 
 
 @pytest.mark.parametrize(

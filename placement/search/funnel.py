@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the conditions on one provider leave of all the providers of a cloud.
+
+Profiles are judged for all of their providers at once, amounts by the bounds of blocks.  Only
+where these do not tell are providers looked at one by one, and no more than `MAX_EXAMINED`.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from placement.search.explanation import Condition, ProviderFunnel, Rejection
+from placement.search.model.block import Block, BlockBounds
+from placement.search.model.kind import Profile
+from placement.search.model.provider import Provider
+from placement.search.solver.provider_request import Match, ProviderRequest
+from placement.search.solver.search_state import Search
+from placement.search.solver.tally import Reason
+
+# How many providers are looked at one by one to find one that may fit, and how many to tell why
+# none does.
+MAX_EXAMINED = 2_000
+MAX_SAMPLED = 64
+
+# How many providers were refused for which reason, by class.
+Refused = Counter[tuple[Reason, str]]
+
+
+class Matching(NamedTuple):
+    """The providers of one profile in one block that could serve a request if they had enough.
+
+    `number` is the number of their bound among those of the block.
+    """
+
+    block: Block
+    number: int
+    profile: Profile
+    match: Match
+    members: int
+
+    def room(self, bounds: BlockBounds) -> tuple[int, ...]:
+        """The most that one of them has room for, by class, within these bounds of the block."""
+        return bounds.profiles[self.number].room
+
+    def providers(self) -> Iterator[Provider]:
+        """Each of them."""
+        for tree in self.block.trees.values():
+            for member in tree.members:
+                if member.kind.profile is self.profile:
+                    yield member
+
+
+class FunnelOf:
+    """One provider request held against all providers that its `in_tree` leaves."""
+
+    def __init__(self, search: Search, request: ProviderRequest) -> None:
+        self.search = search
+        self.request = request
+        self.rejected: Counter[Reason] = Counter()
+        self.matching: list[Matching] = []
+        self._rejected_profiles: dict[Reason, dict[Profile, None]] = {}
+        providers = 0
+        for block in self._blocks():
+            bounds = block.bounds
+            search.work.spent += len(bounds.profiles)
+            for number, bound in enumerate(bounds.profiles):
+                providers += bound.members
+                self._judge(block, number, bounds)
+        search.work.check()
+        if outside := len(search.snapshot) - providers:
+            self.rejected[Reason.TREE] = outside
+
+    def _blocks(self) -> Iterable[Block]:
+        snapshot, root_id = self.search.snapshot, self.request.tree_id
+        if root_id is None:
+            return snapshot.blocks.values()
+        return [Block({root_id: snapshot.tree(root_id)})]
+
+    def _judge(self, block: Block, number: int, bounds: BlockBounds) -> None:
+        bound = bounds.profiles[number]
+        verdict = self.request.verdict(bound.profile)
+        if isinstance(verdict, Match) and not verdict.is_member and not self._is_spanned(bounds):
+            verdict = Reason.AGGREGATE
+        if isinstance(verdict, Reason):
+            self.rejected[verdict] += bound.members
+            self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
+        else:
+            self.matching.append(Matching(block, number, bound.profile, verdict, bound.members))
+
+    def _is_spanned(self, bounds: BlockBounds) -> bool:
+        return not self.request.is_suffixed and any(
+            bound.are_roots and self.request.is_within(bound.profile.aggregates)
+            for bound in bounds.profiles
+        )
+
+    def if_infeasible(self) -> ProviderFunnel | None:
+        """The funnel where no provider could serve the request if nothing were used; None where
+        one could, or where too many would have to be looked at."""
+        if not self.matching:
+            return self._funnel(())
+        refused = self._refused(ignores_usage=True)
+        return None if refused is None else self._funnel(self._capacity_rejections(refused))
+
+    def if_full(self) -> ProviderFunnel | None:
+        """The funnel where no provider has room for the request now; None as above."""
+        refused = self._refused(ignores_usage=False)
+        return None if refused is None else self._funnel([Rejection(self._scarcity())])
+
+    def _refused(self, ignores_usage: bool) -> Refused | None:
+        """Why providers cannot fit the amounts, by class; None where one can, or may.
+
+        Where the bounds of a block refuse the amounts, they refuse them of all its providers: of
+        these a few are looked at, to tell why.
+        """
+        refused: Refused = Counter()
+        hopeful = [one for one in self.matching if self._may_fit(one, ignores_usage)]
+        for examined, (provider, match) in enumerate(_each(hopeful)):
+            refusal = self._refusal(provider, match, ignores_usage)
+            if refusal is None or examined >= MAX_EXAMINED:
+                return None
+            refused[refusal] += 1
+        others = [one for one in self.matching if not self._may_fit(one, ignores_usage)]
+        for provider, match in itertools.islice(_each(others), MAX_SAMPLED):
+            refusal = self._refusal(provider, match, ignores_usage)
+            if refusal is not None:
+                refused[refusal] += 1
+        self.search.work.check()
+        return refused
+
+    def _may_fit(self, matching: Matching, ignores_usage: bool) -> bool:
+        block = matching.block
+        room = matching.room(block.unused_bounds if ignores_usage else block.bounds)
+        return all(room[position] >= amount for position, amount in matching.match.needs)
+
+    def _refusal(
+        self, provider: Provider, match: Match, ignores_usage: bool
+    ) -> tuple[Reason, str] | None:
+        self.search.work.spent += 1
+        for position, amount in match.needs:
+            used = 0 if ignores_usage else provider.used[position]
+            capacity = provider.kind.capacities[position]
+            refusal = capacity.refusal(amount, used)
+            if refusal is not None:
+                # Of what is larger than all there is, max_unit is not the reason to be told.
+                reason = Reason.TOO_SMALL if amount > capacity.whole else Reason(refusal.value)
+                return reason, provider.kind.classes[position]
+        return None
+
+    def _most(self, name: str, bounds_of: Callable[[Block], BlockBounds]) -> int:
+        """The most that a matching provider has of a class."""
+        return max(
+            one.room(bounds_of(one.block))[one.profile.position[name]] for one in self.matching
+        )
+
+    def _capacity_rejections(self, refused: Refused) -> list[Rejection]:
+        members = sum(one.members for one in self.matching)
+        is_counted = refused.total() == members
+        return [
+            Rejection(
+                self._capacity_condition(reason, name),
+                refused[reason, name] if is_counted else members if len(refused) == 1 else None,
+            )
+            for reason in Reason
+            for name in self.request.amounts
+            if refused[reason, name]
+        ]
+
+    def _capacity_condition(self, reason: Reason, name: str) -> Condition:
+        asked = self.request.amounts[name]
+        if reason in (Reason.MIN_UNIT, Reason.STEP_SIZE):
+            return Condition(reason, (name,), asked)
+        return Condition(reason, (name,), asked, largest=self._most(name, _unused_bounds))
+
+    def _scarcity(self) -> Condition:
+        """Which amount is asked for that no matching provider has free; all of them together
+        where each alone is to be had."""
+        for name, asked in self.request.amounts.items():
+            most_free = self._most(name, _bounds)
+            if asked > most_free:
+                largest = self._most(name, _unused_bounds)
+                return Condition(Reason.USED, (name,), asked, largest, most_free)
+        return Condition(Reason.USED, tuple(self.request.amounts))
+
+    def _funnel(self, capacity: Iterable[Rejection]) -> ProviderFunnel:
+        structural = [
+            Rejection(Condition(reason, self._names(reason)), self.rejected[reason])
+            for reason in Reason
+            if self.rejected[reason]
+        ]
+        # The tree is named in the request, so it comes first whatever the order of reasons.
+        structural.sort(key=lambda one: one.condition.reason is not Reason.TREE)
+        return ProviderFunnel(
+            self.request.group.suffix,
+            tuple(self.request.amounts.items()),
+            len(self.search.snapshot),
+            (*structural, *capacity),
+        )
+
+    def _names(self, reason: Reason) -> tuple[str, ...]:
+        """What the profiles that were rejected for a reason lack, or have, all of them."""
+        group, profiles = self.request.group, self._rejected_profiles.get(reason, {})
+        if reason is Reason.CLASS_MISSING:
+            return _missing_everywhere(
+                [frozenset([name]) for name in self.request.amounts],
+                [frozenset(profile.classes) for profile in profiles],
+            )
+        if reason is Reason.REQUIRED_TRAIT:
+            return _missing_everywhere(group.required, [one.traits for one in profiles])
+        if reason is Reason.FORBIDDEN_TRAIT:
+            return tuple(sorted(group.forbidden))
+        if reason is Reason.AGGREGATE:
+            wanted = _missing_everywhere(group.member_of, [one.aggregates for one in profiles])
+            return (*wanted, *[f'!{name}' for name in sorted(group.forbidden_aggregates)])
+        return (group.in_tree,) if reason is Reason.TREE and group.in_tree else ()
+
+
+def _missing_everywhere(
+    wanted: Iterable[frozenset[str]], present: list[frozenset[str]]
+) -> tuple[str, ...]:
+    """The alternatives that none of these sets meets; all of them where each is met by some."""
+    names = [
+        (' or '.join(sorted(alternatives)), all(map(alternatives.isdisjoint, present)))
+        for alternatives in wanted
+    ]
+    missing = tuple([name for name, is_missing in names if is_missing])
+    return missing or tuple([name for name, _ in names])
+
+
+def _each(matchings: Iterable[Matching]) -> Iterator[tuple[Provider, Match]]:
+    for matching in matchings:
+        for provider in matching.providers():
+            yield provider, matching.match
+
+
+def scarcest_in_trees(search: Search) -> Condition | None:
+    """The class of which more is asked for, all in all, than any one tree has free."""
+    for name, asked in search.resolved.totals.items():
+        most_free = _most_in_tree(search, name, _bounds)
+        if asked > most_free:
+            largest = _most_in_tree(search, name, _unused_bounds)
+            return Condition(Reason.USED, (f'{name} in one tree',), asked, largest, most_free)
+    return None
+
+
+def too_small_for_trees(search: Search) -> Condition | None:
+    """The class of which more is asked for, all in all, than any one tree has when it is empty."""
+    for name, asked in search.resolved.totals.items():
+        largest = _most_in_tree(search, name, _unused_bounds)
+        if asked > largest and name not in search.shared_classes:
+            return Condition(Reason.TOO_SMALL, (f'{name} in one tree',), asked, largest)
+    return None
+
+
+def _most_in_tree(search: Search, name: str, bounds_of: Callable[[Block], BlockBounds]) -> int:
+    blocks = search.snapshot.blocks.values()
+    search.work.spent += len(blocks)
+    return max((bounds_of(block).tree_room.get(name, 0) for block in blocks), default=0)
+
+
+def _bounds(block: Block) -> BlockBounds:
+    return block.bounds
+
+
+def _unused_bounds(block: Block) -> BlockBounds:
+    return block.unused_bounds

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The candidates with one tree as anchor.
+
+Trees with a common plan come one after the other, so an object of this kind stays with the plan
+and keeps what the next tree can use.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from placement.search.model.tree import Shape, Tree
+from placement.search.solver.backtracking import Assignment
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.layout import Candidate
+from placement.search.solver.plan import Plan
+from placement.search.solver.solution import Check, Solution, Taking, checks_of, fits
+from placement.search.solver.tally import COMBINATION, Reason
+
+# For how many shapes the solutions that their capacities allow are kept.
+MAX_SHAPES = 1024
+
+Checked = list[tuple[Solution, tuple[Check, ...]]]
+# Candidates, and None whenever a slice of work was done.
+Stream = Iterator[Candidate | None]
+
+
+class CandidatesOfTree:
+    """The candidates of any tree that a plan is good for."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.search = plan.search
+        self._solutions: list[tuple[Solution, tuple[Taking, ...]]] | None = None
+        self._by_shape: BoundedCache[Shape, Checked] = BoundedCache(MAX_SHAPES)
+        self._first_of_last: Assignment | None = None
+
+    def of(self, tree: Tree, needs_member: bool) -> Iterable[Candidate | None]:
+        """Every candidate of the tree, and None whenever a slice of work was done.
+
+        It is a tuple where there is no more than one. With `needs_member` only candidates in
+        which somebody serves who is no sharing provider: those of sharing providers alone are
+        known already.
+        """
+        if not self.plan.is_small:
+            return self._searched(tree, needs_member)
+        checked = self._checked(tree.shape)
+        if len(checked) == 1:
+            solution, checks = checked[0]
+            if fits(checks, self.search.usage_of(tree)) and not (
+                needs_member and solution.is_all_shared
+            ):
+                self.search.work.spent += len(solution.layout.serving)
+                return (solution.candidate(self.plan.providers(tree)),)
+            self.search.tally.add(COMBINATION, Reason.USED)
+            return ()
+        if not checked:
+            self._count_refusals(tree)
+            return ()
+        return self._fitting(tree, checked, needs_member)
+
+    def _checked(self, shape: Shape) -> Checked:
+        """The solutions that the capacities of a shape allow, with what its usage is compared
+        with."""
+        checked = self._by_shape.get(shape)
+        if checked is None:
+            checked = []
+            for solution, takings in self._all_solutions():
+                checks = checks_of(takings, shape.kinds)
+                if checks is not None:
+                    checked.append((solution, checks))
+            self._by_shape.add(shape, checked)
+        return checked
+
+    def _all_solutions(self) -> list[tuple[Solution, tuple[Taking, ...]]]:
+        if self._solutions is None:
+            plan = self.plan
+            domains = [[value.slot for value in domain] for domain in plan.domains]
+            found = plan.assignments(domains, plan.unlimited_room, needs_member=False)
+            self._solutions = [
+                (plan.solution(one), plan.takings(one)) for one in found if one is not None
+            ]
+        return self._solutions
+
+    def _count_refusals(self, tree: Tree) -> None:
+        for (where, reason), count in self.plan.refusals_of(tree.shape).items():
+            self.search.tally.add(where, reason, count)
+
+    def _fitting(self, tree: Tree, checked: Checked, needs_member: bool) -> Stream:
+        """The candidates of a tree among solutions that are known."""
+        search, usage = self.search, self.search.usage_of(tree)
+        providers = self.plan.providers(tree)
+        if search.request.randomize:
+            checked = search.random.sample(checked, len(checked))
+        is_empty = True
+        for solution, checks in checked:
+            if fits(checks, usage) and not (needs_member and solution.is_all_shared):
+                is_empty = False
+                search.work.spent += len(solution.layout.serving)
+                yield solution.candidate(providers)
+        if is_empty:
+            search.tally.add(COMBINATION, Reason.USED)
+
+    def _searched(self, tree: Tree, needs_member: bool) -> Stream:
+        """The candidates of a tree that is searched.
+
+        What served the last tree first is tried first: hosts are mostly alike, and whoever wants
+        one candidate of each of a thousand needs one search instead of a thousand.
+        """
+        plan, search, providers = self.plan, self.search, self.plan.providers(tree)
+        work, cost = search.work, len(search.resolved.provider_requests)
+        first = self._first_of_last
+        if first is not None and self._serves(first, tree, needs_member):
+            work.spent += cost
+            yield plan.solution(first).candidate(providers)
+        else:
+            first = None
+        is_new = first is None
+        for assignment in self._searched_assignments(tree, needs_member):
+            if assignment is None:
+                yield None
+            elif assignment != first:
+                if is_new and not search.request.randomize:
+                    self._first_of_last = assignment
+                is_new = False
+                work.spent += cost
+                yield plan.solution(assignment).candidate(providers)
+
+    def _serves(self, assignment: Assignment, tree: Tree, needs_member: bool) -> bool:
+        """Whether the assignment is a solution in this tree, too."""
+        if needs_member and all(map(self.plan.is_sharing, assignment)):
+            return False
+        checks = checks_of(self.plan.takings(assignment), tree.shape.kinds)
+        return checks is not None and fits(checks, self.search.usage_of(tree))
+
+    def _searched_assignments(self, tree: Tree, needs_member: bool) -> Iterable[Assignment | None]:
+        plan, search = self.plan, self.search
+        domains = plan.open_domains(tree)
+        for request, domain in zip(search.resolved.provider_requests, domains, strict=True):
+            if not domain:
+                search.tally.add(request.group.suffix, Reason.USED)
+                return ()
+        if search.request.randomize:
+            domains = [search.random.sample(domain, len(domain)) for domain in domains]
+        return plan.assignments(domains, plan.room_in(tree), needs_member)

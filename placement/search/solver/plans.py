@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plans of a search: one for all trees whose members have the same roles.
+
+Trees of different structures share a plan where they differ in what the request does not ask for:
+other traits, other classes, aggregates that nobody names.
+"""
+
+from collections.abc import Sequence
+
+from placement.search.model.provider import Provider
+from placement.search.model.tree import Structure, Tree
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.candidates_of_tree import CandidatesOfTree
+from placement.search.solver.plan import Plan
+from placement.search.solver.search_state import Search
+from placement.search.solver.slots import sharing_with
+
+# How many plans, and how many structures with a known plan, are remembered at a time; a cloud has
+# fewer, as a rule.
+MAX_PLANS = 2048
+
+# In the key of a plan that is good for every tree whose members have the same roles.
+ANY_ROOT = -1
+
+
+class Plans:
+    """Makes the plan of a tree, or finds it."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self._named_roots = search.resolved.named_roots
+        self._by_structure: BoundedCache[Structure, CandidatesOfTree] = BoundedCache(MAX_PLANS)
+        self._by_roles: BoundedCache[object, CandidatesOfTree] = BoundedCache(MAX_PLANS)
+
+    def candidates_of(self, tree: Tree) -> CandidatesOfTree:
+        """What finds the candidates of this tree."""
+        structure = tree.shape.structure
+        if structure.has_sharing or tree.root_id in self._named_roots:
+            # This tree stands for itself: its own sharing providers are no other tree's.
+            return self._plan(tree, structure, tree.root_id)
+        planned = self._by_structure.get(structure)
+        if planned is None:
+            planned = self._plan(tree, structure, ANY_ROOT)
+            self._by_structure.add(structure, planned)
+        return planned
+
+    def _plan(self, tree: Tree, structure: Structure, root_id: int) -> CandidatesOfTree:
+        sharing = sharing_with(self.search.snapshot, tree)
+        key = (root_id, self._key(structure, sharing))
+        planned = self._by_roles.get(key)
+        if planned is None:
+            planned = CandidatesOfTree(Plan(self.search, structure, sharing, tree.root_id))
+            forgotten = self._by_roles.add(key, planned)
+            if forgotten is not None:
+                forgotten.plan.settle()
+        return planned
+
+    def settle(self) -> None:
+        """Add to the tally what the plans refused in the trees they were made for."""
+        for planned in self._by_roles.values():
+            planned.plan.settle()
+
+    def _key(self, structure: Structure, sharing: Sequence[Provider]) -> tuple[object, ...]:
+        """Equal for structures that a plan has in common."""
+        search, root = self.search, structure.profiles[0]
+        request = search.request
+        return (
+            tuple([search.role(profile) for profile in structure.profiles]),
+            structure.parents if search.resolved.constraints else None,
+            tuple([provider.id for provider in sharing]),
+            request.root_required <= root.traits,
+            request.root_forbidden.isdisjoint(root.traits),
+            # The aggregates of the root span the tree for the unsuffixed group.
+            tuple(
+                [
+                    (one.is_within(root.aggregates), one.is_barred_from(root.aggregates))
+                    for one in search.resolved.provider_requests
+                    if not one.is_suffixed
+                ]
+            ),
+        )

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one resource provider is asked for, and which profiles can serve it.
+
+The conditions are a chain of small functions that look at a profile alone, so a search asks once
+for all providers of a profile. What differs from one provider to the next are amounts; for these
+a `Match` says what is needed of which inventory. Specification:
+allocation_candidates, "What can satisfy one group".
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from placement.search.model.capacity import Capacity, Refusal
+from placement.search.model.kind import Profile
+from placement.search.model.request import RequestGroup
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.tally import Reason
+
+# How many verdicts are remembered for one request.
+MAX_VERDICTS = 10_000
+
+
+class Match(NamedTuple):
+    """A profile that can serve a request if there is enough of it.
+
+    `needs` pairs the position of each class in the profile with the amount asked for. `is_member`
+    tells whether a provider of the profile is itself a member of the wanted aggregates.
+    """
+
+    needs: tuple[tuple[int, int], ...]
+    is_member: bool
+
+
+class ProviderRequest:
+    """What one provider is asked for: a whole suffixed group, or one class of the unsuffixed one.
+
+    `number` is its number among those of the search, `tree_id` the id of the root of the tree
+    that `in_tree` names, None for any tree.
+    """
+
+    __slots__ = ('_verdicts', 'amounts', 'group', 'is_suffixed', 'number', 'tree_id')
+
+    def __init__(
+        self, number: int, group: RequestGroup, amounts: Mapping[str, int], tree_id: int | None
+    ) -> None:
+        self.number = number
+        self.group = group
+        self.amounts = amounts
+        self.is_suffixed = group.is_suffixed
+        self.tree_id = tree_id
+        self._verdicts: BoundedCache[Profile, Match | Reason] = BoundedCache(MAX_VERDICTS)
+
+    def verdict(self, profile: Profile) -> Match | Reason:
+        """What a provider of this profile is asked for, or why it cannot serve the request,
+        however much of it there is."""
+        verdict = self._verdicts.get(profile)
+        if verdict is None:
+            verdict = _verdict(self, profile)
+            self._verdicts.add(profile, verdict)
+        return verdict
+
+    def is_within(self, aggregates: frozenset[str]) -> bool:
+        """Whether these aggregates hold one of each set the group wants."""
+        return all(not wanted.isdisjoint(aggregates) for wanted in self.group.member_of)
+
+    def is_barred_from(self, aggregates: frozenset[str]) -> bool:
+        """Whether the group must stay clear of one of these aggregates."""
+        return not self.group.forbidden_aggregates.isdisjoint(aggregates)
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """Equal for requests that the same providers can serve with the same amounts."""
+        group = self.group
+        return (
+            tuple(self.amounts.items()),
+            self.is_suffixed,
+            group.required if self.is_suffixed else (),
+            group.forbidden,
+            group.member_of,
+            group.forbidden_aggregates,
+            self.tree_id,
+        )
+
+
+def missing_class(request: ProviderRequest, profile: Profile) -> Reason | None:
+    """CLASS_MISSING where a provider has no inventory of a wanted class."""
+    return None if request.amounts.keys() <= profile.position.keys() else Reason.CLASS_MISSING
+
+
+def missing_trait(request: ProviderRequest, profile: Profile) -> Reason | None:
+    """REQUIRED_TRAIT where a provider lacks a trait of a suffixed group.
+
+    Those of the unsuffixed group are brought together by all who serve it: that is for the
+    assignment to see to.
+    """
+    if request.is_suffixed:
+        for alternatives in request.group.required:
+            if alternatives.isdisjoint(profile.traits):
+                return Reason.REQUIRED_TRAIT
+    return None
+
+
+def forbidden_trait(request: ProviderRequest, profile: Profile) -> Reason | None:
+    """FORBIDDEN_TRAIT where a provider has a trait that is not wanted."""
+    return None if request.group.forbidden.isdisjoint(profile.traits) else Reason.FORBIDDEN_TRAIT
+
+
+def unsuitable_aggregate(request: ProviderRequest, profile: Profile) -> Reason | None:
+    """AGGREGATE where a provider is outside the wanted aggregates, or inside an unwanted one.
+
+    For the unsuffixed group the root's membership may stand in for the provider's: that is for
+    the domains of a tree to say.
+    """
+    if request.is_suffixed and not request.is_within(profile.aggregates):
+        return Reason.AGGREGATE
+    return Reason.AGGREGATE if request.is_barred_from(profile.aggregates) else None
+
+
+CONDITIONS: tuple[Callable[[ProviderRequest, Profile], Reason | None], ...] = (
+    missing_class,
+    missing_trait,
+    forbidden_trait,
+    unsuitable_aggregate,
+)
+
+
+def _verdict(request: ProviderRequest, profile: Profile) -> Match | Reason:
+    for reason_against in CONDITIONS:
+        if reason := reason_against(request, profile):
+            return reason
+    position = profile.position
+    needs = tuple([(position[name], amount) for name, amount in request.amounts.items()])
+    return Match(needs, request.is_within(profile.aggregates))
+
+
+def capacity_refusal(
+    needs: Iterable[tuple[int, int]], capacities: tuple[Capacity, ...]
+) -> Refusal | None:
+    """Why a provider with these capacities could not fit the needs if nothing of it were used;
+    None where it could."""
+    for position, amount in needs:
+        if refusal := capacities[position].refusal(amount):
+            return refusal
+    return None

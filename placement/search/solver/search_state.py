@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One search in progress: what is asked of which snapshot, and what was counted so far."""
+
+import random
+
+from placement.search.model.block import Block, BlockBounds
+from placement.search.model.kind import Profile
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Tree, Usage
+from placement.search.solver.layout import Layout
+from placement.search.solver.provider_request import Match, ProviderRequest, capacity_refusal
+from placement.search.solver.resolved_request import ResolvedRequest
+from placement.search.solver.tally import COMBINATION, Reason, Tally
+from placement.search.solver.work import Work
+
+
+class Search:
+    """A resolved request, a snapshot, and the counts of work and of refusals.
+
+    With `ignores_usage` nothing counts as used, to tell what could be found in an empty cloud.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        request: CandidateRequest,
+        generator: random.Random,
+        work: Work,
+        ignores_usage: bool = False,
+    ) -> None:
+        self.snapshot = snapshot
+        self.request = request
+        self.random = generator
+        self.work = work
+        self.ignores_usage = ignores_usage
+        self.tally = Tally()
+        self.trees_examined = 0
+        self.resolved = ResolvedRequest.of(snapshot, request)
+        self._layouts: dict[tuple[int, ...], Layout] = {}
+        self._roles: dict[Profile, tuple[object, ...]] = {}
+        self._served_by_sharing, self.shared_classes = self._sharing()
+
+    def _sharing(self) -> tuple[set[int], set[str]]:
+        """The numbers of the provider requests that some sharing provider can serve, and the
+        classes that sharing providers have: no tree needs to have these of its own."""
+        served: set[int] = set()
+        classes: set[str] = set()
+        for provider in self.snapshot.sharing_providers:
+            profile = provider.kind.profile
+            classes.update(profile.classes)
+            for request in self.resolved.provider_requests:
+                verdict = request.verdict(profile)
+                if isinstance(verdict, Match) and not capacity_refusal(
+                    verdict.needs, provider.kind.capacities
+                ):
+                    served.add(request.number)
+        return served, classes
+
+    @property
+    def only_roots(self) -> set[int] | None:
+        """The roots that `in_tree` leaves as anchors, None for any.
+
+        The unsuffixed group uses no sharing providers of other trees.  A suffixed one does: the
+        tree it names confines the anchor only when nobody shares anything there.
+        """
+        confining = [
+            {one.tree_id}
+            for one in self.resolved.provider_requests
+            if one.tree_id is not None
+            and not (
+                one.is_suffixed and self.snapshot.tree(one.tree_id).shape.structure.has_sharing
+            )
+        ]
+        return set.intersection(*confining) if confining else None
+
+    def usage_of(self, tree: Tree) -> Usage:
+        """What counts as used of the members of a tree."""
+        return tree.shape.unused if self.ignores_usage else tree.usage
+
+    def bounds_of(self, block: Block) -> BlockBounds:
+        """What the trees of a block have room for."""
+        return block.unused_bounds if self.ignores_usage else block.bounds
+
+    def layout(self, serving: tuple[int, ...]) -> Layout:
+        """The layout in which the provider requests are served by these numbers."""
+        layout = self._layouts.get(serving)
+        if layout is None:
+            layout = Layout(self.resolved.provider_requests, serving)
+            self._layouts[serving] = layout
+        return layout
+
+    def traits_brought_by(self, profile: Profile) -> int:
+        """Which of the collected traits a provider of this profile brings, as bits."""
+        return sum(
+            1 << bit
+            for bit, alternatives in enumerate(self.resolved.collected)
+            if not alternatives.isdisjoint(profile.traits)
+        )
+
+    def role(self, profile: Profile) -> tuple[object, ...]:
+        """All that matters of a profile to this request: trees whose members have equal roles
+        have a plan in common."""
+        role = self._roles.get(profile)
+        if role is None:
+            role = self._roles[profile] = (
+                profile.is_sharing,
+                self.traits_brought_by(profile),
+                *[one.verdict(profile) for one in self.resolved.provider_requests],
+            )
+        return role
+
+    def admits(self, block: Block) -> bool:
+        """False when certainly no tree of the block can serve the request.
+
+        Bounds of single providers first: each provider request needs one that has room for it.
+        Then those of whole trees: all of a class that is asked for has to be in one tree.
+        """
+        bounds = self.bounds_of(block)
+        self.work.spent += len(bounds.profiles)
+        for request in self.resolved.provider_requests:
+            if request.number not in self._served_by_sharing and not _has_room(request, bounds):
+                self._count_refusals(request, bounds)
+                return False
+        for name, total in self.resolved.totals.items():
+            if bounds.tree_room.get(name, 0) < total and name not in self.shared_classes:
+                self.tally.add(COMBINATION, Reason.ROOM, len(block.trees))
+                return False
+        return True
+
+    def _count_refusals(self, request: ProviderRequest, bounds: BlockBounds) -> None:
+        for bound in bounds.profiles:
+            verdict = request.verdict(bound.profile)
+            if isinstance(verdict, Match):
+                is_within = verdict.is_member or _root_may_span(request, bounds)
+                verdict = Reason.ROOM if is_within else Reason.AGGREGATE
+            self.tally.add(request.group.suffix, verdict, bound.members)
+
+
+def _has_room(request: ProviderRequest, bounds: BlockBounds) -> bool:
+    """Whether some profile of the block can serve the request, and has room for each class."""
+    for bound in bounds.profiles:
+        verdict = request.verdict(bound.profile)
+        if isinstance(verdict, Reason):
+            continue
+        room = bound.room
+        for position, amount in verdict.needs:
+            if room[position] < amount:
+                break
+        else:
+            if verdict.is_member or _root_may_span(request, bounds):
+                return True
+    return False
+
+
+def _root_may_span(request: ProviderRequest, bounds: BlockBounds) -> bool:
+    """Whether some root of the block is in the aggregates that the unsuffixed group wants."""
+    return not request.is_suffixed and any(
+        bound.are_roots and request.is_within(bound.profile.aggregates)
+        for bound in bounds.profiles
+    )
