@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import string
+import urllib.parse
 from typing import TYPE_CHECKING, Any
 
 from oslo_context import context as oslo_context
@@ -12,6 +14,16 @@ if TYPE_CHECKING:
 
     from placement.db.engine.database import Database
     from placement.feed.keeper import SnapshotKeeper
+
+
+# What stands in a line of the log as it is. A control character could begin a new line, or move
+# the cursor of the terminal that shows it; a blank or a quote could pretend to end a field.
+LOGGED = string.ascii_letters + string.digits + string.punctuation.replace('"', '')
+
+
+def quote_for_log(text: str | bytes, safe: str = LOGGED) -> str:
+    """The text with every character percent-encoded that is not `safe`, as UTF-8."""
+    return urllib.parse.quote(text, safe=safe)
 
 
 class RequestContext(oslo_context.RequestContext):
@@ -43,6 +55,14 @@ class RequestContext(oslo_context.RequestContext):
         self._snapshots = snapshots
         self.allow_replica_read = allow_replica_read
 
+    def get_logging_values(self) -> dict[str, Any]:
+        """The attributes for the formats of log lines, quoted.
+
+        Names of users and projects may have any character, and so may a noauth2 token; blanks and
+        quotes stay, since the identity of the caller is a text of several names already.
+        """
+        return {name: _logged(value) for name, value in super().get_logging_values().items()}
+
     @property
     def database(self) -> Database:
         """The database of the service."""
@@ -63,3 +83,11 @@ class RequestContext(oslo_context.RequestContext):
         if self.open_connection is None:
             raise RuntimeError('no transaction is open')
         return self.open_connection
+
+
+def _logged(value: Any) -> Any:
+    if isinstance(value, str):
+        return quote_for_log(value, safe=LOGGED + ' "')
+    if isinstance(value, list):
+        return [_logged(part) for part in value]
+    return value

@@ -125,8 +125,11 @@ class URLMap:
             path = environ.get('PATH_INFO', '').encode('latin-1').decode('utf-8')
         except UnicodeError:
             raise errors.NotFound() from None
-        # Nothing that is stored has a null character, and not every database can be asked.
-        found = None if '\0' in path else self._mapper.match(path or '/')
+        # Nothing that is stored has a null character, and not every database accepts one.
+        if '\0' in path:
+            raise errors.NotFound()
+        # The regular expressions of the library overlook a newline at the end.
+        found = self._mapper.match(path.replace('\n', '\0') or '/')
         if found is None:
             raise errors.NotFound()
         path = found.pop('action')
@@ -134,7 +137,8 @@ class URLMap:
         method = environ['REQUEST_METHOD']
         if (path, method) not in self._routes:
             raise errors.MethodNotAllowed(', '.join(self._allowed[path]))
-        return self._routes[path, method], found
+        variables = {name: value.replace('\0', '\n') for name, value in found.items()}
+        return self._routes[path, method], variables
 
 
 def check_content_length(environ: WSGIEnvironment) -> None:

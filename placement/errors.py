@@ -82,10 +82,23 @@ class UnsupportedMediaType(PlacementError):
     message = 'The media type {media_type} is not supported, use application/json'
 
 
+class UnexpectedFailure(PlacementError):
+    """An exception that nobody expected, of which only the log has the text."""
+
+    message = (
+        'The service failed unexpectedly. Its log says why, in the lines with the id of this '
+        'request.'
+    )
+
+
 class ServiceUnavailable(PlacementError):
     """Something behind the service is at fault, and not the request."""
 
     status = 503
+
+
+class IdentityUnavailable(ServiceUnavailable):
+    message = 'The identity service cannot validate the token at the moment; please try again.'
 
 
 class DatabaseUnavailable(ServiceUnavailable):

@@ -105,7 +105,7 @@ def _parse_limit(query: Query) -> int | None:
     """How many candidates are wanted; of several values the first counts."""
     limits = query.all('limit')
     for limit in limits:
-        if not _LIMIT.fullmatch(limit.removesuffix('\n')):
+        if not _LIMIT.fullmatch(limit):
             raise errors.InvalidQuery(reason=f'{limit!r} does not match {_LIMIT.pattern!r}')
     if not limits:
         return None
@@ -155,7 +155,7 @@ def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
     groups: dict[str, Group] = {}
     read: set[str] = set()
     for key, value in query:
-        found = _GROUP_PARAMETER.fullmatch(key.removesuffix('\n'))
+        found = _GROUP_PARAMETER.fullmatch(key)
         if found is None:
             continue
         parameter, suffix = found.groups()

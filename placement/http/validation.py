@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jsonschema
-from jsonschema.exceptions import best_match
+import jsonschema.validators
+from jsonschema.exceptions import ValidationError, best_match
 from oslo_utils import uuidutils
 
 Schema = Mapping[str, Any]
+Errors = Iterator[ValidationError]
 
 # A value of more parts than this, or of longer texts, is neither searched for the best of all
 # errors nor quoted: both could take a worker many seconds.
@@ -33,12 +37,69 @@ def _is_uuid_like(value: object) -> bool:
     return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
 
 
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a text has a match of a pattern, whose `$` is the end, as ECMA-262 has it.
+
+    To Python a `$` also matches before a newline at the end, and names must not end in one.
+    """
+    return re.search(pattern, text) is not None and not text.endswith('\n')
+
+
+def _pattern(_validator: Any, pattern: str, value: Any, _schema: Schema) -> Errors:
+    if isinstance(value, str) and not _matches(pattern, value):
+        yield ValidationError(f'{value!r} does not match {pattern!r}')
+
+
+def _additional_properties(validator: Any, allowed: Any, value: Any, schema: Schema) -> Errors:
+    found = list(_LIBRARY['additionalProperties'](validator, allowed, value, schema))
+    yield from found
+    if found or allowed or not isinstance(value, dict):
+        return
+    patterns = schema.get('patternProperties', ())
+    extra = sorted(name for name in value if name.endswith('\n'))
+    if extra:
+        verb = 'does' if len(extra) == 1 else 'do'
+        names, regexes = ', '.join(map(repr, extra)), ', '.join(map(repr, sorted(patterns)))
+        yield ValidationError(f'{names} {verb} not match any of the regexes: {regexes}')
+
+
+def _unique_items(_validator: Any, unique: bool, value: Any, _schema: Schema) -> Errors:
+    """Compares the JSON texts of the items: the library compares each item with each other."""
+    if not unique or not isinstance(value, list):
+        return
+    texts = {json.dumps(_comparable(item), sort_keys=True) for item in value}
+    if len(texts) < len(value):
+        yield ValidationError(f'{value!r} has non-unique elements')
+
+
+def _comparable(item: Any) -> Any:
+    """The item with whole floats as integers, which JSON schemas do not tell apart."""
+    if isinstance(item, float) and item.is_integer():
+        return int(item)
+    if isinstance(item, list):
+        return [_comparable(part) for part in item]
+    if isinstance(item, dict):
+        return {name: _comparable(part) for name, part in item.items()}
+    return item
+
+
+_LIBRARY = jsonschema.Draft202012Validator.VALIDATORS
+_Draft202012Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    {
+        'pattern': _pattern,
+        'additionalProperties': _additional_properties,
+        'uniqueItems': _unique_items,
+    },
+)
+
+
 class Validator:
     """A JSON schema compiled once, for a body or for the parameters of a query string."""
 
     def __init__(self, schema: Schema, is_query: bool = False) -> None:
         self.schema = schema
-        self._validator = jsonschema.Draft202012Validator(
+        self._validator = _Draft202012Validator(
             schema, format_checker=QUERY_FORMATS if is_query else FORMATS
         )
 
@@ -76,7 +137,7 @@ def _is_large(value: Any) -> bool:
     return size > MAX_QUOTED_SIZE
 
 
-def _summary(error: jsonschema.ValidationError) -> str:
+def _summary(error: ValidationError) -> str:
     """A validation error without the value that it is about."""
     message = error.message
     if len(message) > MAX_MESSAGE_LENGTH:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of the line for errors that nobody expected.
-
-Specification: http, "Responses and errors".
+"""Error responses in place of unexpected exceptions (specification: http, "Failures of the
+service").
 """
 
 import logging
@@ -15,18 +14,28 @@ LOG = logging.getLogger(__name__)
 
 
 class FaultBarrier:
-    """The wrapped application, with an answer of 500 in place of any exception."""
+    """The wrapped application, with an error response in place of any exception.
 
-    def __init__(self, application: WSGIApplication) -> None:
+    The response has the status, the code and the message of `error`, whatever the exception says:
+    its text may hold SQL, paths or what another service answered. The log has the traceback.
+    """
+
+    def __init__(
+        self,
+        application: WSGIApplication,
+        error: type[errors.PlacementError] = errors.UnexpectedFailure,
+    ) -> None:
         self._application = application
+        self._error = error
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             return self._application(environ, start_response)
-        except Exception as error:
-            LOG.exception('Placement API unexpected error: %s', error)
+        except Exception as exception:
+            LOG.exception('Placement API unexpected error: %s', type(exception).__name__)
+            error = self._error()
             response = error_response.error_response(
-                environ, 500, str(error), code=errors.UNDEFINED_CODE
+                environ, error.status, str(error), code=error.code
             )
             answer: Iterable[bytes] = response(environ, start_response)
             return answer

@@ -9,6 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob.exc
 
+from placement import errors
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.middleware import fault_barrier
@@ -67,10 +68,11 @@ def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
     # Imported here because it is large, and not needed under the other strategy.
     from keystonemiddleware import auth_token
 
-    # When the identity service fails in ways that the library does not expect, its errors are
-    # raised here, outside the fault barrier around the application.
+    # The library raises, outside of the fault barrier around the application, when the identity
+    # service answers in ways that it does not expect.
     guarded = fault_barrier.FaultBarrier(
-        auth_token.AuthProtocol(application, {'oslo_config_config': conf})
+        auth_token.AuthProtocol(application, {'oslo_config_config': conf}),
+        errors.IdentityUnavailable,
     )
 
     def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

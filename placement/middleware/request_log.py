@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from placement.context import RequestContext
+from placement.context import RequestContext, quote_for_log
 
 LOG = logging.getLogger('placement.requestlog')
 
 _REQUEST_ID = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}')
-# What may stand in a path as it is. All else is shown the way it was sent: a path must not be
-# able to begin a new line of the log.
+# What may stand in a path as it is; all else is shown percent-encoded, as it was sent.
 _PLAIN = "/:@!$&'()*+,;=~-._"
 
 
@@ -28,8 +27,8 @@ class RequestLog:
         self._application = application
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        # Nothing is known of the caller yet. A context of its own keeps what is logged until then
-        # from bearing the name of whoever this thread served before.
+        # The caller is not authenticated yet. A context of its own keeps lines that are logged
+        # until then from naming the caller of the previous request of this thread.
         context = RequestContext(global_request_id=_global_request_id(environ))
         environ['placement.context'] = context
         environ['openstack.request_id'] = context.request_id
@@ -37,7 +36,7 @@ class RequestLog:
         if environ.get('HTTP_ACCEPT', '').strip() in ('', '*/*'):
             environ['HTTP_ACCEPT'] = 'application/json'
 
-        # Described now: what is further in may move parts of the path about.
+        # Described now: inner middleware may move parts of the path to SCRIPT_NAME.
         request = _describe(environ)
         LOG.debug('Starting request: %s', request)
 
@@ -56,7 +55,7 @@ class RequestLog:
 
 
 def _global_request_id(environ: WSGIEnvironment) -> str | None:
-    """The id that the client sent for a request of which this one is a part, if well formed."""
+    """The id that the client sent for the request that this one is part of, if well formed."""
     sent = environ.get('HTTP_X_OPENSTACK_REQUEST_ID', '')
     return sent if _REQUEST_ID.fullmatch(sent) else None
 
@@ -67,8 +66,14 @@ def _describe(environ: WSGIEnvironment) -> str:
     # WSGI decodes the bytes of a path as Latin-1, whatever they are.
     uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
     if environ.get('QUERY_STRING'):
-        uri += '?' + environ['QUERY_STRING']
-    return f'{environ.get("REMOTE_ADDR") or "-"} "{environ["REQUEST_METHOD"]} {uri}"'
+        uri += '?' + _quote(environ['QUERY_STRING'])
+    address, method = environ.get('REMOTE_ADDR') or '-', environ['REQUEST_METHOD']
+    return f'{_quote(address)} "{_quote(method)} {uri}"'
+
+
+def _quote(text: str) -> str:
+    """A text of the WSGI environment, as it can stand in a line of the log."""
+    return quote_for_log(text.encode('latin-1', 'replace'))
 
 
 def _content_length(headers: list[tuple[str, str]]) -> str:

@@ -173,21 +173,36 @@ def test_other_methods_are_not_allowed(service: Service, path: str) -> None:
         '/traits/a\0b',
         '/traits/a/b',
         '/root.show',
+        '/\n',
+        '\n',
+        '/resource_providers\n',
+        f'{HOST}/inventories\n',
+        '/traits\n\n',
     ],
 )
-def test_what_is_not_in_the_map_is_not_found(service: Service, path: str) -> None:
+def test_path_that_is_not_in_the_url_map_is_not_found(service: Service, path: str) -> None:
     for method in ('GET', 'PUT', 'OPTIONS'):
         response = service.ask(method, path)
         assert response.status_int == 404
         assert 'The resource could not be found.' in detail(response)
 
 
-def test_a_name_may_be_any_text(service: Service) -> None:
-    path = '/resource_providers/a b%c☃'.encode().decode('latin-1')
+@pytest.mark.parametrize('name', ['a b%c☃', 'a\n', 'a\nb', '\n'])
+def test_variable_of_a_path_may_be_any_text(service: Service, name: str) -> None:
+    path = f'/resource_providers/{name}'.encode().decode('latin-1')
 
     response = service.ask('GET', path)
 
-    assert 'No resource provider with uuid a b%c☃ found' in detail(response)
+    assert response.status_int == 404
+    # A text is shown on one line.
+    shown = name.replace('\n', ' ')
+    assert f'No resource provider with uuid {shown} found' in detail(response)
+
+
+@pytest.mark.parametrize('path', ['/traits/CUSTOM_A\n', '/resource_classes/CUSTOM_A\n'])
+def test_name_in_a_path_cannot_end_in_a_newline(service: Service, path: str) -> None:
+    assert service.ask('PUT', path).status_int == 400
+    assert service.ask('GET', path).status_int == 404
 
 
 @pytest.mark.parametrize(

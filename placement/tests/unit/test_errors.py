@@ -9,7 +9,7 @@ import pytest
 
 from placement import errors
 
-STATUSES = {400, 401, 403, 404, 405, 406, 409, 415, 500, 503}
+STATUSES = {400, 401, 403, 404, 405, 406, 409, 413, 415, 500, 503}
 
 # The table of codes (specification: http, "Error codes").
 CODES = {

@@ -220,10 +220,11 @@ def is_version_pair(node: ast.AST) -> bool:
 
 
 def test_no_other_module_knows_a_version_number() -> None:
-    # The client speaks to other services too, and asks each for the version it needs.
+    # The client speaks to other services too, and asks each for the version it needs; the versions
+    # of the web server are those of HTTP.
     found = {
         name: numbers
-        for name, tree in sources('history.py', 'client/')
+        for name, tree in sources('history.py', 'client/', 'server/')
         if (numbers := list(version_numbers(tree)))
     }
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What schemas accept and how errors are worded (specification: http, "Validation messages")."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from placement import history
 from placement.http import microversion
 from placement.http.validation import Validator
 from placement.schemas import common
+from placement.tests.functional.fixtures.work import calls_of
 
 
 @pytest.mark.parametrize(
@@ -73,3 +76,63 @@ def test_validator_refuses_a_body_that_is_nested_too_deeply_to_be_quoted(depth: 
     for version, action in (('1.1', 'aggregates.set'), (history.NEWEST, 'inventories.set')):
         api = microversion.negotiated(history.APIS, f'placement {version}')
         assert api.bodies[action].find_error(nested) is not None
+
+
+NAMES = common.keyed_by(common.RESOURCE_CLASS_PATTERN, {'type': 'integer'})
+
+
+@pytest.mark.parametrize(
+    ('schema', 'accepted', 'refused', 'words'),
+    [
+        (common.CUSTOM_NAME, 'CUSTOM_A', 'CUSTOM_A\n', r"'CUSTOM_A\n' does not match '^CUSTOM_"),
+        (NAMES, {'VCPU': 1}, {'VCPU\n': 1}, r"'VCPU\n' does not match any of the regexes"),
+        (NAMES, {'VCPU': 1}, {'VCPU\n': 1, 'A': 1}, r"'VCPU\n' does not match any of the regexes"),
+        (NAMES, {'VCPU': 1}, {'VCPU\n': 1, 'b': 1}, "'b' does not match any of the regexes"),
+    ],
+)
+def test_name_that_ends_in_a_newline_is_refused(
+    schema: common.Schema, accepted: object, refused: object, words: str
+) -> None:
+    """The regular expressions of JSON schemas are those of ECMA-262: `$` is the end."""
+    assert Validator(schema).find_error(accepted) is None
+    assert words in str(Validator(schema).find_error(refused))
+
+
+UNIQUE = {'type': 'array', 'uniqueItems': True}
+
+
+@pytest.mark.parametrize(
+    'items', [[], ['a', 'b'], [1, '1', True, None], [[1], [2]], [{'a': 1}, {'a': 2}], [0, False]]
+)
+def test_different_items_are_unique(items: list[Any]) -> None:
+    assert Validator(UNIQUE).find_error(items) is None
+
+
+@pytest.mark.parametrize(
+    'items',
+    [['a', 'b', 'a'], [1, 1.0], [None, 1, None], [[1], [1]], [{'a': 1, 'b': 2}, {'b': 2, 'a': 1}]],
+)
+def test_equal_items_are_not_unique(items: list[Any]) -> None:
+    assert f'{items!r} has non-unique elements' in str(Validator(UNIQUE).find_error(items))
+
+
+@pytest.mark.parametrize(
+    'array',
+    [
+        lambda size: [None, *range(size)],
+        lambda size: [{'a': n} for n in range(size)],
+        lambda size: [[n] for n in range(size)],
+        lambda size: [str(n) for n in range(size)],
+    ],
+    ids=['of several types', 'of objects', 'of arrays', 'of strings'],
+)
+def test_work_to_find_equal_items_grows_as_the_array(array: Callable[[int], list[Any]]) -> None:
+    validator = Validator(UNIQUE)
+    for size in (500, 1_000):
+        assert validator.find_error(array(size)) is None
+
+    once, twice = (
+        calls_of(functools.partial(validator.find_error, array(size))) for size in (500, 1_000)
+    )
+
+    assert twice < 3 * once

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that nobody expected (specification: http, "Failures of the service")."""
+"""Unexpected exceptions (specification: http, "Failures of the service")."""
 
 import pytest
 
+from placement import errors
 from placement.middleware import fault_barrier, request_log
 from placement.tests.unit.middleware.samples import Inner, ask, error_of
 
 
-def test_an_exception_becomes_an_error_of_500_and_a_traceback_in_the_log(
+def test_exception_becomes_a_500_with_fixed_words_and_a_traceback_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     inner = Inner(failure=ZeroDivisionError('by nothing'))
@@ -19,13 +20,14 @@ def test_an_exception_becomes_an_error_of_500_and_a_traceback_in_the_log(
     assert error['status'] == 500
     assert error['title'] == 'Internal Server Error'
     assert error['code'] == 'placement.undefined_code'
-    assert 'by nothing' in error['detail']
+    assert error['detail'].strip().endswith(errors.UnexpectedFailure.message)
+    assert 'by nothing' not in response.text
     assert error['request_id'] == response.headers['x-openstack-request-id']
     assert 'openstack-api-version' not in response.headers
-    assert 'ZeroDivisionError' in caplog.text
+    assert 'ZeroDivisionError: by nothing' in caplog.text
 
 
-def test_an_answer_passes_as_it_is() -> None:
+def test_response_without_exception_is_not_changed() -> None:
     inner = Inner(headers=(('x-one', '1'),))
     response = ask(fault_barrier.FaultBarrier(inner))
 
@@ -33,7 +35,7 @@ def test_an_answer_passes_as_it_is() -> None:
     assert response.headerlist == [('x-one', '1')]
 
 
-def test_what_stops_the_process_is_not_held_back() -> None:
+def test_exception_that_ends_the_process_is_raised() -> None:
     def stop(environ, start_response):  # type: ignore[no-untyped-def]
         raise KeyboardInterrupt
 

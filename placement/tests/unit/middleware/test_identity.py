@@ -11,6 +11,7 @@ from keystonemiddleware.auth_token import _identity
 from oslo_config import cfg
 
 from placement import conf as placement_conf
+from placement import errors
 from placement.context import RequestContext
 from placement.middleware import identity, request_log
 from placement.tests.unit.middleware.samples import Inner, ask, error_of
@@ -228,8 +229,11 @@ class TestKeystone:
         assert context.roles == ['reader']
         assert not context.system_scope
 
-    def test_an_unexpected_failure_of_the_library_is_an_error_like_any_other(
-        self, application: WSGIApplication, monkeypatch: pytest.MonkeyPatch
+    def test_unexpected_failure_of_the_library_is_a_503_with_fixed_words(
+        self,
+        application: WSGIApplication,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
         def fail(*args: Any, **kwargs: Any) -> Any:
             raise RuntimeError('no identity service')
@@ -237,7 +241,10 @@ class TestKeystone:
         monkeypatch.setattr(_identity.IdentityServer, 'verify_token', fail)
         response = ask(application, X_Auth_Token=TOKEN)
 
-        assert response.status_int == 500
+        assert response.status_int == 503
         error = error_of(response)
-        assert 'no identity service' in error['detail']
+        assert error['detail'].strip().endswith(errors.IdentityUnavailable.message)
+        assert error['code'] == 'placement.undefined_code'
+        assert 'no identity service' not in response.text
+        assert 'RuntimeError: no identity service' in caplog.text
         assert error['request_id'] == response.headers['x-openstack-request-id']

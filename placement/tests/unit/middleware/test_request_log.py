@@ -36,7 +36,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     ]
 
 
-def test_every_answer_bears_a_fresh_id(logged: request_log.RequestLog, inner: Inner) -> None:
+def test_every_response_has_a_new_request_id(logged: request_log.RequestLog, inner: Inner) -> None:
     first, second = (ask(logged).headers['x-openstack-request-id'] for _ in range(2))
 
     assert re.fullmatch(ID, first)
@@ -45,7 +45,7 @@ def test_every_answer_bears_a_fresh_id(logged: request_log.RequestLog, inner: In
     assert inner.environ['openstack.request_id'] == second
 
 
-def test_a_well_formed_id_of_the_client_is_global_and_not_echoed(
+def test_request_id_of_the_client_becomes_the_global_request_id(
     logged: request_log.RequestLog, inner: Inner
 ) -> None:
     response = ask(logged, X_Openstack_Request_Id=GLOBAL)
@@ -56,7 +56,7 @@ def test_a_well_formed_id_of_the_client_is_global_and_not_echoed(
 
 
 @pytest.mark.parametrize('sent', ['', 'req-1', GLOBAL.upper(), f'x{GLOBAL}', f'{GLOBAL}x'])
-def test_any_other_id_of_the_client_is_ignored(
+def test_malformed_request_id_of_the_client_is_ignored(
     logged: request_log.RequestLog, inner: Inner, sent: str
 ) -> None:
     ask(logged, X_Openstack_Request_Id=sent)
@@ -65,7 +65,7 @@ def test_any_other_id_of_the_client_is_ignored(
 
 
 @pytest.mark.parametrize('accept', ['', '*/*'])
-def test_accept_that_says_nothing_is_taken_for_json(
+def test_accept_of_anything_becomes_json(
     logged: request_log.RequestLog, inner: Inner, accept: str
 ) -> None:
     ask(logged, Accept=accept)
@@ -73,19 +73,19 @@ def test_accept_that_says_nothing_is_taken_for_json(
     assert inner.environ['HTTP_ACCEPT'] == 'application/json'
 
 
-def test_an_absent_accept_is_taken_for_json(logged: request_log.RequestLog, inner: Inner) -> None:
+def test_missing_accept_becomes_json(logged: request_log.RequestLog, inner: Inner) -> None:
     ask(logged)
 
     assert inner.environ['HTTP_ACCEPT'] == 'application/json'
 
 
-def test_any_other_accept_is_left_alone(logged: request_log.RequestLog, inner: Inner) -> None:
+def test_other_accept_is_not_changed(logged: request_log.RequestLog, inner: Inner) -> None:
     ask(logged, Accept='text/html, */*;q=0.1')
 
     assert inner.environ['HTTP_ACCEPT'] == 'text/html, */*;q=0.1'
 
 
-def test_a_request_is_logged_when_it_comes_and_when_it_is_answered(
+def test_request_is_logged_at_its_start_and_at_its_end(
     inner: Inner, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -104,7 +104,7 @@ def test_a_request_is_logged_when_it_comes_and_when_it_is_answered(
     ]
 
 
-def test_what_is_not_known_is_logged_as_a_dash(
+def test_unknown_values_are_logged_as_dashes(
     logged: request_log.RequestLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -113,18 +113,40 @@ def test_what_is_not_known_is_logged_as_a_dash(
     assert lines(caplog) == ['INFO - "GET " status: 204 len: - microversion: -']
 
 
-def test_a_path_cannot_begin_a_new_line(
+# Line feeds, carriage returns, escapes and the C1 control characters of terminals, a tab, a quote
+# that would end the request early, and characters beyond ASCII as WSGI decodes them.
+HOSTILE = 'a b\n\r\x1b[2J\x0b\x85\t"\x7f\xc3\xa9'
+QUOTED = 'a%20b%0A%0D%1B[2J%0B%85%09%22%7F%C3%A9'
+
+
+def test_path_in_the_log_is_quoted(
     logged: request_log.RequestLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    ask(logged, '/traits/a b\nINFO \xc3\xa9')
+    ask(logged, f'/traits/{HOSTILE}')
 
+    path = QUOTED.replace('[', '%5B')
+    assert lines(caplog) == [f'INFO - "GET /traits/{path}" status: 204 len: - microversion: -']
+
+
+def test_query_method_and_address_in_the_log_are_quoted(
+    logged: request_log.RequestLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    request = webob.Request.blank('/traits')
+    request.environ['QUERY_STRING'] = f'name=%0A&{HOSTILE}'
+    request.environ['REQUEST_METHOD'] = f'GET{HOSTILE}'
+    request.environ['REMOTE_ADDR'] = f'10.0.0.1{HOSTILE}'
+    request.get_response(logged)
+
+    described = f'10.0.0.1{QUOTED} "GET{QUOTED} /traits?name=%0A&{QUOTED}"'
     assert lines(caplog) == [
-        'INFO - "GET /traits/a%20b%0AINFO%20%C3%A9" status: 204 len: - microversion: -'
+        f'DEBUG Starting request: {described}',
+        f'INFO {described} status: 204 len: - microversion: -',
     ]
 
 
-def test_what_moved_parts_of_the_path_does_not_change_the_log(
+def test_middleware_that_moves_parts_of_the_path_does_not_change_the_log(
     inner: Inner, caplog: pytest.LogCaptureFixture
 ) -> None:
     def mount(environ, start_response):  # type: ignore[no-untyped-def]
@@ -138,7 +160,7 @@ def test_what_moved_parts_of_the_path_does_not_change_the_log(
     assert '"GET /traits"' in lines(caplog)[0]
 
 
-def test_the_caller_before_is_forgotten_when_a_request_comes(
+def test_request_does_not_inherit_the_context_of_the_thread(
     logged: request_log.RequestLog, inner: Inner
 ) -> None:
     oslo_context.RequestContext(user_id='somebody else', overwrite=True)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No 5xx response tells what only the log may have, whatever goes wrong."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from placement import routes
+from placement.history import NEWEST
+
+from .fixtures import applications, server_errors
+from .fixtures.client import Client
+
+PROVIDER = 'aaaaaaaa-0000-4000-8000-000000000001'
+CALLER = {'x-auth-token': 'admin', 'x-roles': 'admin,service'}
+BODIES = {
+    'resource_providers.create': {'name': 'host'},
+    'resource_providers.update': {'name': 'host'},
+    'resource_classes.create': {'name': 'CUSTOM_A'},
+    'inventories.create': {'resource_class': 'VCPU', 'total': 1},
+    'inventories.set': {'resource_provider_generation': 0, 'inventories': {}},
+    'inventories.update': {'resource_provider_generation': 0, 'total': 1},
+    'aggregates.set': {'resource_provider_generation': 0, 'aggregates': []},
+    'provider_traits.set': {'resource_provider_generation': 0, 'traits': []},
+    'allocations.set': {
+        'allocations': {PROVIDER: {'resources': {'VCPU': 1}}},
+        'consumer_generation': None,
+        'consumer_type': 'INSTANCE',
+        'project_id': 'p',
+        'user_id': 'u',
+    },
+}
+BODIES['allocations.set_many'] = {PROVIDER: BODIES['allocations.set']}
+BODIES['reshaper.reshape'] = {
+    'inventories': {PROVIDER: BODIES['inventories.set']},
+    'allocations': {PROVIDER: BODIES['allocations.set']},
+}
+QUERIES = {
+    'allocation_candidates.list': '?resources=VCPU:1',
+    'usages.show': '?project_id=p',
+}
+ROUTES = [route for route in routes.ROUTES if route.action != 'root.show']
+
+
+@pytest.fixture(scope='module')
+def broken() -> Iterator[applications.Service]:
+    """A service whose tables were dropped behind its back."""
+    service = applications.Service()
+    engine = sa.create_engine(service.database.url)
+    metadata = sa.MetaData()
+    metadata.reflect(engine)
+    metadata.drop_all(engine)
+    engine.dispose()
+    yield service
+    service.stop()
+
+
+@pytest.mark.parametrize('route', ROUTES, ids=lambda route: f'{route.method} {route.path}')
+def test_failure_of_a_route_tells_nothing_of_the_database(
+    broken: applications.Service, route: routes.Route
+) -> None:
+    client = Client(broken.application, CALLER)
+    names = {'uuid': PROVIDER, 'consumer_uuid': PROVIDER}
+    names |= {'resource_class': 'VCPU', 'name': 'CUSTOM_A'}
+    path = route.path.format(**names) + QUERIES.get(route.action, '')
+
+    # What the response says is checked by the fixture.
+    answer = client.send(route.method, path, BODIES.get(route.action), version=NEWEST)
+
+    assert answer.status >= 500, answer.text
+
+
+@pytest.mark.parametrize(
+    'detail',
+    [
+        '(sqlite3.OperationalError) no such table: traits',
+        'Failed. [SQL: SELECT traits.id FROM traits WHERE traits.name = ?]',
+        "KeyError: 'a'",
+        'no such file: /srv/placement/policy.py',
+        'words that no error of the service declares',
+    ],
+)
+def test_checker_finds_internals_in_a_5xx(detail: str) -> None:
+    body = json.dumps({'errors': [{'status': 500, 'detail': detail}]}).encode()
+
+    assert server_errors.find_fault('/traits', 500, 'application/json', body) is not None
+    assert server_errors.find_fault('/traits', 400, 'application/json', body) is None
