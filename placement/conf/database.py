@@ -112,6 +112,38 @@ Add an SQL comment to each statement with the lines of code it comes from.
 Seconds to wait for a free connection of the pool before the service answers 503.
 """,
     ),
+    cfg.IntOpt(
+        'connect_timeout',
+        default=10,
+        min=0,
+        help="""
+Seconds to wait for a connection to the database server; 0 waits as long as the driver does.
+""",
+    ),
+    cfg.IntOpt(
+        'response_timeout',
+        default=30,
+        min=0,
+        help="""
+Seconds to wait for the response of the database server to a statement; 0 waits for ever.
+
+After that the connection is closed, and the service answers 503. It applies to PyMySQL,
+mysqlclient and psycopg. With psycopg2 the service notices only a server whose machine does not
+respond, by TCP. Migrations of the schema wait as long as it takes.
+""",
+    ),
+    cfg.IntOpt(
+        'lock_timeout',
+        default=20,
+        min=1,
+        help="""
+Seconds to wait for a lock that another transaction has.
+
+After that the service answers 503. It sets ``innodb_lock_wait_timeout`` and ``lock_wait_timeout``
+of MySQL sessions, ``lock_timeout`` of PostgreSQL sessions, and the busy timeout of SQLite. Keep it
+below ``response_timeout`` and below the timeouts of clients and proxies.
+""",
+    ),
     cfg.BoolOpt(
         'sync_on_startup',
         default=False,

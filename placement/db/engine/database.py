@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from placement.conf import ConfigOpts
 from placement.db.engine import sqlite
 from placement.db.engine.engines import create_engine
+from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
 from placement.db.statements.id_cache import IdCache
 
@@ -57,6 +58,9 @@ class Database:
         """
         group = conf.placement_database
         options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
+        options['bounds'] = Timeouts(
+            group.connect_timeout, group.response_timeout, group.lock_timeout
+        )
         # oslo.db would set an empty mode as it is, where the option promises the server's own.
         options['mysql_sql_mode'] = group.mysql_sql_mode or None
         read_engine = None

@@ -20,17 +20,14 @@ from oslo_db.sqlalchemy import exc_filters
 
 from placement.db.engine import backoff, pool
 
-# Seconds that a writer waits for the write lock.
-BUSY_TIMEOUT = 60
-
 # The execution option of an engine whose transactions write.
 _WRITES = 'placement_writes'
 
 
 def create_engine(
-    url: str,
+    url: sa.URL,
+    busy_timeout: int,
     sqlite_synchronous: bool = True,
-    connection_parameters: str = '',
     connection_debug: int = 0,
     connection_trace: bool = False,
     **_others: Any,
@@ -38,19 +35,16 @@ def create_engine(
     """Return an engine for a file or for memory; options that concern servers are ignored."""
     # An engine reads the log level once, when it is made.
     _log_statements(connection_debug)
-    parsed = sa.make_url(url)
-    if connection_parameters:
-        parsed = parsed.update_query_string(connection_parameters, append=True)
-    in_memory = parsed.database in (None, '', ':memory:')
+    in_memory = url.database in (None, '', ':memory:')
     # A database in memory lives in its only connection, for which threads have to wait.
     sizes = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
     engine = sa.create_engine(
-        parsed,
+        url,
         poolclass=sa.QueuePool,
-        connect_args={'check_same_thread': False, 'timeout': BUSY_TIMEOUT},
+        connect_args={'check_same_thread': False, 'timeout': busy_timeout},
         **sizes,
     )
-    _prepare_connections(engine, sqlite_synchronous)
+    _prepare_connections(engine, sqlite_synchronous, busy_timeout)
     _keep_to_one_process(engine)
     if connection_trace:
         _add_origins(engine)
@@ -98,7 +92,7 @@ def _add_origins(engine: sa.Engine) -> None:
         return f'{statement}  -- {"; ".join(lines[-3:])}', parameters
 
 
-def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
+def _prepare_connections(engine: sa.Engine, is_synchronous: bool, busy_timeout: int) -> None:
     # In WAL mode, NORMAL may lose the last commits in a power cut; FULL loses no acknowledged
     # write.
     synchronous = 'FULL' if is_synchronous else 'OFF'
@@ -106,7 +100,7 @@ def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
     @sa.event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        _use_write_ahead_log(connection)
+        _use_write_ahead_log(connection, busy_timeout)
         connection.execute(f'PRAGMA synchronous = {synchronous}')
         connection.execute('PRAGMA foreign_keys = ON')
 
@@ -116,12 +110,12 @@ def _prepare_connections(engine: sa.Engine, is_synchronous: bool) -> None:
         connection.exec_driver_sql('BEGIN IMMEDIATE' if writes else 'BEGIN')
 
 
-def _use_write_ahead_log(connection: Any) -> None:
+def _use_write_ahead_log(connection: Any, busy_timeout: int) -> None:
     """Turn on the write-ahead log, with which readers and a writer do not wait for each other.
 
     SQLite's busy timeout does not apply when several processes do this to a new file at once.
     """
-    deadline = time.monotonic() + BUSY_TIMEOUT
+    deadline = time.monotonic() + busy_timeout
     for attempt in itertools.count():
         try:
             connection.execute('PRAGMA journal_mode = WAL')

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from alembic import command, config
 from oslo_db import exception as db_errors
 
-from placement.db.engine import sqlite
+from placement.db.engine import sqlite, timeouts
 from placement.db.schema.revisions import CHAINS, UPSTREAM, Chain, version
 
 LOG = logging.getLogger(__name__)
@@ -81,11 +81,14 @@ def migrating(engine: sa.Engine) -> Iterator[sa.Connection]:
     lock ends with it. On MySQL Alembic commits after each revision.
     """
     if engine.dialect.name in ('mysql', 'mariadb'):
-        with engine.connect() as connection, mysql_lock(connection):
-            yield connection
+        with engine.connect() as connection:
+            timeouts.lift(connection)
+            with mysql_lock(connection):
+                yield connection
         return
     with sqlite.writing(engine).begin() as connection:
         if engine.dialect.name == 'postgresql':
+            timeouts.lift(connection)
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(POSTGRESQL_LOCK)))
         yield connection
 

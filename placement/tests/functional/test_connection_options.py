@@ -17,7 +17,10 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import deploy
+from placement.db.engine import transactions
 from placement.db.engine.database import Database
+from placement.db.engine.failures import DATABASE_ERRORS
+from placement.db.schema import migration
 from placement.history import NEWEST
 
 from .fixtures import applications, clouds, databases
@@ -250,7 +253,7 @@ def test_option_sets_synchronous_of_sqlite(url: str, is_synchronous: bool, level
 
 #: Of each engine: a parameter of its driver, what shows that it got there, and as what.
 PARAMETERS = {
-    'mysql': ('init_command=SET SESSION lock_wait_timeout=77', 'SELECT @@lock_wait_timeout', 77),
+    'mysql': ('init_command=SET SESSION wait_timeout=77', 'SELECT @@wait_timeout', 77),
     'postgresql': ('application_name=options', 'SHOW application_name', 'options'),
 }
 
@@ -364,3 +367,87 @@ def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) 
     with connected(url, **options) as database:
         assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
     assert waits.times == 2
+
+
+#: The time of a request that ends at a timeout of a second, however busy the machine is.
+BOUND = 15
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Check that the block takes no longer."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < seconds
+
+
+@on_servers
+def test_silent_server_is_answered_503_within_the_timeouts(
+    url: str, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine still acknowledges packets, so that TCP notices nothing."""
+    monkeypatch.setattr(transactions, 'MAX_RETRY_SECONDS', 1)
+    proxy.forward_to(url)
+    with connected(proxy.url, connect_timeout=2, response_timeout=1) as database:
+        client = client_of(database)
+        for method, path, body in (*REQUESTS, ('GET', '/healthcheck', None)):
+            assert client.send('GET', '/traits', version='1.39').status == 200
+            proxy.freeze()
+            with within(BOUND):
+                assert client.send(method, path, body, version='1.39').status == 503
+            assert client.send('GET', '/', version='1.39').status == 200
+            proxy.thaw()
+
+
+@on_servers
+def test_locked_row_is_answered_503_within_the_lock_timeout(url: str) -> None:
+    """A frozen worker, say, has the lock; nothing else has to wait for it."""
+    with connected(url, lock_timeout=1) as database:
+        client = client_of(database)
+        clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
+        claim = {
+            'allocations': {clouds.uuid_of('host'): {'resources': {'VCPU': 1}}},
+            'project_id': 'project',
+            'user_id': 'user',
+            'consumer_generation': None,
+            'consumer_type': 'INSTANCE',
+        }
+        path = f'/allocations/{clouds.uuid_of("server")}'
+        with database.writer() as connection:
+            connection.execute(sa.text('SELECT id FROM resource_providers FOR UPDATE')).all()
+            with within(BOUND):
+                answer = client.send('PUT', path, claim, version='1.39')
+            assert answer.status == 503
+            assert answer.json['errors'][0]['detail'].strip().endswith('try again.')
+            for reading in ('/allocation_candidates?resources=VCPU:1', '/traits', '/healthcheck'):
+                assert client.send('GET', reading, version='1.39').status == 200
+        assert client.send('PUT', path, claim, version='1.39').status == 204
+
+
+@on_servers
+def test_sessions_have_the_lock_timeout(url: str) -> None:
+    question = {
+        'mysql': "SELECT CONCAT(@@innodb_lock_wait_timeout, 's ', @@lock_wait_timeout, 's')",
+        'postgresql': "SELECT current_setting('lock_timeout') || ' 7s'",
+    }[databases.backend()]
+    with every_session(url, lock_timeout=7) as sessions:
+        for session in sessions:
+            assert session.scalar(sa.text(question)) == '7s 7s'
+
+
+@on_servers
+def test_parameters_of_the_url_win_over_the_timeouts(url: str) -> None:
+    name = {'mysql': 'read_timeout', 'postgresql': 'tcp_user_timeout'}[databases.backend()]
+    with connected(url, connection_parameters=f'{name}=4321') as database:
+        assert database.engine.url.query[name] == '4321'
+
+
+@on_servers
+def test_migration_is_not_bounded_by_the_timeouts(url: str) -> None:
+    """Another migration has the lock for longer than that."""
+    sleep = {'mysql': 'SELECT SLEEP(2)', 'postgresql': 'SELECT pg_sleep(2)'}[databases.backend()]
+    with connected(url, lock_timeout=1, response_timeout=1) as database:
+        with migration.migrating(database.engine) as connection:
+            connection.execute(sa.text(sleep))
+        with pytest.raises(DATABASE_ERRORS), database.writer() as connection:
+            connection.execute(sa.text(sleep))

@@ -57,6 +57,9 @@ OPTIONS: list[tuple[str, str, type[cfg.Opt], object]] = [
     ('placement_database', 'connection_debug', cfg.IntOpt, 0),
     ('placement_database', 'connection_trace', cfg.BoolOpt, False),
     ('placement_database', 'pool_timeout', cfg.IntOpt, None),
+    ('placement_database', 'connect_timeout', cfg.IntOpt, 10),
+    ('placement_database', 'response_timeout', cfg.IntOpt, 30),
+    ('placement_database', 'lock_timeout', cfg.IntOpt, 20),
     ('placement_database', 'sync_on_startup', cfg.BoolOpt, False),
 ]
 
