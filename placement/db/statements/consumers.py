@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement.db.engine.transactions import Row
-from placement.db.schema.tables import consumers
+from placement.db.schema.tables import consumer_types, consumers, projects, users, utcnow
 from placement.db.statements import owners as owner_statements
-from placement.db.statements.id_cache import IdCache
-from placement.db.statements.owners import Owner, OwnerIds
+from placement.db.statements.owners import Owner
 
 # The generation that the write which makes a consumer leaves it with.
 FIRST_GENERATION = 1
@@ -24,6 +25,13 @@ _LOCKED = (
     .with_for_update()
 )
 _INSERT = sa.insert(consumers)
+
+# How many consumers of one owner one statement inserts; there is a statement for each number.
+MAX_JOINED = 12
+
+_HAS_PROJECT = projects.c.external_id == sa.bindparam('project', type_=sa.String)
+_HAS_USER = users.c.external_id == sa.bindparam('user', type_=sa.String)
+_HAS_TYPE = consumer_types.c.name == sa.bindparam('consumer_type', type_=sa.String)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
 
 
@@ -38,11 +46,19 @@ def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
     return connection.execute(_LOCKED, {'uuids': list(uuids)}).all()
 
 
-def insert(connection: sa.Connection, owners: Mapping[str, Owner], id_cache: IdCache) -> None:
-    """Insert consumers, given as owners by uuid; what owners name is made where it is missing."""
+def insert(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
+    """Insert consumers, given as owners by uuid; what owners name is made where it is missing.
+
+    A few consumers of one owner, as they usually come, are inserted by a statement that looks up
+    the ids of what the owner names. It inserts nothing when a name is missing.
+    """
     if not owners:
         return
-    ids = owner_statements.ensure(connection, set(owners.values()), id_cache)
+    distinct = list(set(owners.values()))
+    are_joined = len(distinct) == 1 and len(owners) <= MAX_JOINED
+    if are_joined and _insert_joined(connection, list(owners), distinct[0]):
+        return
+    ids = owner_statements.ensure(connection, distinct)
     connection.execute(
         _INSERT,
         [
@@ -52,30 +68,94 @@ def insert(connection: sa.Connection, owners: Mapping[str, Owner], id_cache: IdC
     )
 
 
-def insert_new(connection: sa.Connection, owners: Mapping[str, Owner], id_cache: IdCache) -> None:
-    """As `insert`, where nobody has looked whether they are there; raises `ConsumerExists`."""
+def insert_new(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
+    """As `insert`, without having looked for the consumers.
+
+    Raises `ConsumerExists` when one of them exists, or when another transaction is the first to
+    insert what the owners name.
+    """
     try:
-        insert(connection, owners, id_cache)
+        insert(connection, owners)
     except db_errors.DBDuplicateEntry as error:
         raise ConsumerExists from error
 
 
-def advance(connection: sa.Connection, owners: Mapping[int, Owner], id_cache: IdCache) -> None:
-    """Increment the generation of consumers that are locked, and write their owners, by id.
+def _insert_joined(connection: sa.Connection, uuids: Sequence[str], owner: Owner) -> bool:
+    """Insert consumers of one owner, if all that it names exists; return whether it does."""
+    values: dict[str, Any] = {**owner._asdict(), 'created_at': utcnow()}
+    for number, uuid in enumerate(uuids):
+        values[f'uuid_{number}'] = uuid
+    statement = _joined_insert(len(uuids), owner.consumer_type is not None)
+    return connection.execute(statement, values).rowcount > 0
 
-    Those that are written alike are written by one statement.
-    """
-    ids = owner_statements.ensure(connection, set(owners.values()), id_cache)
-    alike: dict[OwnerIds, list[int]] = {}
-    for consumer_id, owner in owners.items():
-        alike.setdefault(ids[owner], []).append(consumer_id)
-    for owner_ids, consumer_ids in alike.items():
-        values = {name: value for name, value in owner_ids._asdict().items() if value is not None}
-        connection.execute(
-            sa.update(consumers)
-            .where(consumers.c.id.in_(consumer_ids))
-            .values(generation=consumers.c.generation + 1, **values)
+
+@functools.cache
+def _joined_insert(number: int, has_type: bool) -> sa.Insert:
+    """The statement that inserts so many consumers of one owner, with a type or without."""
+    # One row of each, by its unique name.
+    named = projects.join(users, sa.true())
+    conditions = [_HAS_PROJECT, _HAS_USER]
+    type_id: sa.ColumnElement[Any] = sa.null()
+    if has_type:
+        type_id = sa.select(consumer_types.c.id).where(_HAS_TYPE).scalar_subquery()
+        conditions.append(type_id.is_not(None))
+    consumers_of_owner = sa.union_all(
+        *(
+            sa.select(
+                sa.bindparam(f'uuid_{one}', type_=sa.String),
+                sa.literal_column(str(FIRST_GENERATION)),
+                projects.c.id,
+                users.c.id,
+                type_id,
+                sa.bindparam('created_at', type_=sa.DateTime),
+            )
+            .select_from(named)
+            .where(*conditions)
+            for one in range(number)
         )
+    )
+    columns = ('uuid', 'generation', 'project_id', 'user_id', 'consumer_type_id', 'created_at')
+    # Drivers return the row count, but not after their cursor is closed.
+    return (
+        sa.insert(consumers)
+        .from_select(columns, consumers_of_owner)
+        .execution_options(preserve_rowcount=True)
+    )
+
+
+def advance(connection: sa.Connection, owners: Mapping[int, Owner]) -> None:
+    """Increment the generation of consumers that are locked, and set their owners, by id.
+
+    The consumers of one owner are updated by one statement, which looks up the ids of what the
+    owner names. What owners name is made where it is missing. Without a type the type stays.
+    """
+    ids: dict[Owner, list[int]] = {}
+    for consumer_id, owner in owners.items():
+        ids.setdefault(owner, []).append(consumer_id)
+    for owner, consumer_ids in ids.items():
+        statement = _joined_update(owner.consumer_type is not None)
+        values = {**owner._asdict(), 'ids': consumer_ids}
+        if not connection.execute(statement, values).rowcount:
+            owner_statements.ensure(connection, ids)
+            connection.execute(statement, values)
+
+
+@functools.cache
+def _joined_update(has_type: bool) -> sa.Update:
+    """The statement that updates consumers of one owner, if all that it names exists."""
+    named = {'project_id': (projects, _HAS_PROJECT), 'user_id': (users, _HAS_USER)}
+    if has_type:
+        named['consumer_type_id'] = (consumer_types, _HAS_TYPE)
+    found = {
+        column: sa.select(table.c.id).where(condition).scalar_subquery()
+        for column, (table, condition) in named.items()
+    }
+    return (
+        sa.update(consumers)
+        .where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
+        .where(*(ids.is_not(None) for ids in found.values()))
+        .values(generation=consumers.c.generation + 1, **found)
+    )
 
 
 def delete(connection: sa.Connection, ids: Collection[int]) -> None:

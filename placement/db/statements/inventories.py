@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import allocations, inventories, resource_classes
-from placement.db.statements import collation
+from placement.db.statements import collation, names
 
 # The columns that describe an inventory, in the order of the fields of `search.capacity`.
 MEMBERS = (
@@ -162,8 +162,9 @@ def has_room(
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert inventories, each a mapping of columns."""
+    """Insert inventories, each a mapping of columns, and standard classes that are missing."""
     if rows:
+        names.ensure_standard_classes(connection, {row['resource_class_id'] for row in rows})
         connection.execute(sa.insert(inventories), list(rows))
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ids by name, for statements that write; statements that read join the names instead.
 
-Only names that are never deleted may be remembered: those of standard classes and standard traits.
-Another process may have deleted any other name, or created it again under another id.
+Only names of standard classes and standard traits are known without a statement, since nobody may
+delete them. Another process may have deleted any other name, or created it again under another
+id; and a restored backup may lack the newest standard classes, which `ensure_standard_classes`
+inserts before anything refers to them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from placement.db.schema.tables import resource_classes, traits
 STANDARD_CLASS_IDS: Mapping[str, int] = {
     name: position for position, name in enumerate(os_resource_classes.STANDARDS)
 }
+STANDARD_CLASS_NAMES: Mapping[int, str] = dict(enumerate(os_resource_classes.STANDARDS))
 
 
 @functools.cache
@@ -69,3 +72,19 @@ def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, in
         sa.select(traits.c.name, traits.c.id).where(traits.c.name.in_(names))
     )
     return dict(rows.all())
+
+
+def ensure_standard_classes(connection: sa.Connection, class_ids: Collection[int]) -> None:
+    """Insert those standard classes among some that the database lacks.
+
+    It has all of them once the service was started on it, and then a backup may be restored that
+    is older than a class. No backup is older than the first one, whose id is 0.
+    """
+    standard = STANDARD_CLASS_NAMES.keys() & set(class_ids)
+    if not standard:
+        return
+    ids = resource_classes.c.id
+    missing = standard - {0, *connection.scalars(sa.select(ids).where(ids.in_(standard)))}
+    if missing:
+        rows = [{'id': class_id, 'name': STANDARD_CLASS_NAMES[class_id]} for class_id in missing]
+        connection.execute(sa.insert(resource_classes), rows)

@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Projects, users and consumer types: to whom a consumer belongs, and what it is.
 
-There is no way to make any of these on their own: they come with the consumers that have them, in
-the same transaction, and are never removed (specification: allocations).
+There is no way to create any of these on their own: they come with the consumers that have them,
+in the same transaction, and are never deleted (specification: allocations). Nothing remembers
+their ids: after a restore of the database an id may be that of somebody else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 from placement.db.schema.tables import consumer_types, projects, users
 from placement.db.statements import collation
-from placement.db.statements.id_cache import IdCache
 
 # A column of names that `ensure` inserts on demand.
 NameColumn = sa.Column[str]
 PROJECT: NameColumn = projects.c.external_id
 USER: NameColumn = users.c.external_id
 CONSUMER_TYPE: NameColumn = consumer_types.c.name
+
+# How many names one statement looks up where each of them needs a SELECT of its own.
+NAMES_AT_ONCE = 200
 
 
 class Owner(NamedTuple):
@@ -32,21 +36,23 @@ class Owner(NamedTuple):
 
 
 class OwnerIds(NamedTuple):
-    """The ids of what an owner names; no type has None."""
+    """The ids of what an owner names, by the columns of a consumer."""
 
     project_id: int
     user_id: int
     consumer_type_id: int | None
 
 
-def ensure(
-    connection: sa.Connection, owners: Collection[Owner], id_cache: IdCache
-) -> dict[Owner, OwnerIds]:
-    """The ids of owners; what nobody mentioned before is made."""
-    project_ids = _ensure(connection, PROJECT, {owner.project for owner in owners}, id_cache)
-    user_ids = _ensure(connection, USER, {owner.user for owner in owners}, id_cache)
-    types = {owner.consumer_type for owner in owners if owner.consumer_type is not None}
-    type_ids = _ensure(connection, CONSUMER_TYPE, types, id_cache)
+def ensure(connection: sa.Connection, owners: Collection[Owner]) -> dict[Owner, OwnerIds]:
+    """Return the ids of owners; insert the names that are missing.
+
+    The number of statements does not grow with that of the owners, but for one more for every
+    `NAMES_AT_ONCE` names that are stored in another spelling, where the database allows that.
+    """
+    project_ids = _ensure(connection, PROJECT, (owner.project for owner in owners))
+    user_ids = _ensure(connection, USER, (owner.user for owner in owners))
+    types = (owner.consumer_type for owner in owners if owner.consumer_type is not None)
+    type_ids = _ensure(connection, CONSUMER_TYPE, types)
     return {
         owner: OwnerIds(
             project_ids[owner.project],
@@ -57,32 +63,58 @@ def ensure(
     }
 
 
-def _ensure(
-    connection: sa.Connection, column: NameColumn, values: Collection[str], id_cache: IdCache
-) -> dict[str, int]:
+def _ensure(connection: sa.Connection, column: NameColumn, names: Iterable[str]) -> dict[str, int]:
     """Return the ids of names by name; insert the names that are missing."""
-    found = id_cache.find(column.table.name, values)
-    asked = [value for value in values if value not in found]
-    if not asked:
-        return found
-    statement = sa.select(column, column.table.c.id).where(column.in_(asked))
-    stored: dict[str, int] = dict(connection.execute(statement).all())
-    id_cache.remember(column.table.name, stored)
-    found |= stored
-    missing = [value for value in asked if value not in stored]
-    may_clash = len(missing) > 1 or len(stored) + len(missing) > len(asked)
-    if may_clash and collation.has_insensitive_collation(connection):
-        return found | {value: _ensure_one(connection, column, value) for value in missing}
+    # Every transaction inserts in this order, so that two of them do not deadlock.
+    asked = sorted(set(names))
+    found = _find(connection, column, asked)
+    if not found.keys() <= set(asked):
+        found |= _find_other_spellings(connection, column, _missing(asked, found))
+    missing = _missing(asked, found)
     if missing:
-        # When another transaction inserts the same name first, this one is retried.
-        connection.execute(sa.insert(column.table), [{column.name: value} for value in missing])
-        found |= dict(connection.execute(statement).all())
+        _insert(connection, column, missing)
+        found |= _find(connection, column, missing)
+        # Two of them may be one to the database.
+        found |= _find_other_spellings(connection, column, _missing(missing, found))
     return found
 
 
-def _ensure_one(connection: sa.Connection, column: sa.Column[str], value: str) -> int:
-    """Return the id of the name that equals `value` under the collation of the column."""
-    statement = sa.select(column.table.c.id).where(column == value)
-    if connection.scalar(statement) is None:
-        connection.execute(sa.insert(column.table).values({column.name: value}))
-    return int(connection.execute(statement).scalar_one())
+def _missing(names: Iterable[str], found: Collection[str]) -> list[str]:
+    return [name for name in names if name not in found]
+
+
+def _find(connection: sa.Connection, column: NameColumn, names: Collection[str]) -> dict[str, int]:
+    """Return the ids of those names that are stored, in the spelling that is stored."""
+    if not names:
+        return {}
+    statement = sa.select(column, column.table.c.id).where(column.in_(names))
+    return dict(connection.execute(statement).all())
+
+
+def _find_other_spellings(
+    connection: sa.Connection, column: NameColumn, names: Sequence[str]
+) -> dict[str, int]:
+    """Return the ids of what equals some names under the collation of the column, by name."""
+    found: dict[str, int] = {}
+    for start in range(0, len(names), NAMES_AT_ONCE):
+        asked = names[start : start + NAMES_AT_ONCE]
+        selects = (
+            sa.select(sa.literal_column(str(number)), column.table.c.id).where(column == name)
+            for number, name in enumerate(asked)
+        )
+        rows = connection.execute(sa.union_all(*selects)).all()
+        found |= {asked[number]: name_id for number, name_id in rows}
+    return found
+
+
+def _insert(connection: sa.Connection, column: NameColumn, names: Collection[str]) -> None:
+    """Insert names; of those that are one to the database, one.
+
+    When another transaction inserts one of them first, this one is retried, or takes that one.
+    """
+    statement: sa.Insert = sa.insert(column.table)
+    if collation.has_insensitive_collation(connection):
+        # Which changes nothing, and unlike INSERT IGNORE hides no other error.
+        kept = {column.name: column}
+        statement = mysql.insert(column.table).on_duplicate_key_update(kept)
+    connection.execute(statement, [{column.name: name} for name in names])

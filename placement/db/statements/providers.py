@@ -19,9 +19,6 @@ from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
 from placement.db.statements.id_cache import IdCache
 
-# The kind of providers in the id cache.
-_KIND = 'resource_providers'
-
 _root = providers.alias('root_provider')
 _parent = providers.alias('parent_provider')
 
@@ -197,18 +194,18 @@ def lock_by_uuid(
     A uuid whose id is remembered is not looked up. When the remembered id turns out to be that of
     another provider, because SQLite reuses ids, every uuid is looked up and locked once more.
     """
-    found = id_cache.find(_KIND, uuids)
+    found = id_cache.find(uuids)
     for _ in range(2):
         missing = [uuid for uuid in uuids if uuid not in found]
         if missing:
             looked_up = list_ids(connection, missing)
-            id_cache.remember(_KIND, looked_up)
+            id_cache.remember(looked_up)
             found |= looked_up
         locked = lock(connection, {*found.values(), *ids})
         locked_uuids = {row.uuid for row in locked}
         if locked_uuids.issuperset(found):
             break
-        id_cache.forget(_KIND, found.keys() - locked_uuids)
+        id_cache.forget(found.keys() - locked_uuids)
         found = {}
     return locked
 
@@ -220,18 +217,18 @@ def increment_generation_of(
 
     Returns its id by its uuid, or an empty mapping if there is no such provider.
     """
-    found = id_cache.find(_KIND, [uuid])
+    found = id_cache.find([uuid])
     for _ in range(2):
         if not found:
             found = list_ids(connection, [uuid])
-            id_cache.remember(_KIND, found)
+            id_cache.remember(found)
         if not found:
             break
         parameters = {'of_id': found[uuid], 'of_uuid': uuid}
         if connection.execute(_INCREMENT_ONE, parameters).rowcount:
             break
         # The provider was deleted; on SQLite another one may have its id by now.
-        id_cache.forget(_KIND, [uuid])
+        id_cache.forget([uuid])
         found = {}
     return found
 

@@ -37,15 +37,15 @@ def lock_consumers(context: RequestContext, claims: Sequence[Claim]) -> LockedCo
 
     One that exists gets the owner of its claim and the next generation; one that does not is made.
     """
-    connection, cache = context.connection, context.database.id_cache
+    connection = context.connection
     rows = statements.lock(connection, [claim.consumer_uuid for claim in claims])
     before = {row.uuid: row for row in rows}
     claims = _spelled_as_stored(connection, claims, before)
     owners = _owners(claims)
     new = {uuid: owner for uuid, owner in owners.items() if uuid not in before}
-    statements.insert(connection, new, cache)
+    statements.insert(connection, new)
     known = {before[uuid].id: owner for uuid, owner in owners.items() if uuid in before}
-    statements.advance(connection, known, cache)
+    statements.advance(connection, known)
     return LockedConsumers(claims, before)
 
 
@@ -54,7 +54,7 @@ def new_consumers(context: RequestContext, claims: Sequence[Claim]) -> LockedCon
 
     Raises `db.statements.consumers.ConsumerExists` where one does; the transaction is over then.
     """
-    statements.insert_new(context.connection, _owners(claims), context.database.id_cache)
+    statements.insert_new(context.connection, _owners(claims))
     return LockedConsumers(claims, {})
 
 

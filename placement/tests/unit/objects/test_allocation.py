@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from placement import errors
 from placement.db.schema import tables
 from placement.db.statements.allocations import MAX_OPTIMISTIC_AMOUNTS
+from placement.db.statements.consumers import MAX_JOINED
 from placement.feed import changes
 from placement.objects import allocation
 from placement.objects.claim import transaction
@@ -750,8 +751,9 @@ def test_a_write_costs_the_same_for_many_consumers(many: Cloud) -> None:
         claims = [many.claim(name, wanted, generation, consumer_type='INSTANCE') for name in names]
         return cost(many, *claims)
 
-    assert costs(2, None) == costs(20, None)
-    assert costs(2, 1) == costs(20, 1)
+    for generation in (None, 1):
+        assert costs(2, generation) == costs(MAX_JOINED, generation)
+        assert costs(MAX_JOINED + 1, generation) == costs(3 * MAX_JOINED, generation)
 
 
 def test_new_owners_cost_the_same_however_many_there_are(many: Cloud) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from placement import errors
 from placement.db.schema import tables
+from placement.db.statements.consumers import MAX_JOINED
 from placement.objects import reshaper
 from placement.objects.claim.claim import Claim
 from placement.objects.inventory import InventoryList
@@ -281,4 +282,5 @@ def test_a_reshape_costs_the_same_for_many_consumers(cloud: Cloud) -> None:
             reshape(cloud, {'r': (cloud.generation('r'), {'VCPU': 1000})}, *claims)
         return len(statements)
 
-    assert cost(2) == cost(20)
+    assert cost(2) == cost(MAX_JOINED)
+    assert cost(MAX_JOINED + 1) == cost(3 * MAX_JOINED)

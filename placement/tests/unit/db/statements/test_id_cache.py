@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids that a process remembers."""
+"""Ids of providers that a process remembers."""
 
 import pytest
 
@@ -7,28 +7,25 @@ from placement.db.statements import id_cache
 from placement.db.statements.id_cache import IdCache
 
 
-def test_cache_finds_ids_by_kind_and_name() -> None:
+def test_find_returns_remembered_ids() -> None:
     ids = IdCache()
-    ids.remember('projects', {'a': 1, 'zero': 0})
-    ids.remember('users', {'a': 2})
+    ids.remember({'a': 1, 'zero': 0})
 
-    assert ids.find('projects', ['a', 'b', 'zero']) == {'a': 1, 'zero': 0}
-    assert ids.find('users', ['a', 'zero']) == {'a': 2}
-    assert ids.find('consumer_types', ['a']) == {}
+    assert ids.find(['a', 'b', 'zero']) == {'a': 1, 'zero': 0}
 
 
-def test_cache_does_not_find_forgotten_names() -> None:
+def test_find_returns_no_forgotten_id() -> None:
     ids = IdCache()
-    ids.remember('projects', {'a': 1, 'b': 2})
-    ids.forget('projects', ['a', 'never known'])
+    ids.remember({'a': 1, 'b': 2})
+    ids.forget(['a', 'never known'])
 
-    assert ids.find('projects', ['a', 'b']) == {'b': 2}
+    assert ids.find(['a', 'b']) == {'b': 2}
 
 
-def test_cache_drops_a_kind_that_has_too_many_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(id_cache, 'MAX_IDS_PER_KIND', 2)
+def test_remember_drops_all_ids_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(id_cache, 'MAX_IDS', 2)
     ids = IdCache()
-    ids.remember('projects', {'a': 1, 'b': 2, 'c': 3})
-    ids.remember('projects', {'d': 4})
+    ids.remember({'a': 1, 'b': 2, 'c': 3})
+    ids.remember({'d': 4})
 
-    assert ids.find('projects', ['a', 'b', 'c', 'd']) == {'d': 4}
+    assert ids.find(['a', 'b', 'c', 'd']) == {'d': 4}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Projects, users and types of very many consumers at once."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+from placement.db.schema import tables
+from placement.db.statements import owners
+from placement.db.statements.owners import Owner
+
+from .fixtures import databases
+
+on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    made = Database(create_engine(url))
+    yield made
+    made.dispose()
+
+
+def questions(connection: sa.Connection) -> int:
+    """How many statements a MySQL server was sent in this session."""
+    row = connection.execute(sa.text("SHOW SESSION STATUS LIKE 'Questions'")).one()
+    return int(row[1])
+
+
+def many(count: int, name: str) -> list[Owner]:
+    return [Owner(f'project {name} {n}', f'user {name} {n}', f'{name}_{n}') for n in range(count)]
+
+
+@on_mysql
+@pytest.mark.parametrize('name', ['NEW', 'STORED'])
+def test_statements_do_not_grow_with_the_owners(database: Database, name: str) -> None:
+    def cost(count: int) -> int:
+        with database.writer() as connection:
+            before = questions(connection)
+            owners.ensure(connection, many(count, f'{name}_{count}'))
+            return questions(connection) - before
+
+    if name == 'STORED':
+        cost(50)
+        cost(100)
+
+    assert cost(50) == cost(100)
+
+
+def test_owners_get_the_ids_that_are_stored(database: Database) -> None:
+    wanted = [*many(20, 'ONE'), Owner('project ONE 3', 'user ONE 4', None)]
+    with database.writer() as connection:
+        made = owners.ensure(connection, wanted)
+        found = owners.ensure(connection, wanted)
+        project_ids = dict(
+            connection.execute(
+                sa.select(tables.projects.c.external_id, tables.projects.c.id)
+            ).all()
+        )
+
+    assert made == found
+    assert {owner.project: ids.project_id for owner, ids in made.items()} == project_ids
+    assert len(project_ids) == 20
+    assert made[wanted[-1]].consumer_type_id is None
+
+
+@on_mysql
+def test_names_that_are_one_to_the_database_get_one_id(database: Database) -> None:
+    """The usual collations ignore letter case."""
+    spelled = [Owner(name, 'user', None) for name in ('name', 'NAME', 'Name', 'other')]
+    with database.writer() as connection:
+        made = owners.ensure(connection, spelled)
+        later = owners.ensure(connection, [Owner('nAMe', 'USER', None), *spelled])
+
+    ids = [made[owner].project_id for owner in spelled]
+    assert ids[0] == ids[1] == ids[2] != ids[3]
+    assert {owner: later[owner] for owner in spelled} == made
+    assert later[Owner('nAMe', 'USER', None)] == made[spelled[0]]
