@@ -104,7 +104,7 @@ short.
 Where candidate searches look.
 
 Both give the same answers. Choose ``per_request`` only to rule out the cache when something
-seems wrong, or while a service that does not feed changes writes to the same database.
+seems wrong, or while a service that bypasses the change feed writes to the same database.
 """,
     ),
     cfg.IntOpt(
@@ -114,8 +114,8 @@ seems wrong, or while a service that does not feed changes writes to the same da
         help="""
 Seconds after which a worker compares what it keeps with the database.
 
-A difference means that something else writes to the database without feeding changes, such as
-another service during an upgrade. The worker then logs a warning and reads everything anew.
+A difference means that a writer bypassed the change feed, such as another service during an
+upgrade. The worker then logs a warning and reads everything anew.
 """,
     ),
 ]

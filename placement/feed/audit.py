@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums that tell whether a snapshot says what the tables say, without reading the tables again.
+"""Audit checksums: they tell whether a snapshot says what the tables say, without reading those.
 
-They notice every change of one row that a search can see, except that a provider is replaced by
-another one with the same id and the same of everything else.
+Each checksum is a sum over providers, in which every provider has a weight of its own. So they
+notice every change of one row that a search can see, and everything that moves from one provider
+to another. All of them are modulo a prime, so that sums over millions of rows keep to 64 bits.
 """
 
 from __future__ import annotations
@@ -23,42 +24,50 @@ from placement.db.schema.tables import (
     resource_providers,
     traits,
 )
+from placement.db.statements.text_hash import hash_of, text_hash
 
 if TYPE_CHECKING:
     from placement.search.model.kind import ProviderKind
     from placement.search.model.snapshot import Snapshot
 
-# Sums by what they are about, such as ('trait', name). Those that are zero are left out.
-Figures = Mapping[tuple[Any, ...], int]
+# By what they are about, such as ('trait', name). Those that are zero are left out.
+Checksums = Mapping[tuple[Any, ...], int]
 Sums = collections.Counter[tuple[Any, ...]]
 
-# Sums are weighed by provider, so that what merely moves from one to the other is noticed. The
-# modulus keeps sums over millions of rows within 64 bits.
-WEIGHTS = 997
-
-_id = resource_providers.c.id
-_weight = sa.cast(_id % WEIGHTS + 1, sa.BigInteger)
+# A prime with which products of two numbers below it fit into 63 bits, and which is not the
+# largest amount, as 2**31 - 1 would be: that amount would count as none.
+PRIME = 2**31 - 19
 
 
-def figures_of(snapshot: Snapshot) -> Figures:
-    """The sums of a snapshot, to be compared with those of the database."""
+def weight_of(provider_id: int) -> int:
+    """The weight of a provider: the fifth power of its id, modulo the prime.
+
+    No two ids below the prime have the same weight, because 5 does not divide `PRIME - 1`; and
+    weights are not evenly spaced, so that opposite moves between neighbours do not cancel out.
+    """
+    return pow(provider_id, 5, PRIME)
+
+
+def checksums_of(snapshot: Snapshot) -> Checksums:
+    """The checksums of a snapshot, to be compared with those of the database."""
     sums: Sums = collections.Counter()
     kinds: collections.Counter[ProviderKind] = collections.Counter()
     for provider in snapshot:
-        weight = provider.id % WEIGHTS + 1
+        weight = weight_of(provider.id)
         kinds[provider.kind] += weight
         sums['providers',] += weight
-        sums['parents',] += weight * ((provider.parent_id or 0) % WEIGHTS)
-        sums['roots',] += weight * (provider.root_id % WEIGHTS)
+        sums['uuids',] += weight * hash_of(provider.uuid)
+        sums['parents',] += weight * (provider.parent_id or 0)
+        sums['roots',] += weight * provider.root_id
         for name, used in zip(provider.kind.classes, provider.used, strict=True):
             sums['used', name] += weight * used
     for kind, weight in kinds.items():
         _add_kind(sums, kind, weight)
-    return _without_zeros(sums)
+    return _reduced(sums)
 
 
 def _add_kind(sums: Sums, kind: ProviderKind, weight: int) -> None:
-    """Add what providers of one kind have in common, who weigh so much together."""
+    """Add what providers of one kind have in common, whose weights come to this sum."""
     for name in kind.traits:
         sums['trait', name] += weight
     for name in kind.aggregates:
@@ -71,42 +80,55 @@ def _add_kind(sums: Sums, kind: ProviderKind, weight: int) -> None:
         sums['reserved', name] += weight * capacity.reserved
 
 
-def figures_in(connection: sa.Connection) -> Figures:
-    """The sums of the tables, in five statements."""
+def checksums_in(connection: sa.Connection) -> Checksums:
+    """The checksums of the tables, in five statements."""
     sums: Sums = collections.Counter()
-    providers, parents, roots = connection.execute(_OF_PROVIDERS).one()
-    sums.update({('providers',): int(providers), ('parents',): int(parents)})
-    sums['roots',] = int(roots)
+    names = ('providers', 'uuids', 'parents', 'roots')
+    for name, total in zip(names, connection.execute(_OF_PROVIDERS).one(), strict=True):
+        sums[name,] += int(total)
     for *members, ratio, weight, total, reserved in connection.execute(_OF_INVENTORIES):
         sums['inventory', *members, str(ratio)] += int(weight)
         sums['total', members[0]] += int(total)
         sums['reserved', members[0]] += int(reserved)
     for kind, statement in _BY_NAME.items():
-        for name, figure in connection.execute(statement):
-            sums[kind, name] += int(figure)
-    return _without_zeros(sums)
+        for name, total in connection.execute(statement):
+            sums[kind, name] += int(total)
+    return _reduced(sums)
 
 
-def _without_zeros(sums: Sums) -> Figures:
-    return {key: figure for key, figure in sums.items() if figure}
+def _reduced(sums: Sums) -> Checksums:
+    reduced = {key: total % PRIME for key, total in sums.items()}
+    return {key: checksum for key, checksum in reduced.items() if checksum}
+
+
+def _product(one: sa.ColumnElement[int], other: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
+    """The product of two numbers, modulo the prime."""
+    return (sa.cast(one, sa.BigInteger) * other) % sa.literal_column(str(PRIME), sa.BigInteger)
+
+
+_id = resource_providers.c.id
+_square = _product(_id, _id)
+_weight = _product(_product(_square, _square), _id)
 
 
 def _sum(expression: sa.ColumnElement[int] | None = None) -> sa.ColumnElement[int]:
-    weighed = _weight if expression is None else _weight * expression
-    return sa.func.coalesce(sa.func.sum(weighed), 0)
+    """The sum of the weights of providers, each multiplied by a number of its row."""
+    weighted = _weight if expression is None else _product(_weight, expression)
+    return sa.func.coalesce(sa.func.sum(weighted), 0)
 
 
 def _by_name(
-    name: sa.Column[str], figure: sa.ColumnElement[int], table: sa.FromClause
+    name: sa.Column[str], total: sa.ColumnElement[int], table: sa.FromClause
 ) -> sa.Select[str, int]:
     """One sum for each name; rows of providers that are gone do not count."""
-    return sa.select(name, figure).select_from(table).group_by(name)
+    return sa.select(name, total).select_from(table).group_by(name)
 
 
 _OF_PROVIDERS = sa.select(
     _sum(),
-    _sum(sa.func.coalesce(resource_providers.c.parent_provider_id, 0) % WEIGHTS),
-    _sum(sa.func.coalesce(resource_providers.c.root_provider_id, _id) % WEIGHTS),
+    _sum(text_hash(resource_providers.c.uuid)),
+    _sum(sa.func.coalesce(resource_providers.c.parent_provider_id, 0)),
+    _sum(sa.func.coalesce(resource_providers.c.root_provider_id, _id)),
 )
 
 _inventories = resource_providers.join(

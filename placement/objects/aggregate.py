@@ -12,7 +12,7 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import aggregates as statements
-from placement.feed import changes
+from placement.feed.change_feed import ChangeFeed
 from placement.objects.resource_provider import ResourceProvider
 
 
@@ -44,6 +44,6 @@ def replace(
     statements.leave(connection, provider.id, present - wanted)
     statements.join(connection, provider.id, wanted - present)
     if generation is None:
-        changes.record(connection, [provider.id])
+        ChangeFeed(connection).record([provider.id])
     else:
         provider.increment_generation()

@@ -12,7 +12,7 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import resource_classes as statements
-from placement.feed import changes
+from placement.feed.change_feed import ChangeFeed
 from placement.objects import base
 
 
@@ -67,7 +67,7 @@ class ResourceClass(base.Timestamped):
         if owner is not None and owner.id != self.id:
             raise errors.ResourceClassExists(name=name)
         statements.rename(connection, self.id, name)
-        changes.record(connection, statements.list_providers(connection, self.id))
+        ChangeFeed(connection).record(statements.list_providers(connection, self.id))
 
     @db.writer
     def destroy(self) -> None:

@@ -14,7 +14,7 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names, providers
-from placement.feed import changes
+from placement.feed.change_feed import ChangeFeed
 from placement.objects import base
 from placement.schemas import common
 
@@ -106,7 +106,7 @@ class ResourceProvider(base.Timestamped):
             parent_id=parent.id if parent else None,
             root_id=parent.root_provider_id if parent else None,
         )
-        changes.record(connection, [provider_id])
+        ChangeFeed(connection).record([provider_id])
         return cls.get_by_uuid(context, uuid)
 
     @db.writer
@@ -126,7 +126,7 @@ class ResourceProvider(base.Timestamped):
         # Only now, since a parent that cannot be is told before a name that is taken.
         self._check_name_is_free(connection, name)
         providers.update(connection, self.id, name, parent_id)
-        changes.record(connection, [self.id])
+        ChangeFeed(connection).record([self.id])
         return self.get_by_uuid(self._context, self.uuid)
 
     def lock(self) -> db.Row:
@@ -164,7 +164,7 @@ class ResourceProvider(base.Timestamped):
         if providers.has_allocations(connection, self.id):
             raise errors.ResourceProviderInUse(uuid=self.uuid)
         providers.delete(connection, self.id)
-        changes.record(connection, [self.id])
+        ChangeFeed(connection).record([self.id])
 
     def _check_name_is_free(self, connection: db.Connection, name: str) -> None:
         conflicting = providers.list_conflicting(connection, name, self.uuid)
@@ -220,7 +220,7 @@ class ResourceProvider(base.Timestamped):
         if parent_id in subtree:
             raise _update_failed('creating loop in the provider tree is not allowed.')
         providers.set_root(connection, subtree, new_root)
-        changes.record(connection, subtree)
+        ChangeFeed(connection).record(subtree)
 
 
 def increment_generations(context: RequestContext, changed: Sequence[ResourceProvider]) -> None:
@@ -229,7 +229,7 @@ def increment_generations(context: RequestContext, changed: Sequence[ResourcePro
         return
     ids = [provider.id for provider in changed]
     providers.increment_generations(context.connection, ids)
-    changes.record(context.connection, ids)
+    ChangeFeed(context.connection).record(ids)
     for provider in changed:
         provider.generation += 1
 

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from oslo_db.sqlalchemy import exc_filters
 
 from placement.db.engine import backoff, pool
+from placement.db.statements import text_hash
 
 # The execution option of an engine whose transactions write.
 _WRITES = 'placement_writes'
@@ -103,6 +104,7 @@ def _prepare_connections(engine: sa.Engine, is_synchronous: bool, busy_timeout: 
         _use_write_ahead_log(connection, busy_timeout)
         connection.execute(f'PRAGMA synchronous = {synchronous}')
         connection.execute('PRAGMA foreign_keys = ON')
+        connection.create_function(text_hash.SQLITE_NAME, 1, text_hash.hash_of, deterministic=True)
 
     @sa.event.listens_for(engine, 'begin')
     def begin(connection: sa.Connection) -> None:

@@ -27,7 +27,7 @@ class Chain:
 
 
 UPSTREAM = Chain('placement.db.schema.migrations:versions', 'alembic_version', 'a082b8bb98d0')
-OWN = Chain('placement.db.schema:own_migrations', 'placement_alembic_version', '8e41b6c03d57')
+OWN = Chain('placement.db.schema:own_migrations', 'placement_alembic_version', 'c27f90b4e6d1')
 CHAINS = (UPSTREAM, OWN)
 
 

@@ -37,3 +37,7 @@ class IdCache:
         """Forget the ids of some uuids."""
         for uuid in uuids:
             self._ids.pop(uuid, None)
+
+    def forget_all(self) -> None:
+        """Forget all ids: the database may be another one."""
+        self._ids = {}

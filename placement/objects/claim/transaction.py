@@ -14,7 +14,7 @@ from placement.db.engine import transactions as db
 from placement.db.statements import allocations, inventories, names
 from placement.db.statements import consumers as consumer_statements
 from placement.db.statements import providers as provider_statements
-from placement.feed import changes
+from placement.feed.change_feed import ChangeFeed
 from placement.objects.claim import decide
 from placement.objects.claim.claim import Claim, amounts, named_providers, released_consumers
 from placement.objects.claim.consumers import (
@@ -86,7 +86,7 @@ def release(context: RequestContext, consumer_uuid: str) -> None:
     if not was_there:
         # Its first claim was committed between the two.
         consumer_statements.delete_by_uuid(connection, consumer_uuid)
-    changes.record(connection, touched, allocations_only=True)
+    ChangeFeed(connection).record(touched, allocations_only=True)
 
 
 def lock(
@@ -190,4 +190,4 @@ def _record(connection: db.Connection, locked: Locked) -> None:
     if changed and locked.providers.rows:
         provider_statements.increment_generations(connection, changed)
     touched = {*changed, *(provider_id for _uuid, provider_id in locked.used)}
-    changes.record(connection, touched, allocations_only=True)
+    ChangeFeed(connection).record(touched, allocations_only=True)

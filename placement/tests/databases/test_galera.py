@@ -14,7 +14,9 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.feed import changes
+from placement.db.schema import own_tables
+from placement.feed import position
+from placement.feed.change_feed import ChangeFeed
 from placement.history import NEWEST
 from placement.tests.databases import clusters
 from placement.tests.functional import consistency_check
@@ -180,7 +182,7 @@ def connections(nodes: Nodes) -> Iterator[list[Database]]:
 def newest(database: Database) -> set[int]:
     """The ids of the feed."""
     with database.fresh_reader() as connection:
-        return set(connection.scalars(sa.select(changes.feed.c.id)))
+        return set(connection.scalars(sa.select(own_tables.change_feed.c.id)))
 
 
 def test_every_worker_applies_the_commits_of_all_nodes(
@@ -252,9 +254,9 @@ def test_search_takes_one_statement_with_any_number_of_gaps(
     with Lingering(connections[0], HOSTS[0], 77) as lingering:
         other = Cloud(connections[0]).provider(HOSTS[1]).id
         # Workers that write to one node of three use every third id.
-        for _ in range(changes.MAX_GAPS_NAMED):
+        for _ in range(2 * position.MAX_WINDOW):
             with connections[1].writer() as connection:
-                changes.record(connection, [other], allocations_only=True)
+                ChangeFeed(connection).record([other], allocations_only=True)
         for keeper, database in zip(keepers, connections, strict=True):
             keeper.current()
             with Cloud(database).statements() as seen:

@@ -12,8 +12,8 @@ from alembic import command
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration, revisions, tables
-from placement.feed import changes
+from placement.db.schema import migration, own_tables, revisions, tables
+from placement.feed.change_feed import ChangeFeed
 from placement.history import NEWEST
 
 from .fixtures import applications, clouds, databases
@@ -201,7 +201,7 @@ def test_consistent_reader_sees_one_moment(service: applications.Service) -> Non
 def test_feed_migrates_up_and_down() -> None:
     database = databases.create_empty()
     engine = create_engine(database.url)
-    columns = changes.feed.c
+    columns = own_tables.change_feed.c
 
     def migrate(direction: Callable[..., None]) -> None:
         with migration.migrating(engine) as connection:
@@ -222,7 +222,7 @@ def test_feed_migrates_up_and_down() -> None:
         migration.sync(engine)
         write_as_before()
         with engine.begin() as connection:
-            changes.record(connection, [8], allocations_only=True)
+            ChangeFeed(connection).record([8], allocations_only=True)
             rows = connection.execute(
                 sa.select(columns.provider_id, columns.allocations_only).order_by(columns.id)
             ).all()

@@ -6,11 +6,12 @@ import random
 from collections.abc import Collection, Iterator
 
 import pytest
-import sqlalchemy as sa
 
 from placement import deploy
 from placement.db.engine.database import Database
-from placement.feed import changes
+from placement.db.schema import own_tables
+from placement.feed import change_feed
+from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.history import NEWEST
 
@@ -56,12 +57,12 @@ def service(
         connections.dispose()
 
 
-@pytest.mark.parametrize(('seed', 'kept'), [(1, changes.KEPT), (2, changes.KEPT), (3, 12)])
+@pytest.mark.parametrize(('seed', 'kept'), [(1, change_feed.KEPT), (2, change_feed.KEPT), (3, 12)])
 def test_every_change_of_a_random_workload_is_seen(
     database: databases.Database, seed: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 5)
-    monkeypatch.setattr(changes.prune, '__defaults__', (kept,))
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 5)
+    monkeypatch.setattr(change_feed, 'KEPT', kept)
     with service(database) as (client, connections):
         workload = Workload(client, seed)
         watch = freshness.Watch(connections)
@@ -110,15 +111,15 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    chance, record = random.Random(5), changes.record
+    chance, record = random.Random(5), ChangeFeed.record
 
     def record_or_forget(
-        connection: sa.Connection, provider_ids: Collection[int], allocations_only: bool = False
+        feed: ChangeFeed, provider_ids: Collection[int], allocations_only: bool = False
     ) -> None:
         if chance.random() < 0.7:
-            record(connection, provider_ids, allocations_only)
+            record(feed, provider_ids, allocations_only)
 
-    monkeypatch.setattr(changes, 'record', record_or_forget)
+    monkeypatch.setattr(ChangeFeed, 'record', record_or_forget)
     now = 0.0
     with service(database) as (client, connections):
         workload = Workload(client, seed=5)
@@ -133,7 +134,7 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
                 known, committed = keeper.current(), freshness.loaded(connections)
                 assert freshness.differences(known, committed) == []
 
-    assert 'something writes that does not feed changes' in caplog.text
+    assert 'a writer bypassed the change feed' in caplog.text
 
 
 def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
@@ -152,6 +153,8 @@ def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
 
 def newest(connections: Database) -> int:
     with connections.reader() as connection:
-        (*_, last) = connection.scalars(changes.feed.select().order_by(changes.feed.c.id))
+        (*_, last) = connection.scalars(
+            own_tables.change_feed.select().order_by(own_tables.change_feed.c.id)
+        )
     assert isinstance(last, int)
     return last

@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from placement.db.engine import sqlite
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import tables
-from placement.feed import changes
+from placement.db.schema import own_tables, tables
+from placement.feed.change_feed import ChangeFeed
 from placement.objects import aggregate, trait
 from placement.search.model.provider import ProviderRow
 from placement.search.model.snapshot import Snapshot
@@ -75,11 +75,12 @@ import sys, time
 import sqlalchemy as sa
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.feed import changes
+from placement.db.schema import own_tables
+from placement.feed.change_feed import ChangeFeed
 database = Database(create_engine(sys.argv[1]))
 with database.writer() as connection:
     connection.execute(sa.text('UPDATE inventories SET total = 77'))
-    changes.record(connection, [1, 2, 3, 4])
+    ChangeFeed(connection).record([1, 2, 3, 4])
     print('written', flush=True)
     time.sleep(600)
 """
@@ -130,7 +131,7 @@ class Lingering:
             .where(tables.inventories.c.resource_provider_id == provider_id)
             .values(total=total)
         )
-        changes.record(self.connection, [provider_id])
+        ChangeFeed(self.connection).record([provider_id])
 
     def __enter__(self) -> 'Lingering':
         return self
@@ -236,7 +237,7 @@ def test_a_search_sees_one_moment_whatever_commits_between_its_statements(
             moments.append(shown(freshness.loaded(database)))
 
     def move_in_between(*arguments: object) -> None:
-        if changes.feed.name in str(arguments[2]):
+        if own_tables.change_feed.name in str(arguments[2]):
             move_server()
 
     sa.event.listen(searching.engine, 'after_cursor_execute', move_in_between)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
-from placement.feed import changes
+from placement.db.schema.own_tables import change_feed
 from placement.objects import allocation
 from placement.objects.inventory import InventoryList
 from placement.objects.usage import UsageList
@@ -65,7 +65,7 @@ def other(open_database: Callable[[], Database]) -> Cloud:
 def restore(stored: databases.Database, cloud: Cloud, contents: databases.Contents) -> None:
     """Let the database be what it was, and go on counting ids from there."""
     stored.restore(contents)
-    for table in (*tables.metadata.sorted_tables, changes.feed):
+    for table in (*tables.metadata.sorted_tables, change_feed):
         count_from_the_highest(cloud.database, table)
 
 

@@ -192,7 +192,7 @@ def test_modules_of_a_package_import_each_other_without_cycles(package: str) -> 
         ('db.engine.engines', 'from placement import policy'),
         ('db.engine.engines', 'from ... import deploy'),
         ('db.statements.traits', 'from placement.search.model import snapshot'),
-        ('db.statements.traits', 'from placement.feed import changes'),
+        ('db.statements.traits', 'from placement.feed import change_feed'),
         ('http.reply', 'from placement.http import conversions'),
         ('errors', 'from placement import conf'),
         ('routes', 'from placement import dispatch'),

@@ -11,9 +11,8 @@ from docutils import nodes
 
 from placement import errors, history, policies, routes
 from placement.conf import opts
-from placement.db.schema import own_migrations, revisions
+from placement.db.schema import own_migrations, own_tables, revisions
 from placement.db.schema.migrations import versions
-from placement.feed import changes
 from placement.tests.unit import specification
 from placement.tests.unit.db.schema import expected_schema
 
@@ -189,7 +188,7 @@ def test_the_tables_of_this_service_alone_are_these() -> None:
     specified = [
         name for name, _ in specification.rows_of('data_model', 'Tables of this service alone')
     ]
-    assert specified == [changes.feed.name, revisions.OWN.table]
+    assert specified == [own_tables.change_feed.name, revisions.OWN.table]
 
 
 def test_the_standard_classes_have_these_ids() -> None:

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration, standard_names, tables
+from placement.db.schema import migration, own_tables, standard_names, tables
 from placement.db.statements.id_cache import IdCache
-from placement.feed import changes
 from placement.objects import allocation
 from placement.objects.claim import transaction
 from placement.objects.claim.claim import Claim
@@ -143,7 +142,7 @@ class Cloud:
         with self.database.reader() as connection:
             return {
                 table.name: [tuple(row) for row in connection.execute(sa.select(table))]
-                for table in (*tables.metadata.sorted_tables, changes.feed)
+                for table in (*tables.metadata.sorted_tables, own_tables.change_feed)
             }
 
     @contextlib.contextmanager

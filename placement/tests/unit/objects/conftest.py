@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.feed import changes
+from placement.feed import change_feed
 from placement.tests.unit.objects.cloud import Cloud, create_database
 
 
@@ -13,7 +13,7 @@ from placement.tests.unit.objects.cloud import Cloud, create_database
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     """A cloud that has no providers yet."""
     # By chance a write removes old entries of the change feed, which would be counted with it.
-    monkeypatch.setattr(changes, 'PRUNE_ONE_IN', 2**62)
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
     database = create_database()
     yield Cloud(database)
     database.dispose()

@@ -11,7 +11,7 @@ from placement import errors
 from placement.db.schema import tables
 from placement.db.statements.allocations import MAX_OPTIMISTIC_AMOUNTS
 from placement.db.statements.consumers import MAX_JOINED
-from placement.feed import changes
+from placement.feed.change_feed import ChangeFeed
 from placement.objects import allocation
 from placement.objects.claim import transaction
 from placement.objects.claim.claim import Claim
@@ -604,7 +604,7 @@ def test_a_failure_in_the_last_statement_leaves_nothing(
         raise RuntimeError('the power is off')
 
     with monkeypatch.context() as patches:
-        patches.setattr(changes, 'record', fail)
+        patches.setattr(ChangeFeed, 'record', fail)
         with pytest.raises(RuntimeError, match='the power is off'):
             hosts.take('server', {'host': {'VCPU': 1}})
 

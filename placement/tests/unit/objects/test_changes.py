@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.feed import changes
+from placement.db.schema.own_tables import change_feed
 from placement.objects import aggregate, inventory, reshaper, trait
 from placement.objects.claim import transaction
 from placement.objects.resource_class import ResourceClass
@@ -36,9 +36,9 @@ def cloud(cloud: Cloud) -> Cloud:
 def noted(cloud: Cloud, act: Act, *conditions: sa.ColumnElement[bool]) -> set[str]:
     """The names of the providers that are noted as changed while something is done."""
     ids = {name: cloud.provider(name).id for name in ('root', 'child', 'leaf', 'other')}
-    ((before,),) = cloud.rows(sa.func.max(changes.feed.c.id))
+    ((before,),) = cloud.rows(sa.func.max(change_feed.c.id))
     act(cloud)
-    entries = cloud.rows(changes.feed.c.provider_id, changes.feed.c.id > before, *conditions)
+    entries = cloud.rows(change_feed.c.provider_id, change_feed.c.id > before, *conditions)
     names = {provider_id: name for name, provider_id in ids.items()}
     return {names.get(provider_id, 'new') for (provider_id,) in entries}
 
@@ -108,7 +108,7 @@ def test_what_a_search_can_see_is_noted_when_it_changes(
     assert noted(cloud, act) == changed
 
 
-IN_ANY_WAY = sa.not_(changes.feed.c.allocations_only)
+IN_ANY_WAY = sa.not_(change_feed.c.allocations_only)
 
 
 @pytest.mark.parametrize(

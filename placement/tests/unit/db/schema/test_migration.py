@@ -13,8 +13,8 @@ from alembic import command, script, util
 
 import placement
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration, revisions, tables
-from placement.feed import changes
+from placement.db.schema import migration, own_tables, revisions, tables
+from placement.feed.change_feed import ChangeFeed
 from placement.tests.unit.db.schema import expected_schema
 
 HEAD = 'a082b8bb98d0'
@@ -171,7 +171,7 @@ def test_a_failed_sync_leaves_nothing_behind(
 
 
 # From the first to the last, of what is ours alone.
-OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57']
+OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57', 'c27f90b4e6d1']
 
 # What workers of the first version of the feed write.
 FIRST_INSERT = (
@@ -185,7 +185,7 @@ def own(engine: sa.Engine, direction: Callable[..., None], revision: str) -> Non
 
 
 def entries(engine: sa.Engine) -> list[tuple[Any, ...]]:
-    columns = changes.feed.c
+    columns = own_tables.change_feed.c
     with engine.connect() as connection:
         statement = sa.select(columns.provider_id, columns.allocations_only).order_by(columns.id)
         return [tuple(row) for row in connection.execute(statement)]
@@ -199,11 +199,11 @@ def test_own_chain_has_these_revisions_in_order() -> None:
 
 def test_migrated_feed_table_equals_its_definition(engine: sa.Engine) -> None:
     migration.sync(engine)
-    migrated = expected_schema.reflect(engine)[changes.feed.name]
+    migrated = expected_schema.reflect(engine)[own_tables.change_feed.name]
     with engine.begin() as connection:
-        changes.feed.drop(connection)
-        changes.feed.create(connection)
-    assert expected_schema.reflect(engine)[changes.feed.name] == migrated
+        own_tables.change_feed.drop(connection)
+        own_tables.change_feed.create(connection)
+    assert expected_schema.reflect(engine)[own_tables.change_feed.name] == migrated
     assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[-1]
 
 
@@ -220,7 +220,7 @@ def test_migrated_entries_of_the_first_feed_may_concern_everything(engine: sa.En
 def test_own_chain_can_be_downgraded_to_the_first_feed(engine: sa.Engine) -> None:
     migration.sync(engine)
     with engine.begin() as connection:
-        changes.record(connection, [8], allocations_only=True)
+        ChangeFeed(connection).record([8], allocations_only=True)
     own(engine, command.downgrade, OWN_REVISIONS[0])
     assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[0]
     assert revisions.version(engine) == HEAD

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a worker has read the change feed, and what it can still miss: without a database.
+
+The database gives out the ids of the feed before transactions commit. So an entry can appear
+below others that were read long ago, however long its transaction took; and a database that was
+restored gives out ids again. One strategy covers all of that:
+
+* A worker reads the newest entries, its *window*, again each time. Entries that are new inside of
+  or after the window are news. When one of the window is gone or has another token, this is
+  another database, or the worker has fallen behind.
+* Below the window, the worker remembers *zones*: ranges of ids in which some are missing. The
+  server counts the entries of the zones; when there are more than were read, a very old
+  transaction has committed.
+* The lowest id of the feed tells whether old entries were removed, or appeared below all others.
+
+Each of these costs a worker nothing but a full load, so none of them needs a clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import heapq
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+# The most entries in a window. An entry that appears below so many others makes workers load
+# everything. To read 100 entries instead of 1 costs 0.12 ms on MariaDB, and happens only while
+# ids are missing among them.
+MAX_WINDOW = 100
+
+# How many entries of the last reading stay in the window although no id is missing. A replica
+# that is promoted can lack one of several that were committed together.
+MIN_WINDOW = 10
+
+# The most zones. A statement with zones takes 0.05 ms longer on MariaDB, and 0.1 ms more for each
+# 1,000 entries in them. Without gaps, which only a failed COMMIT or a Galera cluster leaves, there
+# are no zones.
+MAX_ZONES = 4
+
+
+class Entry(NamedTuple):
+    """One entry: a provider has changed, in any way or only in what is allocated of it."""
+
+    id: int
+    provider_id: int
+    allocations_only: bool
+    token: int | None
+
+
+class Mark(NamedTuple):
+    """What identifies an entry."""
+
+    id: int
+    token: int | None
+
+
+class Zone(NamedTuple):
+    """Ids from `start` to before `end`, of which only some were ever read: so many `entries`."""
+
+    start: int
+    end: int
+    entries: int
+
+    def joined(self, later: Zone) -> Zone:
+        """One zone of two, between which no id is missing."""
+        between = later.start - self.end
+        return Zone(self.start, later.end, self.entries + between + later.entries)
+
+
+class Reading(NamedTuple):
+    """The answer of the database: entries from the window on, by id, and two figures below it.
+
+    `lowest` is the lowest id in the feed, None when there are no entries at all; `in_zones` is
+    how many entries the zones have.
+    """
+
+    entries: Sequence[Entry]
+    lowest: int | None
+    in_zones: int
+
+
+class Reload(enum.Enum):
+    """Why a worker cannot read on and has to load everything; the value says so in words."""
+
+    EMPTY = 'it is empty'
+    PRUNED = 'old entries were removed'
+    LATE = 'a transaction committed that began very many entries ago'
+    OTHER = (
+        'the entries read last are not in it: the database was restored or replaced, '
+        'or this worker has fallen behind'
+    )
+
+
+class News(NamedTuple):
+    """The entries that were not read before, by id, and the position after them."""
+
+    entries: Sequence[Entry]
+    position: Position
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Position:
+    """What was read of the feed: the lowest id, the newest entries, and zones between them."""
+
+    lowest: int
+    window: tuple[Mark, ...]
+    zones: tuple[Zone, ...] = ()
+
+    @classmethod
+    def of(cls, lowest: int, newest: Sequence[Entry], gaps: Iterable[Zone] = ()) -> Position:
+        """The position after everything was read, of which these are the newest entries, by id.
+
+        `gaps` are the ids that are missing below those, each a zone without entries. An empty
+        feed has no newest entries; a position in it can never be read on from.
+        """
+        marks = [Mark(entry.id, entry.token) for entry in newest]
+        position = cls(lowest, tuple(marks), _limited(tuple(gaps)))
+        return position._shortened(marks[-MIN_WINDOW:])
+
+    @property
+    def start(self) -> int:
+        """The id from which on entries are read again."""
+        return self.window[0].id if self.window else 0
+
+    @property
+    def in_zones(self) -> int:
+        """How many entries of the zones were read."""
+        return sum(zone.entries for zone in self.zones)
+
+    def read_on(self, reading: Reading) -> News | Reload:
+        """What is new, or why that cannot be known."""
+        if not self.window:
+            return Reload.EMPTY
+        found = {Mark(entry.id, entry.token) for entry in reading.entries}
+        if not found.issuperset(self.window):
+            return Reload.OTHER
+        if reading.in_zones != self.in_zones or (reading.lowest or 0) < self.lowest:
+            return Reload.LATE
+        if reading.lowest != self.lowest:
+            return Reload.PRUNED
+        if len(found) == len(self.window):
+            return News((), self)
+        return self._after(reading.entries)
+
+    def _after(self, entries: Sequence[Entry]) -> News:
+        known = {mark.id for mark in self.window}
+        new = [entry for entry in entries if entry.id not in known]
+        marks = tuple(Mark(entry.id, entry.token) for entry in entries)
+        position = dataclasses.replace(self, window=marks)
+        return News(new, position._shortened([Mark(one.id, one.token) for one in new]))
+
+    def _shortened(self, latest: Sequence[Mark]) -> Position:
+        """The position with the least window that has the latest entries and the newest gaps."""
+        marks = self.window
+        if not marks:
+            return self
+        gaps = [
+            (index, Zone(before.id + 1, after.id, 0))
+            for index, (before, after) in enumerate(itertools.pairwise(marks))
+            if after.id > before.id + 1
+        ]
+        kept = latest[-MIN_WINDOW:] or marks[-1:]
+        cut = marks.index(kept[0])
+        if gaps:
+            cut = min(cut, gaps[0][0])
+        cut = max(cut, len(marks) - MAX_WINDOW)
+        left = [zone for index, zone in gaps if index < cut]
+        return Position(self.lowest, marks[cut:], _limited([*self.zones, *left]))
+
+
+def _limited(zones: Sequence[Zone]) -> tuple[Zone, ...]:
+    """At most `MAX_ZONES` zones, made by joining those with the fewest entries between them."""
+    if len(zones) <= MAX_ZONES:
+        return tuple(zones)
+    between = [later.start - zone.end for zone, later in itertools.pairwise(zones)]
+    widest = heapq.nlargest(MAX_ZONES - 1, range(len(between)), key=between.__getitem__)
+    bounds = [0, *(index + 1 for index in sorted(widest)), len(zones)]
+    return tuple(
+        functools.reduce(Zone.joined, zones[start:end])
+        for start, end in itertools.pairwise(bounds)
+    )

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The change feed: what is recorded in it, what is read from it, what is removed."""
+
+import datetime
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.engine.database import Database
+from placement.db.schema import tables
+from placement.db.schema.own_tables import change_feed as feed
+from placement.feed import change_feed, position
+from placement.feed.change_feed import ChangeFeed
+from placement.feed.position import News, Position, Reload, Zone
+
+Rows = Callable[..., list[tuple[object, ...]]]
+
+# Every feed begins with this entry, which is about no provider.
+FIRST = (1, 0)
+
+
+@pytest.fixture(autouse=True)
+def _never_prune_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
+
+
+def record(database: Database, *provider_ids: int, allocations_only: bool = False) -> None:
+    with database.writer() as connection:
+        ChangeFeed(connection).record(provider_ids, allocations_only)
+
+
+def write(database: Database, *ids: int) -> None:
+    """Insert entries with these ids, about a provider of ten times the number."""
+    rows = [{'id': i, 'provider_id': 10 * i, 'at': tables.utcnow(), 'token': i} for i in ids]
+    with database.writer() as connection:
+        connection.execute(sa.insert(feed), rows)
+
+
+def prune(database: Database, kept: int) -> None:
+    with database.writer() as connection:
+        ChangeFeed(connection).prune(kept)
+
+
+def position_in(database: Database) -> Position:
+    with database.consistent_reader() as connection:
+        return ChangeFeed(connection).position()
+
+
+def read_on(database: Database, position: Position) -> News | Reload:
+    with database.fresh_reader() as connection:
+        return position.read_on(ChangeFeed(connection).read(position))
+
+
+def news_of(database: Database, position: Position) -> list[tuple[int, int]]:
+    """Id and provider of the entries that a position has not seen."""
+    news = read_on(database, position)
+    assert isinstance(news, News), news
+    return [(entry.id, entry.provider_id) for entry in news.entries]
+
+
+def entries(rows: Rows) -> list[tuple[object, ...]]:
+    return rows(feed.c.id, feed.c.provider_id)
+
+
+# What is recorded
+
+
+def test_a_new_feed_has_one_entry_about_no_provider(rows: Rows) -> None:
+    assert entries(rows) == [FIRST]
+
+
+def test_a_transaction_records_each_provider_once_in_order(database: Database, rows: Rows) -> None:
+    record(database, 7, 3, 7)
+
+    assert entries(rows) == [FIRST, (2, 3), (3, 7)]
+
+
+def test_no_providers_make_no_entries(database: Database, rows: Rows) -> None:
+    record(database)
+
+    assert entries(rows) == [FIRST]
+
+
+def test_a_transaction_that_fails_records_nothing(database: Database, rows: Rows) -> None:
+    with database.engine.connect() as connection:
+        ChangeFeed(connection).record([7])
+        connection.rollback()
+
+    assert entries(rows) == [FIRST]
+
+
+def test_an_entry_says_when_it_was_recorded(database: Database, rows: Rows) -> None:
+    before = tables.utcnow()
+    record(database, 7)
+
+    ((at,),) = rows(feed.c.at)[1:]
+    assert isinstance(at, datetime.datetime)
+    assert before <= at <= tables.utcnow()
+
+
+def test_an_entry_says_whether_only_allocations_changed(database: Database) -> None:
+    before = position_in(database)
+    record(database, 7)
+    record(database, 7, 8, allocations_only=True)
+    # As workers write that do not know the column.
+    write(database, 5)
+
+    news = read_on(database, before)
+    assert isinstance(news, News)
+    assert [entry[:3] for entry in news.entries] == [
+        (2, 7, False),
+        (3, 7, True),
+        (4, 8, True),
+        (5, 50, False),
+    ]
+
+
+def test_entries_of_one_transaction_have_one_token_and_others_have_others(
+    database: Database, rows: Rows
+) -> None:
+    record(database, 7, 8)
+    record(database, 7)
+
+    first, second, third = (token for (token,) in rows(feed.c.token)[1:])
+    assert first == second != third
+    assert isinstance(third, int)
+    assert third < 2**63
+
+
+# What is read
+
+
+def test_a_position_reads_what_was_recorded_since(database: Database) -> None:
+    before = position_in(database)
+    record(database, 7, 3)
+    record(database, 7)
+
+    news = read_on(database, before)
+    assert isinstance(news, News)
+    assert [entry.id for entry in news.entries] == [2, 3, 4]
+    assert news_of(database, news.position) == []
+    record(database, 9)
+    assert news_of(database, news.position) == [(5, 9)]
+
+
+def test_a_position_reads_what_fills_a_gap(database: Database) -> None:
+    write(database, 2, 4, 6, 7)
+    before = position_in(database)
+
+    assert news_of(database, before) == []
+    write(database, 5)
+    assert news_of(database, before) == [(5, 50)]
+    write(database, 3, 8)
+    assert news_of(database, before) == [(3, 30), (5, 50), (8, 80)]
+
+
+def interleave(database: Database, count: int) -> int:
+    """Insert so many entries under every third id, as one node of a Galera cluster does; the
+    last of their ids."""
+    ids = range(4, 4 + 3 * count, 3)
+    write(database, *ids)
+    return ids[-1]
+
+
+@pytest.mark.parametrize('place', range(0, position.MAX_WINDOW - 1, 7))
+def test_an_entry_that_fills_any_gap_of_the_window_is_news(database: Database, place: int) -> None:
+    last = interleave(database, 2 * position.MAX_WINDOW)
+    before = position_in(database)
+    filled = before.window[place].id + 1
+    write(database, filled, last + 5)
+
+    assert news_of(database, before) == [(i, 10 * i) for i in (filled, last + 5)]
+
+
+@pytest.mark.parametrize('place', [2, 5, 50, 299])
+def test_an_entry_that_fills_a_gap_below_the_window_makes_workers_reload(
+    database: Database, place: int
+) -> None:
+    interleave(database, 2 * position.MAX_WINDOW)
+    before = position_in(database)
+    assert place < before.start
+    assert news_of(database, before) == []
+    write(database, place)
+
+    assert read_on(database, before) is Reload.LATE
+    assert news_of(database, position_in(database)) == []
+
+
+def test_a_gap_below_the_window_is_a_zone_of_its_own(database: Database) -> None:
+    write(database, 2, 4, 5, 6, 9, *range(10, 10 + position.MAX_WINDOW))
+    before = position_in(database)
+
+    assert before.zones == (Zone(3, 4, 0), Zone(7, 9, 0))
+    assert news_of(database, before) == []
+    write(database, 8)
+    assert read_on(database, before) is Reload.LATE
+
+
+def test_gaps_are_zones_of_the_same_size_however_they_were_found(database: Database) -> None:
+    before = position_in(database)
+    write(database, *range(3, 30))
+    for start in range(30, 30 + 3 * position.MAX_WINDOW, 30):
+        write(database, *range(start, start + 30))
+        news = read_on(database, before)
+        assert isinstance(news, News)
+        before = news.position
+
+    assert before.zones == (Zone(2, 3, 0),)
+    assert before.zones == position_in(database).zones
+
+
+@pytest.mark.parametrize('count', [0, 1, position.MAX_WINDOW, 3 * position.MAX_WINDOW])
+def test_a_position_is_read_on_by_one_statement(
+    database: Database, statements: list[str], count: int
+) -> None:
+    interleave(database, count + 1)
+    before = position_in(database)
+    statements.clear()
+    assert news_of(database, before) == []
+
+    (statement,) = [one for one in statements if one.startswith('SELECT')]
+    assert statement.count('?') <= 1 + 2 * position.MAX_ZONES
+
+
+def test_an_entry_below_all_others_makes_workers_reload(database: Database) -> None:
+    write(database, 5, 6, 7)
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed).where(feed.c.id < 5))
+    before = position_in(database)
+    write(database, 3)
+
+    assert read_on(database, before) is Reload.LATE
+
+
+def test_an_entry_that_is_gone_makes_workers_reload(database: Database) -> None:
+    record(database, 7, 8, 9)
+    before = position_in(database)
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed).where(feed.c.id == 4))
+
+    assert read_on(database, before) is Reload.OTHER
+
+
+def test_an_entry_with_another_token_makes_workers_reload(database: Database) -> None:
+    record(database, 7, 8, 9)
+    before = position_in(database)
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed).where(feed.c.id == 4))
+        connection.execute(
+            sa.insert(feed), {'id': 4, 'provider_id': 9, 'at': tables.utcnow(), 'token': 4}
+        )
+
+    assert read_on(database, before) is Reload.OTHER
+
+
+def test_an_empty_feed_has_no_position_to_read_on_from(database: Database) -> None:
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed))
+    before = position_in(database)
+
+    assert read_on(database, before) is Reload.EMPTY
+    record(database, 7)
+    assert read_on(database, before) is Reload.EMPTY
+    assert news_of(database, position_in(database)) == []
+
+
+# What is used
+
+
+def allocate(database: Database, *rows: tuple[int, str, int]) -> None:
+    """Insert allocations of an amount of a class of a provider, by any consumer."""
+    with database.writer() as connection:
+        connection.exec_driver_sql('PRAGMA defer_foreign_keys = ON')
+        for provider_id, resource_class, used in rows:
+            class_id = sa.select(tables.resource_classes.c.id).filter_by(name=resource_class)
+            connection.execute(
+                sa.insert(tables.allocations).values(
+                    resource_provider_id=provider_id,
+                    consumer_id='consumer',
+                    resource_class_id=class_id.scalar_subquery(),
+                    used=used,
+                )
+            )
+
+
+@pytest.mark.parametrize('gaps', [0, 1, 3 * position.MAX_WINDOW])
+def test_what_is_used_is_read_with_whether_the_feed_changed(database: Database, gaps: int) -> None:
+    with database.writer() as connection:
+        connection.execute(
+            sa.insert(tables.resource_classes),
+            [{'id': 0, 'name': 'VCPU'}, {'id': 9, 'name': 'CUSTOM_GOLD'}],
+        )
+        connection.execute(
+            sa.insert(tables.resource_providers),
+            [{'id': i, 'uuid': str(i), 'name': str(i)} for i in (3, 4, 7)],
+        )
+    allocate(database, (7, 'VCPU', 2**31 - 1), (7, 'VCPU', 2), (7, 'CUSTOM_GOLD', 3))
+    allocate(database, (3, 'VCPU', 4), (4, 'VCPU', 5))
+    if gaps:
+        interleave(database, gaps)
+    before = position_in(database)
+
+    def used(*provider_ids: int) -> change_feed.UsedAtOneMoment:
+        with database.fresh_reader() as connection:
+            return ChangeFeed(connection).used(before, provider_ids)
+
+    amounts = {3: {'VCPU': 4}, 7: {'VCPU': 2**31 + 1, 'CUSTOM_GOLD': 3}, 8: {}}
+    assert used(3, 7, 8) == (amounts, True)
+    assert used(8) == ({8: {}}, True)
+    record(database, 7)
+    assert used(3, 7, 8) == (amounts, False)
+
+
+# What is removed
+
+
+def test_pruning_removes_the_older_half_of_a_feed_that_is_twice_as_long(
+    database: Database, rows: Rows
+) -> None:
+    record(database, 7, 8, 9)
+    prune(database, 2)
+    assert entries(rows) == [FIRST, (2, 7), (3, 8), (4, 9)]
+    record(database, 10)
+    prune(database, 2)
+
+    assert entries(rows) == [(4, 9), (5, 10)]
+
+
+@pytest.mark.parametrize('kept', [0, 1])
+def test_pruning_keeps_one_entry_at_least(database: Database, rows: Rows, kept: int) -> None:
+    record(database, 7, 8)
+    prune(database, kept)
+
+    assert entries(rows) == [(3, 8)]
+
+
+def test_pruning_makes_workers_reload(database: Database) -> None:
+    record(database, *range(1, 40))
+    before = position_in(database)
+    prune(database, 15)
+
+    assert read_on(database, before) is Reload.PRUNED
+
+
+def test_pruning_makes_workers_reload_that_have_fallen_behind(database: Database) -> None:
+    before = position_in(database)
+    record(database, 7, 8, 9, 10)
+    prune(database, 2)
+
+    assert read_on(database, before) is Reload.OTHER
+
+
+def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> None:
+    record(database, 7, 8)
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed))
+        ChangeFeed(connection).prune()
+    record(database, 9)
+
+    assert entries(rows) == [(4, 9)]
+
+
+def test_a_record_prunes_by_chance(
+    database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 1)
+    monkeypatch.setattr(change_feed, 'KEPT', 2)
+    record(database, 7, 8, 9, 10)
+
+    assert entries(rows) == [(4, 9), (5, 10)]

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Positions in the change feed: what is news, what is remembered, what makes a worker reload."""
+
+from collections.abc import Collection, Iterable
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from placement.feed import position as position_module
+from placement.feed.position import Entry, Mark, News, Position, Reading, Reload, Zone
+
+
+def entries(*ids: int, token: int = 1) -> list[Entry]:
+    return [Entry(one, 10 * one, False, token) for one in ids]
+
+
+def at(*ids: int) -> Position:
+    """The position of somebody who has read these entries, of a feed that begins with them."""
+    return Position.of(ids[0], entries(*ids))
+
+
+def answer(position: Position, present: Collection[int]) -> Reading:
+    """What a database answers whose feed has these entries."""
+    return Reading(
+        entries(*sorted(one for one in present if one >= position.start)),
+        min(present, default=None),
+        sum(zone.start <= one < zone.end for one in present for zone in position.zones),
+    )
+
+
+def read_on(position: Position, *present: int) -> Position:
+    news = position.read_on(answer(position, present))
+    assert isinstance(news, News)
+    return news.position
+
+
+def ids_of(marks: Iterable[Mark]) -> list[int]:
+    return [mark.id for mark in marks]
+
+
+def test_a_position_without_news_stays_the_same() -> None:
+    position = at(4, 5, 6)
+    news = position.read_on(answer(position, [4, 5, 6]))
+
+    assert news == News((), position)
+
+
+def test_a_position_tells_news_by_id() -> None:
+    position = at(4, 6)
+    news = position.read_on(answer(position, [4, 5, 6, 7]))
+
+    assert isinstance(news, News)
+    assert news.entries == entries(5, 7)
+
+
+def test_without_gaps_the_window_is_the_last_reading() -> None:
+    position = read_on(at(1), 1, 2, 3, 4)
+    assert ids_of(position.window) == [2, 3, 4]
+    position = read_on(position, 1, 2, 3, 4, 5)
+
+    assert ids_of(position.window) == [5]
+    assert position.zones == ()
+
+
+def test_the_window_of_a_large_reading_is_its_newest_entries() -> None:
+    position = read_on(at(1), *range(1, 90))
+
+    assert ids_of(position.window) == [*range(90 - position_module.MIN_WINDOW, 90)]
+
+
+def test_the_window_begins_before_the_oldest_gap() -> None:
+    position = read_on(at(1), 1, 2, 3, 5, 6)
+    position = read_on(position, 1, 2, 3, 5, 6, 7, 8)
+
+    assert ids_of(position.window) == [3, 5, 6, 7, 8]
+    position = read_on(position, *range(1, 10))
+    assert ids_of(position.window) == [4, 5, 6, 7, 8, 9]
+
+
+def test_a_gap_that_leaves_the_window_becomes_a_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position_module, 'MAX_WINDOW', 3)
+    position = read_on(at(1), 1, 3, 4, 5, 6)
+
+    assert ids_of(position.window) == [4, 5, 6]
+    assert position.zones == (Zone(2, 3, 0),)
+    position = read_on(position, 1, 3, 4, 5, 6, 9, 10, 11, 12)
+    assert position.zones == (Zone(2, 3, 0), Zone(7, 9, 0))
+
+
+def test_the_nearest_zones_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position_module, 'MAX_ZONES', 2)
+    zones = [Zone(2, 3, 0), Zone(9, 10, 0), Zone(12, 14, 0), Zone(16, 17, 0)]
+    position = Position.of(1, entries(20, 21), zones)
+
+    assert position.zones == (Zone(2, 3, 0), Zone(9, 17, 4))
+    assert position.in_zones == 4
+
+
+@pytest.mark.parametrize(
+    ('present', 'reason'),
+    [
+        ([], Reload.OTHER),
+        (range(1, 19), Reload.OTHER),
+        ([*range(1, 19), 20], Reload.OTHER),
+        ([*range(1, 15), *range(16, 21)], Reload.OTHER),
+        (range(100, 200), Reload.OTHER),
+        (range(2, 21), Reload.PRUNED),
+        (range(21), Reload.LATE),
+    ],
+)
+def test_a_feed_that_cannot_be_read_on_makes_a_worker_reload(
+    present: Collection[int], reason: Reload
+) -> None:
+    position = at(*range(1, 20))
+
+    assert position.read_on(answer(position, present)) is reason
+
+
+def test_another_token_makes_a_worker_reload() -> None:
+    reading = Reading(entries(5, 6, token=2), 1, 0)
+
+    assert at(1, 5).read_on(reading) is Reload.OTHER
+
+
+def test_a_zone_with_more_entries_makes_a_worker_reload(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position_module, 'MAX_WINDOW', 2)
+    position = at(1, 3, 4, 5)
+
+    assert position.read_on(answer(position, [1, 3, 4, 5])) == News((), position)
+    assert position.read_on(answer(position, [1, 2, 3, 4, 5])) is Reload.LATE
+
+
+def test_an_empty_feed_makes_a_worker_reload() -> None:
+    assert Position.of(0, ()).read_on(Reading((), None, 0)) is Reload.EMPTY
+
+
+@pytest.mark.parametrize('window', [1, 2, 5])
+def test_no_order_of_commits_hides_an_entry(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was committed since is news or makes the worker reload."""
+    monkeypatch.setattr(position_module, 'MAX_WINDOW', window)
+    monkeypatch.setattr(position_module, 'MAX_ZONES', 2)
+
+    @hypothesis.settings(max_examples=300)
+    @hypothesis.given(st.permutations(range(1, 25)), st.lists(st.integers(1, 4)), st.data())
+    def run(order: list[int], sizes: list[int], data: st.DataObject) -> None:
+        lowest = data.draw(st.integers(1, 3))
+        present, seen = {lowest}, {lowest}
+        position = at(lowest)
+        for size in sizes:
+            present |= {order.pop() for _ in range(size) if order}
+            news = position.read_on(answer(position, present))
+            if isinstance(news, News):
+                assert {entry.id for entry in news.entries} == present - seen
+                position = news.position
+            else:
+                assert present != seen
+                position = Position.of(min(present), entries(*sorted(present)))
+            assert len(position.window) <= max(window, 1)
+            assert len(position.zones) <= 2
+            seen = set(present)
+
+    run()
