@@ -12,9 +12,13 @@ from placement.db.schema.tables import resource_provider_traits as associations
 from placement.db.schema.tables import traits
 from placement.db.statements import collation
 
+# Ids are given in the order of creation, to standard traits first.
 _TRAITS = sa.select(traits.c.id, traits.c.name, traits.c.created_at, traits.c.updated_at).order_by(
-    traits.c.name
+    traits.c.id
 )
+
+# The length of the column.
+MAX_NAME_LENGTH = 255
 
 _BY_PROVIDER = _TRAITS.join(associations, associations.c.trait_id == traits.c.id).where(
     associations.c.resource_provider_id == sa.bindparam('provider_id')
@@ -27,12 +31,17 @@ def list_by_filters(
     prefix: str | None = None,
     associated: bool | None = None,
 ) -> Sequence[Row]:
-    """Return the traits that meet every filter that is not None, in the order of names."""
+    """Return the traits that meet every filter that is not None, in the order of ids.
+
+    `prefix` is a text, none of whose characters is a wildcard.
+    """
     conditions: list[sa.ColumnElement[bool]] = []
     if names is not None:
         conditions.append(traits.c.name.in_(names))
     if prefix is not None:
-        conditions.append(traits.c.name.startswith(prefix))
+        if len(prefix) > MAX_NAME_LENGTH:
+            return []
+        conditions.append(traits.c.name.startswith(prefix, autoescape=True))
     if associated is not None:
         in_use = traits.c.id.in_(sa.select(associations.c.trait_id))
         conditions.append(in_use if associated else ~in_use)
@@ -41,7 +50,7 @@ def list_by_filters(
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """Return the traits of a provider, in the order of names."""
+    """Return the traits of a provider, in the order of ids."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
