@@ -52,7 +52,9 @@ def set_inventories(request: Request) -> Reply:
     ):
         wanted.replace(provider, generation)
     return Reply(
-        views.inventories(provider.generation, wanted.objects),
+        views.inventories(
+            provider.generation, wanted.objects, request.body_as_sent()['inventories']
+        ),
         omit_last_modified=not wanted.objects,
     )
 
@@ -77,7 +79,7 @@ def create(request: Request) -> Reply:
     ):
         added.add(provider)
     return Reply(
-        views.one_inventory(provider.generation, added.objects[0]),
+        views.one_inventory(provider.generation, added.objects[0], request.body_as_sent()),
         status=CREATED,
         location=views.inventory_path(provider.uuid, name),
     )
@@ -123,7 +125,9 @@ def update(request: Request) -> Reply:
         prefix=f'No inventory record with resource class for resource provider {provider.uuid}: ',
     ):
         changed.update_one(provider, generation)
-    return Reply(views.one_inventory(provider.generation, changed.objects[0]))
+    return Reply(
+        views.one_inventory(provider.generation, changed.objects[0], request.body_as_sent())
+    )
 
 
 def delete(request: Request) -> Reply:

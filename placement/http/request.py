@@ -40,6 +40,7 @@ class Request:
         self.conf = conf
         self.urlvars = urlvars
         self._enforcer = enforcer
+        self._valid_text = b'null'
 
     @property
     def mount_point(self) -> str:
@@ -82,7 +83,15 @@ class Request:
             raise errors.MalformedJSON(reason=error) from error
         body = parse_json(text)
         self.check_by_schema(action, body)
+        self._valid_text = text
         return self.api.upgraded(action, body)
+
+    def body_as_sent(self) -> Any:
+        """The body that was validated before, in the shape and with the numbers of the client.
+
+        8.0 is a float here, which handlers get as an integer from `validated_body`.
+        """
+        return json.loads(self._valid_text)
 
     def check_by_schema(self, action: str, body: Any) -> None:
         """Raise `errors.InvalidBody` for what the schema of an action does not allow."""

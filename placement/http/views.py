@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 INVENTORY_MEMBERS = (
@@ -20,6 +21,7 @@ INVENTORY_MEMBERS = (
 )
 PROVIDER_LINKS = ('inventories', 'usages', 'aggregates', 'traits', 'allocations')
 UNKNOWN_TYPE = 'unknown'
+NOTHING_SENT: Mapping[str, Any] = MappingProxyType({})
 
 
 def modified_at(record: Any) -> datetime.datetime | None:
@@ -67,25 +69,37 @@ def provider(provider: Any, mount_point: str) -> dict[str, Any]:
     }
 
 
-def inventory(inventory: Any) -> dict[str, Any]:
+def inventory(inventory: Any, sent: Mapping[str, Any] = NOTHING_SENT) -> dict[str, Any]:
     """The six members of an inventory.
 
     Specification: inventories, "Representation of one inventory".
     """
-    return {name: getattr(inventory, name) for name in INVENTORY_MEMBERS}
-
-
-def inventories(generation: int, inventories: Iterable[Any]) -> dict[str, Any]:
-    """Every inventory of a provider, by resource class."""
     return {
-        'resource_provider_generation': generation,
-        'inventories': {record.resource_class: inventory(record) for record in inventories},
+        name: sent[name] if name in sent else getattr(inventory, name)
+        for name in INVENTORY_MEMBERS
     }
 
 
-def one_inventory(generation: int, record: Any) -> dict[str, Any]:
-    """A single inventory with the generation of its provider."""
-    return inventory(record) | {'resource_provider_generation': generation}
+def inventories(
+    generation: int, inventories: Iterable[Any], sent: Mapping[str, Any] = NOTHING_SENT
+) -> dict[str, Any]:
+    """Every inventory of a provider, by resource class.
+
+    `sent` has what a client wrote for some classes, and is shown in the place of what is stored:
+    a write of 8.0 repeats 8.0.
+    """
+    shown = {
+        record.resource_class: inventory(record, sent.get(record.resource_class, NOTHING_SENT))
+        for record in inventories
+    }
+    return {'resource_provider_generation': generation, 'inventories': shown}
+
+
+def one_inventory(
+    generation: int, record: Any, sent: Mapping[str, Any] = NOTHING_SENT
+) -> dict[str, Any]:
+    """A single inventory with the generation of its provider; `sent` as for all."""
+    return inventory(record, sent) | {'resource_provider_generation': generation}
 
 
 def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:

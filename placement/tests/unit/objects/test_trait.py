@@ -183,3 +183,13 @@ def test_many_traits_cost_as_many_statements_as_one(cloud: Cloud) -> None:
         return len(statements)
 
     assert cost([AVX]) == cost([name for name in everything if name != SSE])
+
+
+@pytest.mark.parametrize('prefix', ['%' * 60_000, 'C' * 60_000, '%', '_' * 7, 'CUSTOM\\', '/'])
+def test_prefix_has_no_wildcards_and_may_be_longer_than_any_name(
+    cloud: Cloud, prefix: str
+) -> None:
+    Trait.ensure(cloud.context, 'CUSTOM_A')
+
+    assert names(cloud, prefix=prefix) == set()
+    assert names(cloud, prefix='CUSTOM_') == {'CUSTOM_A'}
