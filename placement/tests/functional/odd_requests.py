@@ -121,7 +121,7 @@ ODD_VERSIONS = (
     'placement .1',
     'placement -1.1',
     'placement 1.-1',
-    'placement 1.40',
+    'placement 1.999',
     'placement 99999999999999999999.1',
     'placement 1.1.1',
     'placement latest latest',

@@ -99,7 +99,7 @@ def test_errors_bear_the_version_too(service: Service, path: str, status: int) -
 @pytest.mark.parametrize(
     ('version', 'status', 'words'),
     [
-        ('1.40', 406, 'Unacceptable version header: 1.40'),
+        ('1.999', 406, 'Unacceptable version header: 1.999'),
         ('2.0', 406, 'Unacceptable version header: 2.0'),
         ('pony', 400, 'invalid version string: pony'),
     ],

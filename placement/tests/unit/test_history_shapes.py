@@ -15,7 +15,7 @@ from placement.http.reply import Reply
 from placement.objects.claim.claim import Claim
 from placement.schemas.not_sent import NOT_SENT
 
-NEWEST_MINOR = 39
+NEWEST_MINOR = len(history.HISTORY) - 1
 ALL_MINORS = range(NEWEST_MINOR + 1)
 
 PROVIDER = '0f5d1b52-9d5c-4d0f-8e5f-52a3a1e0a9b2'
