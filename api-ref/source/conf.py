@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / 'doc' / 'extensions')
 
 project = 'Placement API reference'
 author = 'the Placement maintainers'
-extensions = ['os_api_ref', 'placement_pages']
+extensions = ['os_api_ref', 'placement_pages', 'microversion_history']
 html_theme = 'alabaster'
 html_static_path = ['_static']
 # Samples are HTTP and JSON in one.

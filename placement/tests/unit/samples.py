@@ -123,6 +123,7 @@ rst.directives.register_directive('rest_parameters', RestParameters)
 rst.directives.register_directive('toctree', Elsewhere)
 rst.directives.register_directive('openapi-documents', Elsewhere)
 rst.directives.register_directive('release-notes', Elsewhere)
+rst.directives.register_directive('microversion-history', Elsewhere)
 rst.directives.register_directive('glossary', Glossary)
 rst.roles.register_local_role('ref', refer_to_section)
 

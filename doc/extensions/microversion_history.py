@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of the microversions, for the API reference: the directive ``microversion-history``.
+
+The summaries are those of placement/history.py; api-ref/source/microversion_notes.yaml has notes
+on some of the versions.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from docutils import nodes, statemachine
+from docutils.parsers import rst
+
+from placement import history
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+NOTES = pathlib.Path(__file__).parents[2] / 'api-ref' / 'source' / 'microversion_notes.yaml'
+
+
+def entries() -> str:
+    """A definition list in reStructuredText: each version with its summary and its note.
+
+    Raises ValueError for a note on a version that does not exist.
+    """
+    notes = yaml.safe_load(NOTES.read_text())
+    unknown = notes.keys() - {change.version for change in history.HISTORY}
+    if unknown:
+        raise ValueError(f'{NOTES} has notes on unknown versions: {sorted(unknown)}')
+    return '\n'.join(_entry(change.version, change.summary, notes) for change in history.HISTORY)
+
+
+def _entry(version: str, summary: str, notes: dict[str, str]) -> str:
+    text = textwrap.indent('\n'.join(_paragraphs(version, summary, notes)), '    ')
+    return f'{version}\n{text}\n'
+
+
+def _paragraphs(version: str, summary: str, notes: dict[str, str]) -> Iterator[str]:
+    yield textwrap.fill(summary, width=84, break_on_hyphens=False)
+    if version in notes:
+        yield ''
+        yield notes[version].rstrip()
+
+
+class MicroversionHistory(rst.Directive):
+    """The definition list of all microversions."""
+
+    def run(self) -> list[nodes.Node]:
+        """Called by docutils."""
+        lines = statemachine.StringList(entries().splitlines(), source='placement/history.py')
+        found = nodes.Element()
+        self.state.nested_parse(lines, 0, found)
+        return found.children
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.add_directive('microversion-history', MicroversionHistory)
+    return {'parallel_read_safe': True, 'parallel_write_safe': True}
