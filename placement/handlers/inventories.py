@@ -12,7 +12,7 @@ from placement.http.microversion import Rule
 from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import inventory
-from placement.objects.inventory import InventoryList
+from placement.objects.inventory import Inventory, InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.policies import inventory as policy
 
@@ -22,7 +22,7 @@ def list_inventories(request: Request) -> Reply:
     request.authorise(policy.LIST)
     with _not_found_to_read(request):
         provider, inventories = ResourceProvider.get_with(
-            request.context, request.urlvars['uuid'], InventoryList.list_by_provider
+            request.context, request.urlvars['uuid'], inventory.list_by_provider
         )
     return Reply(
         views.inventories(provider.generation, inventories),
@@ -101,7 +101,7 @@ def show(request: Request) -> Reply:
         provider, found = ResourceProvider.get_with(
             request.context,
             request.urlvars['uuid'],
-            lambda context, provider: InventoryList.find_one(context, provider, name),
+            lambda context, provider: Inventory.find(context, provider, name),
         )
     if found is None:
         raise errors.NotFound(f'No inventory of class {name} for {provider.uuid}')

@@ -7,14 +7,15 @@ from placement import errors
 from placement.http import views
 from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects.resource_class import ResourceClass, ResourceClassList
+from placement.objects import resource_class
+from placement.objects.resource_class import ResourceClass
 from placement.policies import resource_class as policy
 
 
 def list_classes(request: Request) -> Reply:
     """Every resource class."""
     request.authorise(policy.LIST)
-    classes = ResourceClassList.list_all(request.context)
+    classes = resource_class.list_all(request.context)
     mount_point = request.mount_point
     return Reply(
         {'resource_classes': [views.resource_class(c.name, mount_point) for c in classes]},

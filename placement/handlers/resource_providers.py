@@ -15,11 +15,11 @@ from placement.http.microversion import Rule
 from placement.http.querystring import Query
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
+from placement.objects import resource_provider
 from placement.objects.resource_provider import (
     Parent,
     ProviderFilters,
     ResourceProvider,
-    ResourceProviderList,
 )
 from placement.policies import resource_provider as policy
 
@@ -55,7 +55,7 @@ def _list_filtered(request: Request, query: Query) -> Sequence[Any]:
             prefix='Invalid trait(s) in "required" parameter: ',
         ),
     ):
-        return ResourceProviderList.list_by_filters(
+        return resource_provider.list_by_filters(
             request.context,
             ProviderFilters(
                 name=query.last('name') or None,

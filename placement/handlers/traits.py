@@ -12,7 +12,7 @@ from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import trait
 from placement.objects.resource_provider import ResourceProvider
-from placement.objects.trait import Trait, TraitList
+from placement.objects.trait import Trait
 from placement.policies import trait as policy
 
 _ASSOCIATED = {'true': True, 'false': False}
@@ -22,7 +22,7 @@ def list_traits(request: Request) -> Reply:
     """The traits that meet the filters of the query."""
     request.authorise(policy.LIST)
     query = request.validated_query('traits.list')
-    traits = TraitList.list_by_filters(request.context, **_parse_filters(query))
+    traits = trait.list_by_filters(request.context, **_parse_filters(query))
     return Reply(
         {'traits': [found.name for found in traits]},
         last_modified=views.latest(views.modified_at(found) for found in traits),
@@ -95,7 +95,7 @@ def show_of_provider(request: Request) -> Reply:
         prefix=f'No resource provider with uuid {provider_uuid} found: ',
     ):
         provider, traits = ResourceProvider.get_with(
-            request.context, provider_uuid, TraitList.list_by_provider
+            request.context, provider_uuid, trait.list_by_provider
         )
     return _reply(provider, traits)
 

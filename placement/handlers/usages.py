@@ -7,6 +7,7 @@ from placement import errors
 from placement.http import views
 from placement.http.reply import Reply
 from placement.http.request import Request
+from placement.objects import usage
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.usage import UsageList
 from placement.policies import usage as policy
@@ -23,7 +24,7 @@ def show_provider(request: Request) -> Reply:
         prefix=f'No resource provider with uuid {provider_uuid} found: ',
     ):
         provider, usages = ResourceProvider.get_with(
-            request.context, provider_uuid, UsageList.list_by_provider
+            request.context, provider_uuid, usage.list_by_provider
         )
     return Reply(views.provider_usages(provider.generation, usages))
 

@@ -75,6 +75,15 @@ class Inventory(base.Timestamped):
         values = DEFAULTS | {name: body[name] for name in MEMBERS if name in body}
         return cls(context, resource_class=resource_class, **values)
 
+    @classmethod
+    @db.reader
+    def find(
+        cls, context: RequestContext, provider: ResourceProvider, resource_class: str
+    ) -> Self | None:
+        """What a provider has of one class."""
+        row = statements.find(context.connection, provider.id, resource_class)
+        return None if row is None else cls.from_row(context, row)
+
     def capacity(self) -> Capacity:
         """What this inventory can hold, by the one rule of search and claims."""
         return Capacity(**self.members())
@@ -117,22 +126,6 @@ class InventoryList(base.PlacementObjectList):
         """The inventories that a client describes, by resource class."""
         inventories = [Inventory.from_body(context, name, body) for name, body in bodies.items()]
         return cls(context, objects=inventories)
-
-    @classmethod
-    @db.reader
-    def list_by_provider(
-        cls, context: RequestContext, provider: ResourceProvider
-    ) -> Sequence[db.Row]:
-        """The rows of everything a provider has."""
-        return statements.list_by_provider(context.connection, provider.id)
-
-    @classmethod
-    @db.reader
-    def find_one(
-        cls, context: RequestContext, provider: ResourceProvider, resource_class: str
-    ) -> db.Row | None:
-        """The row of what a provider has of one class."""
-        return statements.find(context.connection, provider.id, resource_class)
 
     def check_capacities(self, uuid: str, may_be_empty: bool) -> None:
         """Raise `errors.InvalidInventoryCapacity` for the first that has none."""
@@ -204,6 +197,12 @@ class InventoryList(base.PlacementObjectList):
                     provider.uuid,
                     inventory.resource_class,
                 )
+
+
+@db.reader
+def list_by_provider(context: RequestContext, provider: ResourceProvider) -> Sequence[db.Row]:
+    """The rows of everything a provider has."""
+    return statements.list_by_provider(context.connection, provider.id)
 
 
 Wanted = Sequence[tuple[ResourceProvider, InventoryList]]

@@ -97,17 +97,7 @@ class ResourceClass(base.Timestamped):
             raise errors.StandardResourceClass(action=action, name=words)
 
 
-@base.register
-class ResourceClassList(base.PlacementObjectList):
-    """Several resource classes."""
-
-    # Version 1.0: Initial version
-    VERSION = '1.0'
-
-    fields = {'objects': fields.ListOfObjectsField('ResourceClass')}
-
-    @classmethod
-    @db.reader
-    def list_all(cls, context: RequestContext) -> Sequence[db.Row]:
-        """The rows of every class."""
-        return statements.list_all(context.connection)
+@db.reader
+def list_all(context: RequestContext) -> Sequence[db.Row]:
+    """The rows of every class."""
+    return statements.list_all(context.connection)

@@ -252,44 +252,32 @@ class ProviderFilters:
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-@base.register
-class ResourceProviderList(base.PlacementObjectList):
-    """Several resource providers."""
+@db.reader
+def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequence[db.Row]:
+    """The rows of the providers that meet every filter, in no particular order.
 
-    # Version 1.0: Initial version
-    VERSION = '1.0'
-
-    fields = {'objects': fields.ListOfObjectsField('ResourceProvider')}
-
-    @classmethod
-    @db.reader
-    def list_by_filters(
-        cls, context: RequestContext, filters: ProviderFilters
-    ) -> Sequence[db.Row]:
-        """The rows of the providers that meet every filter, in no particular order.
-
-        Each has `uuid`, `name`, `generation`, `root_provider_uuid`, `parent_provider_uuid` and
-        `modified_at`. Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
-        """
-        connection = context.connection
-        required, forbidden = filters.required_traits, filters.forbidden_traits
-        trait_ids = _trait_ids(connection, forbidden.union(*required))
-        amounts = _amounts(connection, filters.resources)
-        if any(amount > common.MAX_INT for _class_id, amount in amounts):
-            return []
-        return providers.list_by_filters(
-            connection,
-            providers.Filters(
-                name=filters.name,
-                uuid=filters.uuid,
-                in_tree=filters.in_tree,
-                required_traits=[[trait_ids[name] for name in any_of] for any_of in required],
-                forbidden_traits=[trait_ids[name] for name in forbidden],
-                member_of=filters.member_of,
-                forbidden_aggregates=filters.forbidden_aggregates,
-                amounts=amounts,
-            ),
-        )
+    Each has `uuid`, `name`, `generation`, `root_provider_uuid`, `parent_provider_uuid` and
+    `modified_at`. Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
+    """
+    connection = context.connection
+    required, forbidden = filters.required_traits, filters.forbidden_traits
+    trait_ids = _trait_ids(connection, forbidden.union(*required))
+    amounts = _amounts(connection, filters.resources)
+    if any(amount > common.MAX_INT for _class_id, amount in amounts):
+        return []
+    return providers.list_by_filters(
+        connection,
+        providers.Filters(
+            name=filters.name,
+            uuid=filters.uuid,
+            in_tree=filters.in_tree,
+            required_traits=[[trait_ids[name] for name in any_of] for any_of in required],
+            forbidden_traits=[trait_ids[name] for name in forbidden],
+            member_of=filters.member_of,
+            forbidden_aggregates=filters.forbidden_aggregates,
+            amounts=amounts,
+        ),
+    )
 
 
 _NO_PARENT = 'parent provider UUID does not exist.'

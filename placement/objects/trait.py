@@ -72,34 +72,21 @@ class Trait(base.Timestamped):
         statements.delete(self._context.connection, self.id)
 
 
-@base.register
-class TraitList(base.PlacementObjectList):
-    """Several traits."""
+@db.reader
+def list_by_filters(
+    context: RequestContext,
+    names: Collection[str] | None = None,
+    prefix: str | None = None,
+    associated: bool | None = None,
+) -> Sequence[db.Row]:
+    """The rows of the traits that meet every filter given."""
+    return statements.list_by_filters(context.connection, names, prefix, associated)
 
-    # Version 1.0: Initial version
-    VERSION = '1.0'
 
-    fields = {'objects': fields.ListOfObjectsField('Trait')}
-
-    @classmethod
-    @db.reader
-    def list_by_filters(
-        cls,
-        context: RequestContext,
-        names: Collection[str] | None = None,
-        prefix: str | None = None,
-        associated: bool | None = None,
-    ) -> Sequence[db.Row]:
-        """The rows of the traits that meet every filter given."""
-        return statements.list_by_filters(context.connection, names, prefix, associated)
-
-    @classmethod
-    @db.reader
-    def list_by_provider(
-        cls, context: RequestContext, provider: ResourceProvider
-    ) -> Sequence[db.Row]:
-        """The rows of the traits that a provider has."""
-        return statements.list_by_provider(context.connection, provider.id)
+@db.reader
+def list_by_provider(context: RequestContext, provider: ResourceProvider) -> Sequence[db.Row]:
+    """The rows of the traits that a provider has."""
+    return statements.list_by_provider(context.connection, provider.id)
 
 
 @db.writer

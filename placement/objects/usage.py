@@ -46,14 +46,6 @@ class UsageList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def list_by_provider(
-        cls, context: RequestContext, provider: ResourceProvider
-    ) -> Sequence[db.Row]:
-        """The rows of what is used of each class that a provider has inventory of."""
-        return statements.list_by_provider(context.connection, provider.id)
-
-    @classmethod
-    @db.reader
     def get_by_project(
         cls, context: RequestContext, project_id: str, user_id: str | None
     ) -> UsageList:
@@ -98,6 +90,12 @@ class UsageList(base.PlacementObjectList):
                 for resource_class, used in _sums(self.objects).items()
             ],
         )
+
+
+@db.reader
+def list_by_provider(context: RequestContext, provider: ResourceProvider) -> Sequence[db.Row]:
+    """The rows of what is used of each class that a provider has inventory of."""
+    return statements.list_by_provider(context.connection, provider.id)
 
 
 def _sums(usages: Iterable[Any]) -> dict[str, int]:

@@ -15,8 +15,7 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.db.schema.own_tables import change_feed
-from placement.objects import allocation
-from placement.objects.inventory import InventoryList
+from placement.objects import allocation, inventory
 from placement.objects.usage import UsageList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -183,7 +182,7 @@ def test_inventory_of_a_class_that_a_restored_database_lacks_is_shown(cloud: Clo
     cloud.give('host', VCPU=8, PCPU=4)
     cloud.take('server', {'host': {'PCPU': 2}}, generation=None)
 
-    rows = InventoryList.list_by_provider(cloud.context, cloud.provider('host'))
+    rows = inventory.list_by_provider(cloud.context, cloud.provider('host'))
     assert {row.resource_class: row.total for row in rows} == {'VCPU': 8, 'PCPU': 4}
     assert cloud.has('server') == {uuid_of('host'): {'PCPU': 2}}
 

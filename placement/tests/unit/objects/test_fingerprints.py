@@ -22,11 +22,8 @@ FINGERPRINTS = {
     'Inventory': '1.0-dcbdef0917d1818d',
     'InventoryList': '1.0-2be7f4e0072e3027',
     'ResourceClass': '1.0-06cdcdceb4c5431a',
-    'ResourceClassList': '1.0-dbb71e6eb22e1f15',
     'ResourceProvider': '1.0-d6b51e73da00cbd8',
-    'ResourceProviderList': '1.0-76c02a5983519a76',
     'Trait': '1.0-06cdcdceb4c5431a',
-    'TraitList': '1.0-123cbeb96739bcc1',
     'Usage': '1.0-3d4909eb11a26705',
     'UsageList': '1.0-074eb29abf48e702',
 }

@@ -9,7 +9,7 @@ import pytest
 
 from placement import errors
 from placement.objects import inventory
-from placement.objects.inventory import Inventory, InventoryList
+from placement.objects.inventory import Inventory
 from placement.objects.resource_provider import ResourceProvider
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -18,7 +18,7 @@ HOST = uuid_of('host')
 
 def shown(cloud: Cloud, name: str = 'host') -> dict[str, dict[str, Any]]:
     """The inventories of a provider, their members by class."""
-    rows = InventoryList.list_by_provider(cloud.context, cloud.provider(name))
+    rows = inventory.list_by_provider(cloud.context, cloud.provider(name))
     return {
         row.resource_class: {member: getattr(row, member) for member in inventory.MEMBERS}
         for row in rows
@@ -272,12 +272,12 @@ def test_a_change_of_one_class_leaves_the_others(cloud: Cloud) -> None:
 def test_one_class_can_be_found(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
 
-    found = InventoryList.find_one(cloud.context, host, 'VCPU')
+    found = Inventory.find(cloud.context, host, 'VCPU')
 
     assert found is not None
     assert (found.total, found.resource_class) == (4, 'VCPU')
-    assert InventoryList.find_one(cloud.context, host, 'DISK_GB') is None
-    assert InventoryList.find_one(cloud.context, host, 'no class') is None
+    assert Inventory.find(cloud.context, host, 'DISK_GB') is None
+    assert Inventory.find(cloud.context, host, 'no class') is None
 
 
 def test_one_class_can_be_removed(cloud: Cloud) -> None:

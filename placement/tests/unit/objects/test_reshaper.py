@@ -9,10 +9,8 @@ import pytest
 from placement import errors
 from placement.db.schema import tables
 from placement.db.statements.consumers import MAX_JOINED
-from placement.objects import reshaper
+from placement.objects import inventory, reshaper, usage
 from placement.objects.claim.claim import Claim
-from placement.objects.inventory import InventoryList
-from placement.objects.usage import UsageList
 from placement.schemas.not_sent import NOT_SENT
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -46,12 +44,12 @@ def refusal(cloud: Cloud, inventories: Inventories, *claims: Claim) -> errors.Pl
 
 
 def usages(cloud: Cloud, name: str) -> dict[str, int]:
-    rows = UsageList.list_by_provider(cloud.context, cloud.provider(name))
+    rows = usage.list_by_provider(cloud.context, cloud.provider(name))
     return {row.resource_class: row.used for row in rows}
 
 
 def classes(cloud: Cloud, name: str) -> set[str]:
-    rows = InventoryList.list_by_provider(cloud.context, cloud.provider(name))
+    rows = inventory.list_by_provider(cloud.context, cloud.provider(name))
     return {row.resource_class for row in rows}
 
 

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.db.schema import tables
-from placement.objects.resource_class import ResourceClass, ResourceClassList
+from placement.objects import resource_class
+from placement.objects.resource_class import ResourceClass
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 
@@ -18,7 +19,7 @@ def make(cloud: Cloud, name: str) -> int:
 
 
 def test_standard_classes_have_the_id_of_their_place(cloud: Cloud) -> None:
-    rows = ResourceClassList.list_all(cloud.context)
+    rows = resource_class.list_all(cloud.context)
 
     assert [row.name for row in rows] == list(os_resource_classes.STANDARDS)
     assert [row.id for row in rows] == list(range(len(rows)))
@@ -122,7 +123,7 @@ def test_a_class_that_a_provider_has_inventory_of_stays(cloud: Cloud) -> None:
 
     cloud.give('host')
     ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').destroy()
-    assert len(ResourceClassList.list_all(cloud.context)) == len(os_resource_classes.STANDARDS)
+    assert len(resource_class.list_all(cloud.context)) == len(os_resource_classes.STANDARDS)
 
 
 def test_a_class_made_again_under_another_id_is_not_mistaken_for_the_old_one(

@@ -7,15 +7,13 @@ import pytest
 
 from placement import errors
 from placement.db.schema import tables
-from placement.objects import aggregate, trait
+from placement.objects import aggregate, inventory, resource_provider, trait
 from placement.objects.claim import transaction
-from placement.objects.inventory import InventoryList
 from placement.objects.inventory import clear as clear_inventories
 from placement.objects.resource_provider import (
     Parent,
     ProviderFilters,
     ResourceProvider,
-    ResourceProviderList,
 )
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -44,13 +42,13 @@ def move(
 def roots(cloud: Cloud) -> dict[str, str]:
     """The name of the root of every provider, by its name."""
     names = {uuid_of(name): name for name in ('root', 'left', 'right', 'leaf', 'tip', 'other')}
-    listed = ResourceProviderList.list_by_filters(cloud.context, ProviderFilters())
+    listed = resource_provider.list_by_filters(cloud.context, ProviderFilters())
     return {row.name: names[row.root_provider_uuid] for row in listed}
 
 
 def listed(cloud: Cloud, **filters: Any) -> set[str]:
     """The names of the providers that meet every filter."""
-    found = ResourceProviderList.list_by_filters(cloud.context, ProviderFilters(**filters))
+    found = resource_provider.list_by_filters(cloud.context, ProviderFilters(**filters))
     return {row.name for row in found}
 
 
@@ -413,7 +411,7 @@ def test_a_failed_write_does_not_count(cloud: Cloud) -> None:
         cloud.inventories(VCPU=9).replace(host, host.generation + 1)
 
     assert cloud.generation('host') == host.generation
-    inventories = InventoryList.list_by_provider(cloud.context, host)
+    inventories = inventory.list_by_provider(cloud.context, host)
     assert [row.total for row in inventories] == [4]
 
 
@@ -451,7 +449,7 @@ def by_traits(
     cloud: Cloud, *required: set[str], forbidden: frozenset[str] = frozenset()
 ) -> set[str]:
     """The names of the providers that have one trait of each set, and none that is forbidden."""
-    found = ResourceProviderList.list_by_filters(
+    found = resource_provider.list_by_filters(
         cloud.context,
         ProviderFilters(
             required_traits=[frozenset(any_of) for any_of in required],
@@ -479,14 +477,14 @@ def test_an_unknown_trait_is_told_by_its_name(tree: Cloud, kind: str) -> None:
     asked: dict[str, Any] = {kind: [traits] if kind == 'required_traits' else traits}
 
     with pytest.raises(errors.TraitNotFound) as raised:
-        ResourceProviderList.list_by_filters(tree.context, ProviderFilters(**asked))
+        resource_provider.list_by_filters(tree.context, ProviderFilters(**asked))
 
     assert str(raised.value) == 'No such trait(s): CUSTOM_NOBODY.'
 
 
 def by_resources(cloud: Cloud, **amounts: int) -> set[str]:
     """The names of the providers that by themselves can take every amount."""
-    found = ResourceProviderList.list_by_filters(cloud.context, ProviderFilters(resources=amounts))
+    found = resource_provider.list_by_filters(cloud.context, ProviderFilters(resources=amounts))
     return {row.name for row in found}
 
 

@@ -7,18 +7,18 @@ import pytest
 
 from placement import errors
 from placement.objects import trait
-from placement.objects.trait import Trait, TraitList
+from placement.objects.trait import Trait
 from placement.tests.unit.objects.cloud import Cloud
 
 AVX, SSE = 'HW_CPU_X86_AVX', 'HW_CPU_X86_SSE'
 
 
 def names(cloud: Cloud, **filters: Any) -> set[str]:
-    return {row.name for row in TraitList.list_by_filters(cloud.context, **filters)}
+    return {row.name for row in trait.list_by_filters(cloud.context, **filters)}
 
 
 def of_host(cloud: Cloud) -> set[str]:
-    rows = TraitList.list_by_provider(cloud.context, cloud.provider('host'))
+    rows = trait.list_by_provider(cloud.context, cloud.provider('host'))
     return {row.name for row in rows}
 
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from placement.objects import usage
 from placement.objects.usage import UsageList
 from placement.tests.unit.objects.cloud import Cloud
 
@@ -27,10 +28,10 @@ def cloud(cloud: Cloud) -> Cloud:
 def sums(usages: UsageList) -> Sums:
     """What is used by type and class, and of how many consumers, as `count`."""
     found: Sums = {}
-    for usage in usages.objects:
-        of_type = found.setdefault(usage.consumer_type, {'count': usage.consumer_count})
-        assert of_type['count'] == usage.consumer_count
-        of_type[usage.resource_class] = usage.used
+    for one in usages.objects:
+        of_type = found.setdefault(one.consumer_type, {'count': one.consumer_count})
+        assert of_type['count'] == one.consumer_count
+        of_type[one.resource_class] = one.used
     return found
 
 
@@ -39,7 +40,7 @@ def of(cloud: Cloud, project: str = 'project', user: str | None = None) -> Usage
 
 
 def test_a_provider_shows_each_class_that_it_has_even_if_unused(cloud: Cloud) -> None:
-    rows = UsageList.list_by_provider(cloud.context, cloud.provider('host'))
+    rows = usage.list_by_provider(cloud.context, cloud.provider('host'))
 
     assert {row.resource_class: row.used for row in rows} == {
         'VCPU': 62,
@@ -50,7 +51,7 @@ def test_a_provider_shows_each_class_that_it_has_even_if_unused(cloud: Cloud) ->
 
 
 def test_a_provider_without_inventory_shows_nothing(cloud: Cloud) -> None:
-    assert UsageList.list_by_provider(cloud.context, cloud.add('bare')) == []
+    assert usage.list_by_provider(cloud.context, cloud.add('bare')) == []
 
 
 def test_a_project_is_summed_up_by_type(cloud: Cloud) -> None:
