@@ -19,6 +19,7 @@ from placement.middleware import (
     identity,
     proxy_headers,
     request_log,
+    request_method,
 )
 from placement.policy import Enforcer
 
@@ -36,6 +37,7 @@ def _identified(
 
 # Outermost first.
 MIDDLEWARE: tuple[Middleware, ...] = (
+    lambda application, *_: request_method.RequestMethod(application),
     lambda application, conf, _: proxy_headers.proxy_headers(application, conf),
     lambda application, *_: request_log.RequestLog(application),
     lambda application, conf, _: body_limit.BodyLimit(application, conf),

@@ -4,6 +4,7 @@
 Specification: http, "Layers"; data_model, "Synchronisation at start-up".
 """
 
+import io
 import pathlib
 import sqlite3
 from wsgiref.types import WSGIApplication
@@ -142,3 +143,36 @@ def test_unexpected_failure_is_json_without_a_version(
     assert error['code'] == 'placement.undefined_code'
     assert 'the power is off' not in response.text
     assert error['request_id'] == ids(response)
+
+
+def test_request_without_a_method_is_not_allowed(application: WSGIApplication) -> None:
+    request = webob.Request.blank('/traits', headers={'X-Auth-Token': 'admin'})
+    del request.environ['REQUEST_METHOD']
+    response = request.get_response(application)
+
+    assert response.status_int == 405
+    assert error_of(response)['status'] == 405
+
+
+def test_body_is_refused_before_anybody_asks_who_sends_it(application: WSGIApplication) -> None:
+    request = webob.Request.blank('/traits/CUSTOM_A', method='PUT')
+    request.environ['CONTENT_LENGTH'] = str(1 << 30)
+    response = request.get_response(application)
+
+    assert response.status_int == 413
+    assert error_of(response)['request_id'] == ids(response)
+
+
+def test_body_in_chunks_is_refused_beyond_the_bound(path: pathlib.Path) -> None:
+    application = load(path, placement__max_request_body_size=64 << 10)
+    request = webob.Request.blank(
+        '/resource_providers',
+        method='POST',
+        headers={'X-Auth-Token': 'admin', 'Content-Type': 'application/json'},
+    )
+    request.environ['wsgi.input'] = io.BytesIO(b'{"name": "' + b'x' * (64 << 10) + b'"}')
+    request.environ['wsgi.input_terminated'] = True
+    response = request.get_response(application)
+
+    assert response.status_int == 413
+    assert str(64 << 10) in error_of(response)['detail']
