@@ -21,7 +21,7 @@ UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-keystone lint hooks changelog dist bench bench-workers clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-keystone lint hooks changelog dist bench bench-workers clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
@@ -35,6 +35,7 @@ help:
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
+	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
 	@echo 'make test-keystone   test authentication and policy with a real Keystone'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
@@ -90,10 +91,14 @@ dist: changelog
 	@echo '==> dist'
 	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null
 
-# Both create virtual environments of their own in the directory for temporary files.
+# These create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)
 	@echo '==> gabbi tests under Apache, uWSGI and gunicorn'
 	@$(BIN)/pytest placement/tests/servers/test_apache.py placement/tests/servers/test_wsgi_servers.py
+
+test-attacks: $(TESTABLE)
+	@echo '==> slow and malformed requests to each web server'
+	@$(BIN)/pytest placement/tests/servers/test_bounds.py placement/tests/servers/test_fuzz.py
 
 test-keystone: $(TESTABLE)
 	@echo '==> tests with Keystone'

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import sqlalchemy as sa
 
-from placement import errors
 from placement.conf import ConfigOpts
-from placement.db.engine import failures, sqlite
-from placement.db.engine.causes import LASTING
+from placement.db.engine import sqlite
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
@@ -34,10 +31,6 @@ ENGINE_OPTIONS = (
 )
 
 
-# Seconds for which the worker is not ready after a write that failed for a reason that lasts.
-WRITE_FAILURE_SECONDS = 30
-
-
 class Database:
     """The engines of one configuration: one for writes, and one for reads.
 
@@ -54,8 +47,6 @@ class Database:
         self.engine = engine
         self.attempts = attempts
         self.id_cache = IdCache()
-        # When the last write failed for a reason that lasts, by the monotonic clock.
-        self._write_failed_at: float | None = None
         self._writer = sqlite.writing(engine)
         self._reader = engine if read_engine is None else read_engine
 
@@ -102,24 +93,8 @@ class Database:
     @contextlib.contextmanager
     def writer(self) -> Iterator[sa.Connection]:
         """Open a transaction that may write; on SQLite it takes the write lock at once."""
-        try:
-            with self._writer.begin() as connection:
-                yield connection
-        except failures.DATABASE_ERRORS as error:
-            if failures.cause_of(error) in LASTING:
-                self._write_failed_at = time.monotonic()
-            raise
-        self._write_failed_at = None
-
-    def check_writable(self) -> None:
-        """Raise `errors.DatabaseUnusable` if the database was full or damaged a moment ago.
-
-        Only a write shows that. So a load balancer that takes the worker out of service for it
-        lets it try again `WRITE_FAILURE_SECONDS` later.
-        """
-        failed_at = self._write_failed_at
-        if failed_at is not None and time.monotonic() - failed_at < WRITE_FAILURE_SECONDS:
-            raise errors.DatabaseUnusable
+        with self._writer.begin() as connection:
+            yield connection
 
     @property
     def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:

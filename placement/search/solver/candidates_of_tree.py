@@ -14,7 +14,6 @@ from placement.search.solver.layout import Candidate
 from placement.search.solver.plan import Plan
 from placement.search.solver.solution import Check, Solution, Taking, checks_of, fits
 from placement.search.solver.tally import COMBINATION, Reason
-from placement.search.solver.work import PLACES_PER_CANDIDATE
 
 # For how many shapes the solutions that their capacities allow are kept.
 MAX_SHAPES = 1024
@@ -49,7 +48,7 @@ class CandidatesOfTree:
             if fits(checks, self.search.usage_of(tree)) and not (
                 needs_member and solution.is_all_shared
             ):
-                self.search.work.spent += PLACES_PER_CANDIDATE
+                self.search.work.spent += len(solution.layout.serving)
                 return (solution.candidate(self.plan.providers(tree)),)
             self.search.tally.add(COMBINATION, Reason.USED)
             return ()
@@ -95,7 +94,7 @@ class CandidatesOfTree:
         for solution, checks in checked:
             if fits(checks, usage) and not (needs_member and solution.is_all_shared):
                 is_empty = False
-                search.work.spent += PLACES_PER_CANDIDATE
+                search.work.spent += len(solution.layout.serving)
                 yield solution.candidate(providers)
         if is_empty:
             search.tally.add(COMBINATION, Reason.USED)
@@ -107,10 +106,10 @@ class CandidatesOfTree:
         one candidate of each of a thousand needs one search instead of a thousand.
         """
         plan, search, providers = self.plan, self.search, self.plan.providers(tree)
-        work = search.work
+        work, cost = search.work, len(search.resolved.provider_requests)
         first = self._first_of_last
         if first is not None and self._serves(first, tree, needs_member):
-            work.spent += PLACES_PER_CANDIDATE
+            work.spent += cost
             yield plan.solution(first).candidate(providers)
         else:
             first = None
@@ -122,7 +121,7 @@ class CandidatesOfTree:
                 if is_new and not search.request.randomize:
                     self._first_of_last = assignment
                 is_new = False
-                work.spent += PLACES_PER_CANDIDATE
+                work.spent += cost
                 yield plan.solution(assignment).candidate(providers)
 
     def _serves(self, assignment: Assignment, tree: Tree, needs_member: bool) -> bool:

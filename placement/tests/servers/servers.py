@@ -174,7 +174,7 @@ class Apache(Server):
             f'ErrorLog {self.log}',
             *(
                 f'LoadModule {name}_module {modules.format(name)}'
-                for name in ('mpm_event', 'authz_core', 'wsgi')
+                for name in ('mpm_event', 'authz_core', 'reqtimeout', 'wsgi')
             ),
             f'WSGISocketPrefix {self.directory}/wsgi',
             'LogFormat "%h %u %r %>s" combined',
@@ -227,7 +227,7 @@ class Uwsgi(Server):
         text = replaced(
             SAMPLES / 'placement-uwsgi.ini',
             {
-                '0.0.0.0:8778': f'127.0.0.1:{self.port}',
+                '127.0.0.1:8779': f'127.0.0.1:{self.port}',
                 '= /opt/placement\n': f'= {self.environment}\n',
                 'mount = /=': f'mount = {mount}=',
                 'processes = 4\nthreads = 4': f'processes = {PROCESSES}\nthreads = {THREADS}',
@@ -253,8 +253,61 @@ class Gunicorn(Server):
             str(self.environment / 'bin' / 'gunicorn'),
             '--bind', f'127.0.0.1:{self.port}',
             '--workers', str(PROCESSES), '--threads', str(THREADS),
+            '--limit-request-line', '0', '--backlog', '1024',
             'placement.wsgi.api:application',
         ]  # fmt: skip
+
+
+class PlacementApi(Server):
+    """The command of the service, with its own web server."""
+
+    def command(self) -> list[str]:
+        """The command on a loopback port."""
+        return [
+            str(self.environment / 'bin' / 'placement-api'),
+            '--port', str(self.port),
+            '--threads', str(THREADS),
+            '--config-file', str(self.directory / 'placement.conf'),
+        ]  # fmt: skip
+
+
+class Nginx(Process):
+    """nginx in front of a server, from the sample of its configuration."""
+
+    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
+
+    def __init__(self, directory: pathlib.Path, server: Server) -> None:
+        super().__init__(directory / 'nginx.log')
+        self.directory = directory
+        self.server = server
+        self.port = free_port()
+
+    @property
+    def probe(self) -> str:
+        """What answers when both are there."""
+        return f'http://127.0.0.1:{self.port}{self.server.prefix}/'
+
+    def command(self) -> list[str]:
+        """nginx with as many connections as the sample asks for."""
+        virtual_host = replaced(
+            SAMPLES / 'placement-nginx.conf',
+            {
+                '127.0.0.1:8779': f'127.0.0.1:{self.server.port}',
+                'listen 8778': f'listen 127.0.0.1:{self.port}',
+            },
+        )
+        temporary = [
+            f'{name}_temp_path {self.directory}/{name};'
+            for name in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi')
+        ]
+        user = f'user {web_user()};' if os.getuid() == 0 else ''
+        path = self.directory / 'nginx.conf'
+        path.write_text(
+            f'{user} daemon off; pid {self.directory}/nginx.pid; error_log {self.log};\n'
+            'worker_rlimit_nofile 16384;\nevents { worker_connections 8192; }\n'
+            f'http {{\naccess_log off;\n{" ".join(temporary)}\n{virtual_host}}}\n'
+        )
+        return ['nginx', '-c', str(path), '-e', str(self.log)]
 
 
 def replaced(path: pathlib.Path, replacements: Mapping[str, str]) -> str:

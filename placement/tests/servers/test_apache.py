@@ -11,6 +11,8 @@ from placement.tests.servers import gabbi_runner, installation, servers
 
 SCRIPT = 'lib/python3*/site-packages/placement/wsgi/api.py'
 
+PACKAGES = ('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
+
 AT_ROOT = gabbi_runner.files_using('Placement')
 
 # Those of mounted services, and of the others some that check no links.
@@ -25,7 +27,7 @@ UNDER_PREFIX = [
 @pytest.fixture(scope='module')
 def environment() -> pathlib.Path:
     """The service in an environment of the Python that mod_wsgi is built for."""
-    installation.install_system_packages('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
+    installation.install_system_packages(*PACKAGES)
     return installation.service_environment('apache', installation.SYSTEM_PYTHON)
 
 
