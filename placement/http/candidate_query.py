@@ -159,6 +159,10 @@ def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
         if found is None:
             continue
         parameter, suffix = found.groups()
+        if suffix not in groups and len(groups) == querystring.MAX_GROUPS:
+            raise errors.InvalidQuery(
+                reason=f'there are more than {querystring.MAX_GROUPS} request groups'
+            )
         group = groups.setdefault(suffix, Group(suffix))
         # Of resources and trees all are checked and the last one counts; of the others all
         # values are read where the first stands.

@@ -14,7 +14,7 @@ from placement import errors, policy
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http.microversion import Api
-from placement.http.querystring import Query
+from placement.http.querystring import MAX_LENGTH, Query
 
 JSON = 'application/json'
 
@@ -101,6 +101,8 @@ class Request:
 
     def unvalidated(self, name: str) -> str | None:
         """The last value of a query parameter before anything was checked."""
+        if len(self.http.query_string) > MAX_LENGTH:
+            return None
         try:
             value: str | None = dict(self.http.GET.items()).get(name)
         except UnicodeDecodeError:
@@ -112,17 +114,21 @@ class Request:
 
         Raises `errors.InvalidQuery` (specification: http, "Request content").
         """
+        length = len(self.http.query_string)
+        if length > MAX_LENGTH:
+            raise errors.InvalidQuery(
+                reason=f'the query string has {length} characters, more than {MAX_LENGTH}'
+            )
         try:
-            parameters = self.http.GET
-            last_values = dict(parameters.items())
+            query = Query(self.http.GET.items())
         except UnicodeDecodeError as undecodable:
             raise errors.InvalidQuery(reason=undecodable) from undecodable
-        error = self.api.queries[action].find_error(last_values)
+        error = self.api.queries[action].find_error(query.last_values())
         if error is not None:
             raise errors.InvalidQuery(reason=error)
-        if any('\0' in value for value in parameters.values()):
+        if any('\0' in value for _name, value in query):
             raise errors.InvalidQuery(reason='a null character is not allowed')
-        return Query(parameters)
+        return query
 
 
 def parse_json(body: bytes) -> Any:

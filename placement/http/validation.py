@@ -21,6 +21,8 @@ Errors = Iterator[ValidationError]
 # A value of more parts than this, or of longer texts, is neither searched for the best of all
 # errors nor quoted: both could take a worker many seconds.
 MAX_QUOTED_SIZE = 20_000
+# Quoting takes time that grows with the square of the depth. No valid body is deeper than 6.
+MAX_QUOTED_DEPTH = 32
 MAX_MESSAGE_LENGTH = 1_000
 
 FORMATS = jsonschema.FormatChecker(formats=())
@@ -122,18 +124,21 @@ class Validator:
 
 
 def _is_large(value: Any) -> bool:
-    """Whether a value has more parts and characters than can be quoted in good time."""
+    """Whether a value has more parts, characters or levels than can be quoted in good time."""
     size = 0
-    remaining = [value]
+    remaining = [(value, 0)]
     while remaining and size <= MAX_QUOTED_SIZE:
-        part = remaining.pop()
+        part, depth = remaining.pop()
+        if depth > MAX_QUOTED_DEPTH:
+            return True
         size += 1
         if isinstance(part, str):
             size += len(part)
         elif isinstance(part, (list, dict)):
             size += len(part)
             if size <= MAX_QUOTED_SIZE:
-                remaining.extend(part.values() if isinstance(part, dict) else part)
+                parts = part.values() if isinstance(part, dict) else part
+                remaining.extend((inner, depth + 1) for inner in parts)
     return size > MAX_QUOTED_SIZE
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The syntax of query values (specification: resource_providers, "GET /resource_providers")."""
 
+from collections.abc import Callable
+
 import pytest
 
 from placement import errors, history
@@ -242,3 +244,61 @@ def test_every_name_that_is_mentioned_is_known() -> None:
 
     assert wanted.names() == {'T', 'U', 'V', 'W'}
     assert querystring.NOTHING_WANTED.names() == set()
+
+
+# Bounds
+
+
+MOST = querystring.MAX_CONDITIONS
+
+
+def traits(count: int) -> list[str]:
+    return [f'CUSTOM_{number}' for number in range(count)]
+
+
+def test_parameters_may_have_as_many_conditions_as_the_bound() -> None:
+    resources = ','.join(f'{name}:1' for name in traits(MOST))
+
+    assert len(querystring.parse_resources(resources)) == MOST
+    assert len(querystring.parse_required(V39, traits(MOST)).required) == MOST
+    assert len(querystring.parse_required(V39, [','.join(traits(MOST))]).required) == MOST
+    assert len(querystring.parse_member_of(V39, 'member_of', [A] * MOST).required) == MOST
+
+
+def test_names_of_one_list_and_forbidden_names_are_one_condition() -> None:
+    many = traits(2 * MOST)
+
+    (any_trait,) = querystring.parse_required(V39, [f'in:{",".join(many)}']).required
+    assert any_trait == frozenset(many)
+    forbidden = querystring.parse_required(V39, [f'!{name}' for name in many]).forbidden
+    assert forbidden == frozenset(many)
+
+
+@pytest.mark.parametrize(
+    ('parse', 'words'),
+    [
+        (
+            lambda: querystring.parse_resources(','.join(f'{n}:1' for n in traits(MOST + 1))),
+            'resources has 257 conditions, more than 256',
+        ),
+        (
+            lambda: querystring.parse_required(V39, traits(MOST + 1)),
+            'required has 257 conditions, more than 256',
+        ),
+        (
+            lambda: querystring.parse_required(V39, [','.join(traits(MOST + 1))]),
+            'required has 257 conditions, more than 256',
+        ),
+        (
+            lambda: querystring.parse_member_of(V39, 'member_of_A', [A] * (MOST + 1)),
+            'member_of_A has 257 conditions, more than 256',
+        ),
+    ],
+)
+def test_parameter_with_more_conditions_than_the_bound_is_refused(
+    parse: Callable[[], object], words: str
+) -> None:
+    with pytest.raises(errors.InvalidQuery) as raised:
+        parse()
+
+    assert str(raised.value) == f'Invalid query string parameters: {words}'

@@ -10,7 +10,7 @@ import webob
 from placement import errors, history
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
-from placement.http import microversion
+from placement.http import candidate_query, microversion, querystring
 from placement.http.request import Query, Request, parse_json
 from placement.policy import Enforcer
 from placement.schemas.not_sent import NOT_SENT
@@ -243,3 +243,31 @@ def test_links_are_relative_to_the_mount_point(conf: ConfigOpts) -> None:
     asked.http.environ['SCRIPT_NAME'] = '/placement'
 
     assert asked.mount_point == '/placement'
+
+
+def test_query_may_be_as_long_as_the_bound(conf: ConfigOpts) -> None:
+    longest = 'a' * (querystring.MAX_LENGTH - len('name='))
+    assert query(conf, f'name={longest}').last('name') == longest
+
+    with pytest.raises(errors.InvalidQuery) as raised:
+        query(conf, f'name={longest}a')
+
+    words = 'the query string has 65537 characters, more than 65536'
+    assert str(raised.value) == f'Invalid query string parameters: {words}'
+    asked = request(conf, path=f'/usages?project_id={longest}aaaaaaaa')
+    assert asked.unvalidated('project_id') is None
+
+
+@pytest.mark.parametrize('groups', [querystring.MAX_GROUPS, querystring.MAX_GROUPS + 1])
+def test_candidates_may_be_asked_for_in_as_many_groups_as_the_bound(
+    conf: ConfigOpts, groups: int
+) -> None:
+    text = '&'.join(f'resources{number}=VCPU:1' for number in range(groups))
+    asked = request(conf, path=f'/allocation_candidates?group_policy=none&{text}')
+    found = asked.validated_query('allocation_candidates.list')
+
+    if groups == querystring.MAX_GROUPS:
+        assert len(candidate_query.parse(asked.api, found).groups) == groups
+        return
+    with pytest.raises(errors.InvalidQuery, match='there are more than 256 request groups'):
+        candidate_query.parse(asked.api, found)

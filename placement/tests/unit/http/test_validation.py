@@ -9,9 +9,9 @@ import pytest
 
 from placement import history
 from placement.http import microversion
-from placement.http.validation import Validator
+from placement.http.validation import MAX_QUOTED_DEPTH, Validator
 from placement.schemas import common
-from placement.tests.functional.fixtures.work import calls_of
+from placement.tests.functional.fixtures.work import steps_of
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,18 @@ def test_work_to_find_equal_items_grows_as_the_array(array: Callable[[int], list
         assert validator.find_error(array(size)) is None
 
     once, twice = (
-        calls_of(functools.partial(validator.find_error, array(size))) for size in (500, 1_000)
+        steps_of(functools.partial(validator.find_error, array(size))) for size in (500, 1_000)
     )
 
     assert twice < 3 * once
+
+
+def test_deep_value_is_refused_without_quoting_it() -> None:
+    deep: list[Any] = []
+    for _ in range(MAX_QUOTED_DEPTH + 1):
+        deep = [deep]
+    error = str(Validator(common.UUID).find_error(deep))
+
+    assert "is not of type 'string'" in error
+    assert 'On instance' not in error
+    assert 'On instance' in str(Validator(common.UUID).find_error(deep[0]))

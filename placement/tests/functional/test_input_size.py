@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work of a request grows with what the client sends, and never with its square.
+
+Work is counted in lines of Python that run, which are the same on every machine.
+"""
+
+import functools
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import os_traits
+import pytest
+
+from placement import routes
+from placement.history import NEWEST
+
+from .fixtures import applications
+from .fixtures.client import Client
+from .fixtures.work import steps_of
+
+#: Below the bounds on the parts of a query, and far beyond them.
+SIZES = (100, 2_000)
+HOST = 'aaaaaaaa-0000-4000-8000-000000000001'
+CALLER = {'x-auth-token': 'admin', 'x-roles': 'admin,service'}
+STANDARD_TRAITS = sorted(os_traits.get_traits())
+
+
+class Input(NamedTuple):
+    """What a client sends besides the method and the path of the route."""
+
+    query: str = ''
+    body: Any = None
+    names: Mapping[str, str] = {}
+    headers: Mapping[str, str | None] = {}
+
+
+def some_uuid(number: int) -> str:
+    """A uuid of its own for each number."""
+    return str(uuid.UUID(int=0xDDDD0000000040008000000000000000 + number))
+
+
+def repeated(parameter: str, value: Callable[[int], str]) -> Callable[[int], Input]:
+    """A query that has a parameter as many times as asked for."""
+    return lambda size: Input('&'.join(f'{parameter}={value(n)}' for n in range(size)))
+
+
+def groups(form: str) -> Callable[[int], Input]:
+    """A query with as many parameters as asked for, each of a group of its own."""
+    return lambda size: Input(
+        'group_policy=none&limit=1&' + '&'.join(form.format(n) for n in range(size))
+    )
+
+
+def listed(prefix: str, value: Callable[[int], str]) -> Callable[[int], Input]:
+    """A query with a list of as many values as asked for."""
+    return lambda size: Input(prefix + ','.join(value(n) for n in range(size)))
+
+
+def body(make: Callable[[int], Any]) -> Callable[[int], Input]:
+    """A body made for a size."""
+    return lambda size: Input(body=make(size))
+
+
+def long_name(variable: str, first: str = '') -> Callable[[int], Input]:
+    """A variable of the path with as many characters as asked for."""
+    return lambda size: Input(names={variable: first + 'A' * size})
+
+
+def claim(resources: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """The claim of a new consumer."""
+    return {
+        'allocations': {provider: {'resources': part} for provider, part in resources.items()},
+        'consumer_generation': None,
+        'consumer_type': 'INSTANCE',
+        'project_id': 'project',
+        'user_id': 'user',
+    }
+
+
+def inventories(size: int) -> dict[str, Any]:
+    """A body with as many inventories as asked for, of classes that nobody knows."""
+    return {
+        'resource_provider_generation': 0,
+        'inventories': {f'CUSTOM_{n}': {'total': 1} for n in range(size)},
+    }
+
+
+def unknown_members(size: int) -> dict[str, int]:
+    """A body with as many members as asked for that no schema knows."""
+    return {f'member{n}': n for n in range(size)}
+
+
+def standard_trait(number: int) -> str:
+    """One of the standard traits."""
+    return STANDARD_TRAITS[number % len(STANDARD_TRAITS)]
+
+
+unknown_parameters = repeated('pony', str)
+
+INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
+    'resource_classes.list': {'a long version': lambda n: Input(headers={
+        'openstack-api-version': 'placement 1.' + '1' * n})},
+    'resource_classes.create': {
+        'a long name': body(lambda n: {'name': 'CUSTOM_' + 'A' * n}),
+        'unknown members': body(unknown_members),
+    },
+    'resource_classes.show': {'a long name': long_name('name')},
+    'resource_classes.put': {'a long name': long_name('name', 'CUSTOM_')},
+    'resource_classes.delete': {'a long name': long_name('name')},
+    'resource_providers.list': {
+        'unknown parameters': unknown_parameters,
+        'member_of, repeated': repeated('member_of', some_uuid),
+        'member_of, forbidden': repeated('member_of', lambda n: f'!{some_uuid(n)}'),
+        'member_of, of many': listed('member_of=in:', some_uuid),
+        'required, repeated': repeated('required', standard_trait),
+        'required, of many': listed('required=', standard_trait),
+        'required, any of many': repeated('required', lambda n: f'in:{standard_trait(n)}'),
+        'required, unknown': listed('required=', lambda n: f'CUSTOM_{n}'),
+        'resources': listed('resources=', lambda n: f'CUSTOM_{n}:1'),
+        'a long name': lambda n: Input('name=' + 'a' * n),
+    },
+    'resource_providers.create': {
+        'a long name': body(lambda n: {'name': 'a' * n}),
+        'unknown members': body(unknown_members),
+        'a deep body': lambda n: Input(body=b'[' * n + b']' * n),
+    },
+    'resource_providers.show': {'a long uuid': long_name('uuid')},
+    'resource_providers.update': {'unknown members': body(unknown_members)},
+    'resource_providers.delete': {'a long uuid': long_name('uuid')},
+    'inventories.list': {'a long uuid': long_name('uuid')},
+    'inventories.create': {'unknown members': body(unknown_members)},
+    'inventories.set': {'many classes': body(inventories)},
+    'inventories.clear': {'a long uuid': long_name('uuid')},
+    'inventories.show': {'a long name': long_name('resource_class')},
+    'inventories.update': {'unknown members': body(unknown_members)},
+    'inventories.delete': {'a long name': long_name('resource_class')},
+    'provider_usages.show': {'a long uuid': long_name('uuid')},
+    'aggregates.show': {'a long uuid': long_name('uuid')},
+    'aggregates.set': {
+        'many uuids': body(lambda n: {
+            'resource_provider_generation': 0, 'aggregates': [some_uuid(m) for m in range(n)]}),
+        'things of several types': body(lambda n: {
+            'resource_provider_generation': 0, 'aggregates': [None, *range(n)]}),
+    },
+    'provider_allocations.list': {'a long uuid': long_name('uuid')},
+    'provider_traits.show': {'a long uuid': long_name('uuid')},
+    'provider_traits.set': {
+        'unknown traits': body(lambda n: {
+            'resource_provider_generation': 0, 'traits': [f'CUSTOM_{m}' for m in range(n)]}),
+        'things of several types': body(lambda n: {
+            'resource_provider_generation': 0, 'traits': [None, *range(n)]}),
+    },
+    'provider_traits.clear': {'a long uuid': long_name('uuid')},
+    'allocations.set_many': {
+        'many consumers': body(lambda n: {
+            some_uuid(m): claim({HOST: {'VCPU': 1}}) for m in range(n)}),
+        'many consumers of an unknown class': body(lambda n: {
+            some_uuid(m): claim({HOST: {'CUSTOM_NONE': 1}}) for m in range(n)}),
+    },
+    'allocations.show': {'a long uuid': long_name('consumer_uuid')},
+    'allocations.set': {
+        'many providers': body(lambda n: claim({some_uuid(m): {'VCPU': 1} for m in range(n)})),
+        'many classes': body(lambda n: claim({HOST: {f'CUSTOM_{m}': 1 for m in range(n)}})),
+    },
+    'allocations.delete': {'a long uuid': long_name('consumer_uuid')},
+    'allocation_candidates.list': {
+        'unknown parameters': unknown_parameters,
+        'required of groups': groups('required{}=HW_CPU_X86_AVX'),
+        'resources of groups': groups('resources{}=VCPU:1'),
+        'resources of groups that are not there': groups('resources{}=SRIOV_NET_VF:1'),
+        'member_of of groups': groups(f'member_of{{}}={HOST}'),
+        'same_subtree': repeated('resources1=VCPU:1&same_subtree', lambda n: '1'),
+        'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
+        'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
+        'required, of many': listed('resources=VCPU:1&required=', standard_trait),
+        'resources': listed('resources=', lambda n: f'CUSTOM_{n}:1'),
+    },
+    'traits.list': {
+        'names': listed('name=in:', lambda n: f'CUSTOM_{n}'),
+        'a long prefix': lambda n: Input('name=startswith:' + '%25' * n),
+    },
+    'traits.show': {'a long name': long_name('name')},
+    'traits.put': {'a long name': long_name('name', 'CUSTOM_')},
+    'traits.delete': {'a long name': long_name('name')},
+    'usages.show': {'a long project': lambda n: Input('project_id=' + 'a' * n)},
+    'reshaper.reshape': {
+        'many providers': body(lambda n: {
+            'inventories': {some_uuid(m): inventories(1) for m in range(n)}, 'allocations': {}}),
+        'many consumers': body(lambda n: {
+            'inventories': {HOST: inventories(1)},
+            'allocations': {some_uuid(m): claim({HOST: {'VCPU': 1}}) for m in range(n)}}),
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def client() -> Iterator[Client]:
+    """A service with one host that has some room."""
+    service = applications.Service()
+    client = Client(service.application, CALLER)
+    created = client.send('POST', '/resource_providers', {'name': 'h', 'uuid': HOST}, NEWEST)
+    assert created.status == 200
+    path = f'/resource_providers/{HOST}/inventories'
+    inventory = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 4}}}
+    assert client.send('PUT', path, inventory, NEWEST).status == 200
+    yield client
+    service.stop()
+
+
+def cases() -> Iterator[Any]:
+    """Each kind of input of each route, at each size."""
+    actions = {route.action: route for route in routes.ROUTES}
+    for action, kinds in INPUTS.items():
+        for kind, make in kinds.items():
+            for size in SIZES:
+                yield pytest.param(actions[action], make, size, id=f'{action}, {kind}, {size}')
+
+
+@pytest.mark.parametrize(('route', 'make', 'size'), list(cases()))
+def test_twice_the_input_is_at_most_three_times_the_work(
+    client: Client, route: routes.Route, make: Callable[[int], Input], size: int
+) -> None:
+    def send(size: int) -> int:
+        sent = make(size)
+        names = {'uuid': HOST, 'consumer_uuid': HOST, 'resource_class': 'VCPU', 'name': 'A'}
+        path = route.path.format(**{**names, **sent.names})
+        query = f'?{sent.query}' if sent.query else ''
+        answer = client.send(route.method, path + query, sent.body, NEWEST, sent.headers)
+        assert answer.status < 500, answer.text
+        return answer.status
+
+    # What is compiled or kept at the first time is there at the second. What refuses the larger
+    # input at once is as good as what does little.
+    send(size)
+    send(2 * size)
+    once, twice = (steps_of(functools.partial(send, n)) for n in (size, 2 * size))
+
+    assert twice <= 3 * once, f'{once} steps become {twice}'
+
+
+def test_every_route_has_inputs_of_several_sizes() -> None:
+    without = {'root.show'}
+    assert {route.action for route in routes.ROUTES} - without == INPUTS.keys()
