@@ -67,6 +67,11 @@ test-mariadb test-postgresql: $(TESTABLE)
 test-faults: $(TESTABLE)
 	@echo '==> fault injection: workers, database servers and connections'
 	@$(BIN)/pytest placement/tests/databases/test_faults.py
+	@echo '==> fault injection: lost replies to COMMIT'
+	@for url in '$(PLACEMENT_TEST_MARIADB_URL)' '$(PLACEMENT_TEST_POSTGRESQL_URL)'; do \
+	    PLACEMENT_TEST_DATABASE_URL="$$url" PLACEMENT_TEST_LOST_COMMIT_ROUNDS=20 \
+	        $(BIN)/pytest placement/tests/functional/test_lost_commits.py || exit; \
+	done
 
 test-clusters: $(TESTABLE)
 	@echo '==> read replicas, Galera, and restarts of database servers'

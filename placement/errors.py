@@ -105,6 +105,16 @@ class DatabaseUnavailable(ServiceUnavailable):
     message = 'The database cannot be reached at the moment; please try again.'
 
 
+class OutcomeUnknown(ServiceUnavailable):
+    """The reply to a COMMIT was lost, and the database did not tell in time whether it did it."""
+
+    message = (
+        'The connection to the database was lost while it stored the change, and the database did '
+        'not tell in time whether it has. The change may have been made: read what the request '
+        'was to change, and repeat the request only if it was not.'
+    )
+
+
 class DatabaseBusy(ServiceUnavailable):
     """A lock was not granted, or a statement not completed, within the time that is configured."""
 

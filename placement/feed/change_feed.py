@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import functools
 import random
-import secrets
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from placement.db.engine.commit_outcome import insert_entries
 from placement.db.schema.own_tables import change_feed
-from placement.db.schema.tables import allocations, resource_classes, utcnow
+from placement.db.schema.tables import allocations, resource_classes
 from placement.feed.position import MAX_WINDOW, Entry, Position, Reading, Zone
 
-# The feed has from one to two times as many ids, and how often, by chance, a writer looks whether
-# some have to be removed. Then all workers load everything: that is why it happens rarely. More
-# would make the statements slower that look for gaps in all of it: to count 33,000 entries takes
-# MariaDB 3.8 ms, PostgreSQL 2.9 ms.
-KEPT = 20_000
+# How many ids the feed spans before the older half is removed, and how often, by chance, a writer
+# looks. After that all workers load everything: that is why it happens rarely. More would make
+# the statements slower that look for gaps in all of it: to count 33,000 entries takes MariaDB
+# 3.8 ms, PostgreSQL 2.9 ms.
+MAX_SPAN = 40_000
 PRUNE_ONE_IN = 1_000
 
 # What is used of each class, by provider. Where nothing is, the class or the provider is missing.
@@ -99,6 +99,10 @@ def _used_at_one_moment(zones: int) -> sa.Select[*tuple[Any, ...]]:
     ).select_from(moment.outerjoin(_USED, sa.true()))
 
 
+_SPAN = sa.select(
+    sa.func.min(change_feed.c.id), sa.func.max(change_feed.c.id), sa.func.count(change_feed.c.id)
+)
+
 # The newest entries and two figures, for the first position.
 _NEWEST = (
     sa.select(*_ENTRY, _LOWEST, sa.select(sa.func.count(change_feed.c.id)).scalar_subquery())
@@ -138,30 +142,21 @@ class ChangeFeed:
         """
         if not provider_ids:
             return
-        common = {
-            'at': utcnow(),
-            'allocations_only': allocations_only,
-            'token': secrets.randbits(63),
-        }
-        self._connection.execute(
-            sa.insert(change_feed),
-            [{'provider_id': one, **common} for one in sorted(set(provider_ids))],
-        )
+        insert_entries(self._connection, sorted(set(provider_ids)), allocations_only)
         if random.randrange(PRUNE_ONE_IN) == 0:
             self.prune()
 
-    def prune(self, kept: int | None = None) -> None:
-        """Remove all entries but the newest `KEPT` ids, when the feed spans twice as many.
+    def prune(self) -> None:
+        """Remove the older half of the entries when the feed spans more than it should.
 
-        At least one entry stays: a feed without any tells workers nothing.
+        Half of them, and not all up to some id: a worker notices that the lowest entry is another
+        one. Were only those removed that appeared below it since, it would not.
         """
-        ids = sa.select(sa.func.min(change_feed.c.id), sa.func.max(change_feed.c.id))
-        lowest, newest = self._connection.execute(ids).one()
-        kept = max(KEPT if kept is None else kept, 1)
-        if lowest is not None and newest - lowest >= 2 * kept:
-            self._connection.execute(
-                sa.delete(change_feed).where(change_feed.c.id <= newest - kept)
-            )
+        lowest, newest, count = self._connection.execute(_SPAN).one()
+        if lowest is not None and newest - lowest >= MAX_SPAN:
+            older = sa.select(change_feed.c.id).order_by(change_feed.c.id).offset(count // 2)
+            kept = self._connection.scalar(older.limit(1))
+            self._connection.execute(sa.delete(change_feed).where(change_feed.c.id < kept))
 
     def position(self) -> Position:
         """The position of somebody who has read everything that the transaction sees."""

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 import sqlalchemy as sa
 
 from placement.conf import ConfigOpts
-from placement.db.engine import sqlite
+from placement.db.engine import commit_outcome, failures, sqlite
+from placement.db.engine.causes import Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
@@ -48,6 +49,8 @@ class Database:
         self.attempts = attempts
         self.id_cache = IdCache()
         self._writer = sqlite.writing(engine)
+        if engine.dialect.name != 'sqlite':
+            commit_outcome.note_writes(engine)
         self._reader = engine if read_engine is None else read_engine
 
     @classmethod
@@ -92,9 +95,26 @@ class Database:
 
     @contextlib.contextmanager
     def writer(self) -> Iterator[sa.Connection]:
-        """Open a transaction that may write; on SQLite it takes the write lock at once."""
-        with self._writer.begin() as connection:
-            yield connection
+        """Open a transaction that may write; on SQLite it takes the write lock at once.
+
+        Raises `commit_outcome.CommitInDoubt` where it is not known whether it committed.
+        """
+        if self.engine.dialect.name == 'sqlite':
+            # No reply can be lost between a process and its file.
+            with self._writer.begin() as connection:
+                yield connection
+            return
+        with self._writer.connect() as connection, commit_outcome.marked(connection) as mark:
+            is_committing = False
+            try:
+                with connection.begin():
+                    yield connection
+                    commit_outcome.leave(connection, mark)
+                    is_committing = True
+            except failures.DATABASE_ERRORS as error:
+                if is_committing and failures.cause_of(error) is not Cause.CONFLICT:
+                    raise commit_outcome.CommitInDoubt(mark, error) from error
+                raise
 
     @property
     def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from placement import errors
 from placement.db.engine import backoff, failures
 from placement.db.engine.causes import RETRIED, Cause
+from placement.db.engine.commit_outcome import CommitInDoubt, has_committed
 
 if TYPE_CHECKING:
     from placement.db.engine.database import Database
@@ -117,8 +118,14 @@ def _in_transaction(
             return function(subject, *args, **kwargs)
 
         def transaction() -> Result:
-            with open_connection(context) as connection, _bound(context, connection):
-                return function(subject, *args, **kwargs)
+            try:
+                with open_connection(context) as connection, _bound(context, connection):
+                    result = function(subject, *args, **kwargs)
+            except CommitInDoubt as doubt:
+                # What the function returned is true if the transaction has committed after all.
+                if not has_committed(context.database.engine, doubt.mark):
+                    raise
+            return result
 
         return retry(transaction, function.__qualname__, attempts(context.database))
 

@@ -57,12 +57,12 @@ def service(
         connections.dispose()
 
 
-@pytest.mark.parametrize(('seed', 'kept'), [(1, change_feed.KEPT), (2, change_feed.KEPT), (3, 12)])
+@pytest.mark.parametrize(('seed', 'span'), [(1, 40_000), (2, 40_000), (3, 24)])
 def test_every_change_of_a_random_workload_is_seen(
-    database: databases.Database, seed: int, kept: int, monkeypatch: pytest.MonkeyPatch
+    database: databases.Database, seed: int, span: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 5)
-    monkeypatch.setattr(change_feed, 'KEPT', kept)
+    monkeypatch.setattr(change_feed, 'MAX_SPAN', span)
     with service(database) as (client, connections):
         workload = Workload(client, seed)
         watch = freshness.Watch(connections)

@@ -37,9 +37,9 @@ def write(database: Database, *ids: int) -> None:
         connection.execute(sa.insert(feed), rows)
 
 
-def prune(database: Database, kept: int) -> None:
+def prune(database: Database) -> None:
     with database.writer() as connection:
-        ChangeFeed(connection).prune(kept)
+        ChangeFeed(connection).prune()
 
 
 def position_in(database: Database) -> Position:
@@ -315,40 +315,63 @@ def test_what_is_used_is_read_with_whether_the_feed_changed(database: Database, 
 # What is removed
 
 
-def test_pruning_removes_the_older_half_of_a_feed_that_is_twice_as_long(
+@pytest.fixture
+def _short_feed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_feed, 'MAX_SPAN', 4)
+
+
+@pytest.mark.usefixtures('_short_feed')
+def test_pruning_removes_the_older_half_of_a_feed_that_spans_too_much(
     database: Database, rows: Rows
 ) -> None:
     record(database, 7, 8, 9)
-    prune(database, 2)
+    prune(database)
     assert entries(rows) == [FIRST, (2, 7), (3, 8), (4, 9)]
     record(database, 10)
-    prune(database, 2)
+    prune(database)
 
-    assert entries(rows) == [(4, 9), (5, 10)]
-
-
-@pytest.mark.parametrize('kept', [0, 1])
-def test_pruning_keeps_one_entry_at_least(database: Database, rows: Rows, kept: int) -> None:
-    record(database, 7, 8)
-    prune(database, kept)
-
-    assert entries(rows) == [(3, 8)]
+    assert entries(rows) == [(3, 8), (4, 9), (5, 10)]
 
 
+@pytest.mark.usefixtures('_short_feed')
+def test_pruning_keeps_one_entry_at_least(database: Database, rows: Rows) -> None:
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed))
+        ChangeFeed(connection).prune()
+    write(database, 99)
+    prune(database)
+
+    assert entries(rows) == [(99, 990)]
+
+
+@pytest.mark.usefixtures('_short_feed')
 def test_pruning_makes_workers_reload(database: Database) -> None:
     record(database, *range(1, 40))
     before = position_in(database)
-    prune(database, 15)
+    prune(database)
 
     assert read_on(database, before) is Reload.PRUNED
 
 
+@pytest.mark.usefixtures('_short_feed')
 def test_pruning_makes_workers_reload_that_have_fallen_behind(database: Database) -> None:
     before = position_in(database)
     record(database, 7, 8, 9, 10)
-    prune(database, 2)
+    prune(database)
 
     assert read_on(database, before) is Reload.OTHER
+
+
+@pytest.mark.usefixtures('_short_feed')
+def test_pruning_what_appeared_below_all_others_makes_workers_reload(database: Database) -> None:
+    write(database, *range(50, 90))
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed).where(feed.c.id < 50))
+    before = position_in(database)
+    write(database, 3)
+    prune(database)
+
+    assert read_on(database, before) is Reload.PRUNED
 
 
 def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> None:
@@ -361,11 +384,11 @@ def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> N
     assert entries(rows) == [(4, 9)]
 
 
+@pytest.mark.usefixtures('_short_feed')
 def test_a_record_prunes_by_chance(
     database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 1)
-    monkeypatch.setattr(change_feed, 'KEPT', 2)
     record(database, 7, 8, 9, 10)
 
-    assert entries(rows) == [(4, 9), (5, 10)]
+    assert entries(rows) == [(3, 8), (4, 9), (5, 10)]

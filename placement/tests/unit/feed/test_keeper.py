@@ -538,7 +538,7 @@ def test_a_search_sees_other_changes_that_commit_while_it_reads_claims(
 
 
 def test_a_search_loads_everything_when_the_feed_is_pruned_while_it_reads_claims(
-    filed: Cloud, between: Between
+    filed: Cloud, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim(filed, 'root')()
     for _ in range(30):
@@ -548,7 +548,7 @@ def test_a_search_loads_everything_when_the_feed_is_pruned_while_it_reads_claims
 
     def bypass_then_prune() -> None:
         set_total(filed, 'leaf', 12)
-        prune(filed, 12)
+        prune(filed, monkeypatch)
 
     assert total(between.search(bypass_then_prune), 'leaf') == 12
 
@@ -806,18 +806,22 @@ def test_claims_that_commit_out_of_order_are_seen(cloud: Cloud, keeper: Snapshot
 # A feed that was pruned
 
 
-def prune(cloud: Cloud, kept: int = 1) -> None:
+def prune(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_feed, 'MAX_SPAN', 1)
     with cloud.database.writer() as connection:
-        ChangeFeed(connection).prune(kept)
+        ChangeFeed(connection).prune()
 
 
 def test_a_worker_that_slept_while_the_feed_was_pruned_loads_everything(
-    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+    cloud: Cloud,
+    keeper: SnapshotKeeper,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.INFO)
-    cloud.give('leaf', VCPU=11)
-    cloud.give('root', VCPU=12)
-    prune(cloud)
+    for total in range(11, 31):
+        cloud.give('leaf', VCPU=total)
+    prune(cloud, monkeypatch)
 
     assert keeper.current() == fresh(cloud)
     assert 'fallen behind' in caplog.text
@@ -825,13 +829,16 @@ def test_a_worker_that_slept_while_the_feed_was_pruned_loads_everything(
 
 
 def test_a_worker_that_read_everything_before_the_feed_was_pruned_loads_everything(
-    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+    cloud: Cloud,
+    keeper: SnapshotKeeper,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for _ in range(30):
         cloud.give('leaf', VCPU=11)
     keeper.current()
     caplog.set_level(logging.INFO)
-    prune(cloud, 15)
+    prune(cloud, monkeypatch)
 
     assert selects(cloud, keeper) == 1 + 1 + 5
     assert 'old entries were removed' in caplog.text
@@ -840,7 +847,7 @@ def test_a_worker_that_read_everything_before_the_feed_was_pruned_loads_everythi
 
 
 def test_a_change_whose_entry_filled_a_gap_and_was_pruned_is_seen(
-    cloud: Cloud, keeper: SnapshotKeeper
+    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = newest(cloud)
     feed(cloud, *[(last + number, 'root') for number in range(2, 40)])
@@ -848,7 +855,7 @@ def test_a_change_whose_entry_filled_a_gap_and_was_pruned_is_seen(
     set_total(cloud, 'leaf', 11)
     feed(cloud, (last + 1, 'leaf'))
     # The entries that were read last stay, and the one that was missing goes.
-    prune(cloud, 15)
+    prune(cloud, monkeypatch)
 
     assert total(keeper.current(), 'leaf') == 11
 

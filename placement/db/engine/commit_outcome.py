@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a transaction committed, when the reply to its COMMIT was lost.
+
+Each transaction that writes leaves an entry in the change feed, whose id is known before the
+COMMIT. When the reply is lost, somebody else tries to insert an entry with the same id. The
+database lets only one of the two have it, and makes the second wait until the first has ended, be
+it on another node of a cluster. So there is no third case: the entry is that of the transaction,
+which has committed, or it is the other one, and the transaction cannot commit any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement import errors
+from placement.db.engine import backoff, failures
+from placement.db.schema.own_tables import NO_PROVIDER, change_feed
+from placement.db.schema.tables import utcnow
+
+LOG = logging.getLogger(__name__)
+
+# Seconds after which it is left open whether a transaction committed. A server that was killed
+# comes back sooner; clients do not wait much longer.
+MAX_SECONDS = 20
+
+_KEY = 'placement_commit_mark'
+_INSERT = sa.insert(change_feed)
+_INSERT_RETURNING = _INSERT.returning(change_feed.c.id)
+_TOKEN = sa.select(change_feed.c.token).where(change_feed.c.id == sa.bindparam('entry_id'))
+_LOWEST = sa.select(sa.func.min(change_feed.c.id))
+
+
+class Mark:
+    """What one transaction leaves in the change feed: its token, and the id of an entry."""
+
+    def __init__(self) -> None:
+        self.token = secrets.randbits(63)
+        self.entry_id: int | None = None
+        # Whether a statement of the transaction has changed anything.
+        self.has_written = False
+
+
+class CommitInDoubt(db_errors.DBError):
+    """The COMMIT of a transaction failed, and that does not tell whether the transaction did."""
+
+    def __init__(self, mark: Mark, failure: Exception) -> None:
+        super().__init__(failure)
+        self.mark = mark
+
+
+@contextlib.contextmanager
+def marked(connection: sa.Connection) -> Iterator[Mark]:
+    """A mark for the transaction that a connection begins, until that has ended."""
+    # Kept, because a connection that was lost has none any more.
+    info = connection.info
+    mark = info[_KEY] = Mark()
+    try:
+        yield mark
+    finally:
+        info.pop(_KEY, None)
+
+
+def note_writes(engine: sa.Engine) -> None:
+    """Let marks know whether their transactions have changed anything."""
+
+    @sa.event.listens_for(engine, 'before_cursor_execute')
+    def note(
+        connection: sa.Connection,
+        _cursor: Any,
+        _statement: str,
+        _parameters: Any,
+        context: Any,
+        _is_many: bool,
+    ) -> None:
+        if context.isinsert or context.isupdate or context.isdelete:
+            mark = connection.info.get(_KEY)
+            if mark is not None:
+                mark.has_written = True
+
+
+def insert_entries(
+    connection: sa.Connection, provider_ids: list[int], allocations_only: bool
+) -> None:
+    """Insert entries into the change feed that carry the token of the open transaction."""
+    mark = connection.info.get(_KEY) or Mark()
+    common = {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}
+    rows = [{'provider_id': provider_id, **common} for provider_id in provider_ids]
+    if connection.dialect.name == 'postgresql':
+        mark.entry_id = connection.execute(_INSERT_RETURNING, rows).scalars().all()[0]
+        return
+    result = connection.execute(_INSERT, rows)
+    if connection.dialect.name != 'sqlite':
+        # That of the first row, which the server sends with its reply.
+        mark.entry_id = result.lastrowid
+
+
+def leave(connection: sa.Connection, mark: Mark) -> None:
+    """Leave an entry about no provider where a transaction has written and recorded nothing."""
+    if mark.has_written and mark.entry_id is None:
+        insert_entries(connection, [NO_PROVIDER], allocations_only=True)
+
+
+def has_committed(engine: sa.Engine, mark: Mark) -> bool:
+    """Whether the transaction with a mark has committed; if not, it never will.
+
+    Raises `errors.OutcomeUnknown` when the database does not say so in time.
+    """
+    if mark.entry_id is None:
+        # It has written nothing.
+        return False
+    deadline = time.monotonic() + MAX_SECONDS
+    for attempt in range(1_000_000):
+        try:
+            return _has_entry(engine, mark.entry_id, mark.token)
+        except failures.DATABASE_ERRORS as error:
+            failure = error
+        if time.monotonic() > deadline:
+            break
+        LOG.debug('Attempt %d at the outcome of a COMMIT: %s', attempt + 1, failure)
+        backoff.sleep(attempt)
+    LOG.error(
+        'The reply to a COMMIT was lost, and the database did not say within %d s whether it was '
+        'done: %s',
+        MAX_SECONDS,
+        failures.message_of(failure),
+    )
+    raise errors.OutcomeUnknown() from failure
+
+
+def _has_entry(engine: sa.Engine, entry_id: int, token: int) -> bool:
+    """Whether the entry has this token. Where there is no such entry, it becomes another one."""
+    with engine.begin() as connection:
+        row = connection.execute(_TOKEN, {'entry_id': entry_id}).one_or_none()
+        if row is not None:
+            return bool(row[0] == token)
+        lowest = connection.scalar(_LOWEST)
+        if lowest is not None and lowest > entry_id:
+            # It may have been there, and pruned since.
+            raise errors.OutcomeUnknown()
+        # Waits for the transaction, and fails when it has committed: then ask once more.
+        other = {'id': entry_id, 'provider_id': NO_PROVIDER, 'token': secrets.randbits(63)}
+        connection.execute(_INSERT, {**other, 'at': utcnow(), 'allocations_only': True})
+    return False

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever becomes of a COMMIT and its reply, the answer to the client is true.
+
+Clients write through a proxy that cuts connections at their COMMIT. Each of them writes what is
+its own, so that every request can succeed, and one that is refused was refused because of itself.
+"""
+
+import collections
+import concurrent.futures
+import contextlib
+import functools
+import itertools
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.engine import commit_outcome
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+
+from .fixtures import applications, databases
+from .fixtures.client import Answer, Client
+from .fixtures.commit_proxy import CommitProxy, Cut
+
+# How many rounds of all kinds of writes each client makes, and how many clients there are.
+ROUNDS = int(os.environ.get('PLACEMENT_TEST_LOST_COMMIT_ROUNDS', '2'))
+CLIENTS = 4
+SHARE = 0.3
+NEWEST = '1.39'
+
+pytestmark = pytest.mark.skipif(
+    databases.backend() == 'sqlite', reason='no reply is lost between a process and its file'
+)
+
+
+@pytest.fixture
+def database() -> Iterator[databases.Database]:
+    database = databases.create()
+    yield database
+    database.drop()
+
+
+@contextlib.contextmanager
+def behind_proxy(url: str, seed: int) -> Iterator[tuple[Client, Client, CommitProxy]]:
+    """A client whose service reaches the database through the proxy, one without, the proxy."""
+    proxy = CommitProxy(url, seed)
+    try:
+        with (
+            applications.serving(proxy.url) as cut,
+            applications.serving(url) as direct,
+        ):
+            yield Client(cut), Client(direct), proxy
+    finally:
+        proxy.close()
+
+
+class Writer:
+    """One client that makes every kind of write, and compares each answer with the tables."""
+
+    def __init__(self, client: Client, direct: Client, name: str) -> None:
+        self._client = client
+        self._direct = direct
+        self._name = name
+        self._numbers = itertools.count()
+        #: How often each status was answered, and what was false.
+        self.answers: collections.Counter[int] = collections.Counter()
+        self.false: list[str] = []
+
+    def run(self, rounds: int) -> None:
+        for _ in range(rounds):
+            number = next(self._numbers)
+            self._names(f'{self._name}_{number}'.upper())
+            host, other = (str(uuid.uuid4()) for _ in range(2))
+            if self._providers(host, other, f'{self._name} {number}'):
+                self._allocations(host, other)
+                self._tear_down(host, other)
+
+    # What is written
+
+    def _names(self, name: str) -> None:
+        for path in (f'/traits/CUSTOM_{name}', f'/resource_classes/CUSTOM_{name}'):
+            self._write('PUT', path, None, 201, functools.partial(self._exists, path))
+            self._write('PUT', path, None, 204, functools.partial(self._exists, path))
+            self._write('DELETE', path, None, 204, functools.partial(self._is_gone, path))
+        body = {'name': f'CUSTOM_{name}_POSTED'}
+        path = f'/resource_classes/{body["name"]}'
+        self._write('POST', '/resource_classes', body, 201, lambda: self._exists(path))
+
+    def _providers(self, host: str, other: str, name: str) -> bool:
+        for number, provider in enumerate((host, other)):
+            path = f'/resource_providers/{provider}'
+            body = {'name': f'{name} {number}', 'uuid': provider}
+            self._write(
+                'POST', '/resource_providers', body, 200, functools.partial(self._exists, path)
+            )
+            inventories = {'VCPU': {'total': 100}, 'MEMORY_MB': {'total': 100}}
+            self._write(
+                'PUT',
+                f'{path}/inventories',
+                {'inventories': inventories, **self._generation(path)},
+                200,
+                functools.partial(self._has_inventories, path, 2),
+            )
+        path = f'/resource_providers/{host}'
+        body = {'name': f'{name} renamed'}
+        self._write('PUT', path, body, 200, lambda: self._get(path)['name'] == body['name'])
+        traits = {'traits': ['HW_CPU_X86_AVX'], **self._generation(path)}
+        self._write(
+            'PUT',
+            f'{path}/traits',
+            traits,
+            200,
+            functools.partial(self._has_traits, path, 1),
+        )
+        aggregates = {'aggregates': [str(uuid.uuid4())], **self._generation(path)}
+        self._write(
+            'PUT',
+            f'{path}/aggregates',
+            aggregates,
+            200,
+            lambda: self._get(f'{path}/aggregates')['aggregates'] == aggregates['aggregates'],
+        )
+        self._write(
+            'DELETE',
+            f'{path}/traits',
+            None,
+            204,
+            functools.partial(self._has_traits, path, 0),
+        )
+        one = {'resource_class': 'DISK_GB', 'total': 9}
+        self._write(
+            'POST',
+            f'{path}/inventories',
+            {**one, **self._generation(path)},
+            201,
+            functools.partial(self._has_inventories, path, 3),
+        )
+        return self._exists(path) and self._exists(f'/resource_providers/{other}')
+
+    def _allocations(self, host: str, other: str) -> None:
+        consumers = [str(uuid.uuid4()) for _ in range(4)]
+        path = f'/allocations/{consumers[0]}'
+        for generation, provider in ((None, host), (1, other)):
+            body = self._claim([provider], generation)
+            self._write('PUT', path, body, 204, functools.partial(self._has, path, provider))
+        bodies = {one: self._claim([host, other], None) for one in consumers[1:]}
+        self._write(
+            'POST',
+            '/allocations',
+            bodies,
+            204,
+            lambda: all(self._has(f'/allocations/{one}', host, other) for one in consumers[1:]),
+        )
+        reshaped = {
+            'inventories': {
+                one: {
+                    'inventories': {'VCPU': {'total': 50}, 'MEMORY_MB': {'total': 50}},
+                    **self._generation(f'/resource_providers/{one}'),
+                }
+                for one in (host, other)
+            },
+            'allocations': {consumers[1]: self._claim([other], self._consumer(consumers[1]))},
+        }
+        self._write(
+            'POST',
+            '/reshaper',
+            reshaped,
+            204,
+            lambda: self._has(f'/allocations/{consumers[1]}', other),
+        )
+        emptied = self._claim([], self._consumer(consumers[2]))
+        self._write(
+            'PUT',
+            f'/allocations/{consumers[2]}',
+            emptied,
+            204,
+            lambda: self._has(f'/allocations/{consumers[2]}'),
+        )
+        for one in consumers:
+            if self._get(f'/allocations/{one}')['allocations']:
+                self._write(
+                    'DELETE',
+                    f'/allocations/{one}',
+                    None,
+                    204,
+                    functools.partial(self._has, f'/allocations/{one}'),
+                )
+
+    def _tear_down(self, host: str, other: str) -> None:
+        for provider in (host, other):
+            path = f'/resource_providers/{provider}'
+            self._write('DELETE', path, None, 204, functools.partial(self._is_gone, path))
+
+    # How it is compared
+
+    def _write(
+        self, method: str, path: str, body: Any, expected: int, is_done: Callable[[], bool]
+    ) -> None:
+        answer = self._client.send(method, path, body, version=NEWEST)
+        self.answers[answer.status] += 1
+        if answer.status == 503:
+            if 'The change may have been made' not in answer.text and is_done():
+                self.false.append(f'{method} {path}: done, and answered {answer.text}')
+            # It is for the client to read and repeat.
+            if not is_done():
+                self._direct.send(method, path, body, version=NEWEST)
+            return
+        if answer.status != expected:
+            self.false.append(f'{method} {path}: {answer.status} {answer.text}')
+        elif not is_done():
+            self.false.append(f'{method} {path}: {answer.status}, and not done')
+        elif not self._is_complete(path, answer):
+            self.false.append(f'{method} {path}: {dict(answer.headers)} {answer.text}')
+
+    def _is_complete(self, path: str, answer: Answer) -> bool:
+        """Whether what was answered besides the status is as it is stored."""
+        if answer.status == 200 and 'resource_provider_generation' in answer.text:
+            provider = '/'.join(path.split('/')[:3])
+            return bool(
+                answer.json['resource_provider_generation']
+                == self._generation(provider)['resource_provider_generation']
+            )
+        return answer.status != 201 or 'location' in answer.headers
+
+    def _get(self, path: str) -> Any:
+        return self._direct.send('GET', path, version=NEWEST).json
+
+    def _exists(self, path: str) -> bool:
+        return self._direct.send('GET', path, version=NEWEST).status in (200, 204)
+
+    def _is_gone(self, path: str) -> bool:
+        return not self._exists(path)
+
+    def _has_inventories(self, path: str, count: int) -> bool:
+        return len(self._get(f'{path}/inventories')['inventories']) == count
+
+    def _has_traits(self, path: str, count: int) -> bool:
+        return len(self._get(f'{path}/traits')['traits']) == count
+
+    def _has(self, path: str, *providers: str) -> bool:
+        return set(self._get(path)['allocations']) == set(providers)
+
+    def _generation(self, path: str) -> dict[str, int]:
+        return {'resource_provider_generation': self._get(path)['generation']}
+
+    def _consumer(self, consumer: str) -> int | None:
+        generation: int | None = self._get(f'/allocations/{consumer}').get('consumer_generation')
+        return generation
+
+    def _claim(self, providers: list[str], generation: int | None) -> dict[str, Any]:
+        return {
+            'allocations': {one: {'resources': {'VCPU': 1}} for one in providers},
+            'project_id': self._name,
+            'user_id': 'user',
+            'consumer_type': 'INSTANCE',
+            'consumer_generation': generation,
+        }
+
+
+@pytest.mark.parametrize('seed', [1, 2])
+def test_no_answer_is_false_when_commits_and_replies_are_lost(
+    database: databases.Database, seed: int
+) -> None:
+    with behind_proxy(database.url, seed) as (client, direct, proxy):
+        writers = [Writer(client, direct, f'client{number}') for number in range(CLIENTS)]
+        writers[0].run(1)
+        proxy.share = SHARE
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            for future in [pool.submit(writer.run, ROUNDS) for writer in writers]:
+                future.result()
+        proxy.share = 0.0
+    answers = sum((writer.answers for writer in writers), collections.Counter())
+    print(
+        f'seed {seed}: {sum(answers.values())} writes, {dict(answers)}, '
+        f'{proxy.commits} commits, cut { ({cut.name: n for cut, n in proxy.cuts.items()}) }'
+    )
+
+    assert [line for writer in writers for line in writer.false] == []
+    assert set(proxy.cuts) == set(Cut)
+    assert answers[503] <= sum(answers.values()) / 100
+
+
+def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
+    database: databases.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_outcome, 'MAX_SECONDS', 0.2)
+    with behind_proxy(database.url, 3) as (client, direct, proxy):
+        writer = Writer(client, direct, 'client')
+        writer.run(1)
+        proxy.share, proxy.ways = 1.0, (Cut.REPLY,)
+        body = {'name': 'host', 'uuid': str(uuid.uuid4())}
+        # Every COMMIT is lost, also those of the transactions that ask for the outcome; so nothing
+        # can be said of a transaction that has not committed.
+        proxy.ways = (Cut.BEFORE,)
+        answer = client.send('POST', '/resource_providers', body, version=NEWEST)
+
+    assert answer.status == 503
+    error = answer.json['errors'][0]
+    assert error['code'] == 'placement.undefined_code'
+    assert 'The change may have been made' in error['detail']
+
+
+def test_a_transaction_that_is_still_running_is_waited_for(url: str) -> None:
+    """The server may be busy with the COMMIT of a session that its client has lost."""
+    database = Database(create_engine(url))
+    with database.engine.connect() as connection, commit_outcome.marked(connection) as mark:
+        commit_outcome.insert_entries(connection, [7], allocations_only=False)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            outcome = pool.submit(commit_outcome.has_committed, database.engine, mark)
+            with pytest.raises(concurrent.futures.TimeoutError):
+                outcome.result(timeout=0.5)
+            connection.commit()
+            assert outcome.result(timeout=10) is True
+    database.dispose()
+
+
+def test_a_transaction_that_was_rolled_back_can_never_commit(url: str) -> None:
+    database = Database(create_engine(url))
+    with database.engine.connect() as connection, commit_outcome.marked(connection) as mark:
+        commit_outcome.insert_entries(connection, [7], allocations_only=False)
+        connection.rollback()
+    assert commit_outcome.has_committed(database.engine, mark) is False
+    # The id is taken, so whoever asks again is told the same.
+    assert commit_outcome.has_committed(database.engine, mark) is False
+    database.dispose()
+
+
+def test_every_transaction_that_writes_leaves_a_mark(url: str) -> None:
+    database = Database(create_engine(url))
+    with database.writer() as connection:
+        connection.execute(sa.text('SELECT 1'))
+        mark = connection.info['placement_commit_mark']
+    assert mark.entry_id is None
+
+    from placement.db.statements import traits
+
+    with database.writer() as connection:
+        traits.insert(connection, f'CUSTOM_{uuid.uuid4().hex}'.upper())
+        mark = connection.info['placement_commit_mark']
+    assert commit_outcome.has_committed(database.engine, mark) is True
+    database.dispose()
