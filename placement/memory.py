@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory, as the interpreter and the C library look after it, told what a service is like."""
+"""Settings of the memory management of the interpreter and the C library that suit a service."""
 
 import contextlib
 import gc
@@ -12,13 +12,13 @@ LARGE_BLOCK = 16 << 20
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Time in which nothing looks for garbage, in no thread of the process.
+    """Disable the garbage collector, in all threads of the process, for a block of code.
 
     Python goes through all objects again whenever there are a quarter more of them. Where very
     many are made to stay, that is most of the work.
     """
-    # Threads that overlap here end each other's pause at worst: the first of them found the
-    # collector enabled and enables it again.
+    # At worst one of two threads that overlap enables the collector too early for the other: the
+    # first of them found it enabled and enables it again.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -31,8 +31,8 @@ def uncollected() -> Iterator[None]:
 def expect_large_blocks() -> None:
     """Let the C library keep the memory of a large answer for the next one.
 
-    That of GNU gives every block back to the system which is larger than any that it has seen
-    freed, and a fifth of the time for an answer of half a megabyte went into getting it again,
-    page by page. This block is never written to, so that it takes no memory.
+    glibc returns every block to the system that is larger than any it has seen freed, and a fifth
+    of the time for an answer of half a megabyte went into getting it again, page by page. This
+    block is never written to, so it takes no memory.
     """
     bytes(LARGE_BLOCK)

@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 def find(context: RequestContext, request: CandidateRequest) -> Result:
     """Candidates for a request, among everything that was committed before.
 
-    Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names nobody has.
+    Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names that do not exist.
     """
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)

@@ -67,8 +67,8 @@ class Inventory(base.Timestamped):
     ) -> Self:
         """The inventory that a client describes, with defaults for what it leaves out.
 
-        Under a name that no class can have, schemas let any object through: it is the name that
-        is to be told. Such an inventory is never written, so what it says does not matter.
+        Under a name that no class can have, schemas let any object through, so that the error
+        names the class. Such an inventory is never written, so its members do not matter.
         """
         if not _CLASS_NAME.search(resource_class):
             body = {'total': 1}
@@ -85,7 +85,7 @@ class Inventory(base.Timestamped):
         return None if row is None else cls.from_row(context, row)
 
     def capacity(self) -> Capacity:
-        """What this inventory can hold, by the one rule of search and claims."""
+        """The capacity of this inventory, by the one rule of search and claims."""
         return Capacity(**self.members())
 
     def check_capacity(self, uuid: str, may_be_empty: bool) -> None:

@@ -31,7 +31,7 @@ class ResourceClass(base.Timestamped):
     @classmethod
     @db.reader
     def get_by_name(cls, context: RequestContext, name: str, lock: bool = False) -> Self:
-        """The class with a name, held if asked; raises `errors.ResourceClassNotFound`."""
+        """The class with a name, locked if asked; raises `errors.ResourceClassNotFound`."""
         row = statements.find(context.connection, name, lock)
         if row is None:
             raise errors.ResourceClassNotFound(name=name)
@@ -40,7 +40,7 @@ class ResourceClass(base.Timestamped):
     @classmethod
     @db.writer
     def ensure(cls, context: RequestContext, name: str) -> bool:
-        """Whether the class had to be made, because nobody had."""
+        """Create the class unless it exists; returns whether it was created."""
         created = statements.find(context.connection, name) is None
         if created:
             statements.insert(context.connection, name)
@@ -84,9 +84,9 @@ class ResourceClass(base.Timestamped):
         statements.delete(connection, self.id)
 
     def _lock(self) -> None:
-        """Hold the class, so that nobody gives inventory of it to a provider meanwhile.
+        """Lock the class, so that no other transaction inserts inventory of it.
 
-        One that was deleted may have left its id to another one.
+        Another class may have got the id of one that was deleted.
         """
         row = statements.find(self._context.connection, self.name, lock=True)
         if row is None or row.id != self.id:

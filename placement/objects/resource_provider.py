@@ -123,16 +123,16 @@ class ResourceProvider(base.Timestamped):
         parent_id = current.parent_provider_id
         if parent_uuid is not Parent.KEPT:
             parent_id = self._move(connection, current, parent_uuid, may_reparent)
-        # Only now, since a parent that cannot be is told before a name that is taken.
+        # Only now: an impossible parent is reported before a name that is taken.
         self._check_name_is_free(connection, name)
         providers.update(connection, self.id, name, parent_id)
         ChangeFeed(connection).record([self.id])
         return self.get_by_uuid(self._context, self.uuid)
 
     def lock(self) -> db.Row:
-        """The row of this provider, held until the transaction ends.
+        """The row of this provider, locked until the transaction ends.
 
-        Raises `errors.ResourceProviderNotFound` when it is gone meanwhile.
+        Raises `errors.ResourceProviderNotFound` when it was deleted meanwhile.
         """
         rows = providers.lock(self._context.connection, [self.id])
         if not rows or rows[0].uuid != self.uuid:
@@ -141,7 +141,7 @@ class ResourceProvider(base.Timestamped):
         return rows[0]
 
     def lock_at(self, generation: int, conflict: type[errors.Conflict]) -> None:
-        """Hold this provider, and raise `conflict` when its generation is another one."""
+        """Lock this provider, and raise `conflict` when its generation is another one."""
         self.lock()
         if self.generation != generation:
             raise conflict()
@@ -211,9 +211,9 @@ class ResourceProvider(base.Timestamped):
         new_root: int,
         parent_id: int | None,
     ) -> None:
-        """Give this provider and all below it a root; both trees are held meanwhile.
+        """Set the root of this provider and of all below it; both trees are locked.
 
-        Holding them whole is what keeps two moves from making a loop together.
+        Only when both are locked whole can two moves not make a loop together.
         """
         members = providers.lock_trees(connection, roots)
         subtree = _subtree(self.id, members)
@@ -292,7 +292,7 @@ def _update_failed(reason: str) -> errors.ResourceProviderActionFailed:
 
 
 def _lock_by_uuid(connection: db.Connection, uuid: str) -> db.Row:
-    """A provider that is to become a parent, held so that it neither moves nor goes."""
+    """A provider that is to become a parent, locked so that it is neither moved nor deleted."""
     ids = providers.list_ids(connection, [uuid])
     rows = providers.lock(connection, list(ids.values())) if ids else []
     if not rows:

@@ -9,7 +9,7 @@ from placement.schemas import common
 def _an_object(
     properties: common.Schema, required: tuple[str, ...] | None = None
 ) -> common.Schema:
-    """An object, of which clients are told what is too much before what is missing."""
+    """An object whose additional properties are reported before its missing ones."""
     schema = common.an_object(properties, required)
     schema['required'] = schema.pop('required')
     return schema

@@ -26,8 +26,8 @@ CUSTOM_NAME: Schema = {'type': 'string', 'pattern': CUSTOM_PATTERN, 'maxLength':
 def an_object(properties: Schema, required: tuple[str, ...] | None = None, **more: Any) -> Schema:
     """An object with these properties and no others; all are required unless said otherwise.
 
-    Of complaints that weigh the same, clients are told the one whose keyword comes first here:
-    what is missing before what is too much.
+    Of errors of the same weight, the one is reported whose keyword comes first here: missing
+    properties before additional ones.
     """
     names = list(properties) if required is None else list(required)
     schema: Schema = {'type': 'object', 'properties': properties}

@@ -30,7 +30,7 @@ CREATE = common.an_object(
 UPDATE = common.an_object(
     _GENERATION | MEMBERS, required=('total', 'resource_provider_generation')
 )
-# A name that misses the pattern is let through, to be told as an unknown class; its value has
+# A name that misses the pattern passes, to be reported as an unknown class; its value has
 # to be an object all the same.
 SET = common.an_object(
     _GENERATION

@@ -10,7 +10,7 @@ from typing import Final
 class NotSent(enum.Enum):
     """Its one member is not None, which newer clients send and mean."""
 
-    NOT_SENT = 'unchecked'
+    NOT_SENT = 'not sent'
 
 
 NOT_SENT: Final = NotSent.NOT_SENT

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The consumers of a write: locked, and written, before any provider is locked.
 
-So whoever makes the same project at the same time waits for nobody else meanwhile.
+A transaction that waits for another one to insert the same project then has no provider locked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from placement.objects.claim.claim import Claim
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LockedConsumers:
-    """The consumers of a write, which nobody else changes until the transaction ends.
+    """The consumers of a write, which no other transaction changes until this one ends.
 
     `claims` spell them as they are stored. `before` are the rows of those that existed before, by
     uuid, with the generation that they had.

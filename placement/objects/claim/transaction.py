@@ -153,8 +153,8 @@ def _insert_optimistically(
 ) -> bool:
     """Insert what one consumer that had nothing claims, if it fits beyond float precision.
 
-    So servers come to most hosts: then nobody has to read what there is. Returns whether it was
-    inserted.
+    Most new servers come to a host like this; the inventories need not be read then. Returns
+    whether it was inserted.
     """
     if locked.used or len(locked.claims) > 1 or any(row['used'] > MAX_INT for row in rows):
         return False

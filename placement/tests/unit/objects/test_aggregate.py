@@ -43,7 +43,7 @@ def test_an_aggregate_is_stored_once(cloud: Cloud) -> None:
     assert cloud.rows(tables.placement_aggregates.c.uuid) == [(RACK,)]
 
 
-def test_another_spelling_is_another_aggregate(cloud: Cloud) -> None:
+def test_uuids_in_another_spelling_are_another_aggregate(cloud: Cloud) -> None:
     spellings = [RACK, RACK.upper(), RACK.replace('-', '')]
 
     aggregate.replace(cloud.context, cloud.add('host'), spellings, 0)
@@ -65,7 +65,7 @@ def test_a_stale_generation_is_refused(cloud: Cloud) -> None:
     assert cloud.everything() == before
 
 
-def test_without_a_generation_none_is_compared_and_none_counted(cloud: Cloud) -> None:
+def test_replace_without_a_generation_neither_compares_nor_increments_it(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=1)
 
     aggregate.replace(cloud.context, host, [RACK], None)
@@ -74,7 +74,7 @@ def test_without_a_generation_none_is_compared_and_none_counted(cloud: Cloud) ->
     assert cloud.generation('host') == 1
 
 
-def test_a_provider_that_is_gone_meanwhile_is_not_found(cloud: Cloud) -> None:
+def test_replace_of_a_deleted_provider_raises_not_found(cloud: Cloud) -> None:
     host = cloud.add('host')
     cloud.provider('host').destroy()
 

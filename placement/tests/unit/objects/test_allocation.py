@@ -101,7 +101,7 @@ def test_a_provider_shows_who_has_what(hosts: Cloud) -> None:
     assert {row.consumer_generation for row in rows} == {1}
 
 
-def test_who_has_nothing_is_nobody(hosts: Cloud) -> None:
+def test_a_consumer_without_allocations_is_not_found(hosts: Cloud) -> None:
     assert allocation.list_by_consumer(hosts.context, uuid_of('server')) == ([], None)
 
 
@@ -133,7 +133,7 @@ def test_a_write_moves_a_consumer_to_another_owner(hosts: Cloud) -> None:
     assert (found.project_id, found.user_id) == ('q', 'v')
 
 
-def test_a_write_that_says_no_type_keeps_the_type(hosts: Cloud) -> None:
+def test_a_write_without_a_type_keeps_the_type(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 1}}, consumer_type='INSTANCE')
 
     hosts.take('server', {'host': {'VCPU': 2}})
@@ -141,7 +141,7 @@ def test_a_write_that_says_no_type_keeps_the_type(hosts: Cloud) -> None:
     assert consumer(hosts, 'server').consumer_type == 'INSTANCE'
 
 
-def test_a_new_consumer_of_which_no_type_is_said_has_none(hosts: Cloud) -> None:
+def test_a_new_consumer_without_a_type_has_none(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 1}})
 
     assert consumer(hosts, 'server').consumer_type is None
@@ -155,7 +155,7 @@ def test_a_write_changes_the_type(hosts: Cloud) -> None:
     assert consumer(hosts, 'server').consumer_type == 'MIGRATION'
 
 
-def test_consumers_of_one_write_keep_apart_what_is_theirs(hosts: Cloud) -> None:
+def test_consumers_of_one_write_keep_their_own_owners_and_types(hosts: Cloud) -> None:
     hosts.take('old', {'host': {'VCPU': 1}}, project='p', consumer_type='INSTANCE')
     hosts.take('plain', {'host': {'VCPU': 1}}, project='p')
 
@@ -203,7 +203,7 @@ def body(**members: Any) -> dict[str, Any]:
     } | members
 
 
-def test_who_says_no_owner_gets_the_incomplete_one() -> None:
+def test_a_body_without_owner_gets_the_incomplete_owner() -> None:
     claim = Claim.from_body(uuid_of('server'), body(), 'no project', 'no user')
 
     assert (claim.project_id, claim.user_id) == ('no project', 'no user')
@@ -218,7 +218,7 @@ def test_a_generation_beside_the_resources_is_ignored() -> None:
     assert claim.resources == {HOST: {'VCPU': 1}}
 
 
-def test_null_is_a_generation_that_is_checked(hosts: Cloud) -> None:
+def test_a_null_generation_is_compared(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 1}})
     claim = Claim.from_body(uuid_of('server'), body(consumer_generation=None), 'p', 'u')
 
@@ -228,7 +228,7 @@ def test_null_is_a_generation_that_is_checked(hosts: Cloud) -> None:
 # Generations (specification: allocations, "Worked scenario of generations")
 
 
-def test_the_worked_scenario_of_generations(cloud: Cloud) -> None:
+def test_generations_follow_the_example_of_the_specification(cloud: Cloud) -> None:
     cloud.add('host', VCPU=8)
 
     def state() -> tuple[int, int | None]:
@@ -271,7 +271,7 @@ def test_a_stale_consumer_is_a_concurrent_update(hosts: Cloud) -> None:
     assert raised.value.code == 'placement.concurrent_update'
 
 
-def test_the_first_stale_consumer_of_several_is_told_and_nothing_is_written(
+def test_the_first_stale_consumer_of_several_is_named_and_nothing_is_written(
     hosts: Cloud,
 ) -> None:
     hosts.take('old', {'host': {'VCPU': 1}})
@@ -289,7 +289,7 @@ def test_the_first_stale_consumer_of_several_is_told_and_nothing_is_written(
 # Nothing
 
 
-def test_a_consumer_that_has_nothing_more_is_forgotten(hosts: Cloud) -> None:
+def test_a_consumer_without_allocations_is_deleted(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 1}, 'other': {'VCPU': 1}})
     before = hosts.generation('host'), hosts.generation('other')
 
@@ -302,7 +302,9 @@ def test_a_consumer_that_has_nothing_more_is_forgotten(hosts: Cloud) -> None:
 
 
 @pytest.mark.parametrize('generation', [None, NOT_SENT])
-def test_nothing_for_nobody_changes_nothing(hosts: Cloud, generation: Any) -> None:
+def test_a_claim_of_nothing_for_an_unknown_consumer_changes_nothing(
+    hosts: Cloud, generation: Any
+) -> None:
     before = hosts.everything()
 
     hosts.take('server', {}, generation=generation)
@@ -322,7 +324,7 @@ def test_allocations_can_be_deleted_with_their_consumer(hosts: Cloud) -> None:
 
 
 @pytest.mark.parametrize('name', ['nobody', 'server'])
-def test_what_is_not_there_cannot_be_deleted(hosts: Cloud, name: str) -> None:
+def test_release_of_an_unknown_consumer_raises_not_found(hosts: Cloud, name: str) -> None:
     hosts.take('server', {'host': {'VCPU': 1}})
     hosts.take('server', {})
 
@@ -370,7 +372,7 @@ def test_a_fully_reserved_inventory_holds_nothing(cloud: Cloud) -> None:
         ({'total': 8, 'step_size': 2}, 3),
     ],
 )
-def test_an_amount_must_suit_the_units(
+def test_an_amount_must_meet_min_unit_max_unit_and_step_size(
     cloud: Cloud, inventory: dict[str, Any], amount: int
 ) -> None:
     cloud.add('host', VCPU=inventory)
@@ -378,7 +380,7 @@ def test_an_amount_must_suit_the_units(
     assert refusal(cloud, cloud.claim('server', {'host': {'VCPU': amount}})) == violates('host')
 
 
-def test_units_are_told_before_capacity(cloud: Cloud) -> None:
+def test_a_violation_of_units_is_reported_before_exceeded_capacity(cloud: Cloud) -> None:
     cloud.add('host', VCPU={'total': 8, 'max_unit': 8})
 
     assert refusal(cloud, cloud.claim('server', {'host': {'VCPU': 9}})) == violates('host')
@@ -398,7 +400,7 @@ def test_an_amount_beyond_what_a_column_holds_is_refused_as_too_much(cloud: Clou
     assert refusal(cloud, cloud.claim('server', {'host': {'VCPU': 2**70}})) == violates('host')
 
 
-def test_a_consumer_can_be_resized_within_its_own_space(hosts: Cloud) -> None:
+def test_a_consumer_can_grow_into_what_it_releases(hosts: Cloud) -> None:
     hosts.take('server', {'host': {'VCPU': 8}})
 
     hosts.take('server', {'host': {'VCPU': 7}})
@@ -414,7 +416,7 @@ def test_consumers_of_one_write_are_judged_by_their_sum(hosts: Cloud) -> None:
     hosts.write(*claims[:2])
 
 
-def test_one_consumer_can_make_room_for_another(hosts: Cloud) -> None:
+def test_one_consumer_can_release_what_another_claims(hosts: Cloud) -> None:
     hosts.take('migration', {'host': {'VCPU': 8}})
 
     hosts.write(
@@ -426,7 +428,7 @@ def test_one_consumer_can_make_room_for_another(hosts: Cloud) -> None:
     assert hosts.consumer_generation('migration') is None
 
 
-def test_each_provider_counts_once_however_many_consumers_name_it(hosts: Cloud) -> None:
+def test_a_provider_generation_increments_once_for_several_consumers(hosts: Cloud) -> None:
     hosts.take('old', {'host': {'VCPU': 1}})
     before = hosts.generation('host')
 
@@ -466,7 +468,7 @@ def test_an_overcommitted_provider_refuses_what_makes_it_worse(shrunk: Cloud) ->
     assert refusal(shrunk, shrunk.claim('new', {'host': {'VCPU': 1}})) == exceeds('host')
 
 
-def test_the_total_counts_where_consumers_of_an_overcommitted_provider_swap(
+def test_consumers_that_swap_on_an_overcommitted_provider_are_judged_by_their_sum(
     shrunk: Cloud,
 ) -> None:
     def swap(one: int, two: int) -> tuple[Claim, Claim]:
@@ -480,14 +482,14 @@ def test_the_total_counts_where_consumers_of_an_overcommitted_provider_swap(
     assert shrunk.has('two') == {HOST: {'VCPU': 5}}
 
 
-def test_units_count_on_an_overcommitted_provider_too(shrunk: Cloud) -> None:
+def test_units_are_checked_on_an_overcommitted_provider(shrunk: Cloud) -> None:
     shrunk.give('host', VCPU={'total': 4, 'max_unit': 4})
 
     assert refusal(shrunk, shrunk.claim('one', {'host': {'VCPU': 5}})) == violates('host')
     shrunk.take('one', {'host': {'VCPU': 4}})
 
 
-def test_staying_over_capacity_is_worth_a_warning(
+def test_a_provider_that_stays_over_capacity_is_logged(
     shrunk: Cloud, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -508,13 +510,13 @@ def test_another_class_of_an_overcommitted_provider_is_judged_by_itself(shrunk: 
 # What is told first
 
 
-def test_a_stale_consumer_is_told_before_an_unknown_provider(hosts: Cloud) -> None:
+def test_a_stale_consumer_is_reported_before_an_unknown_provider(hosts: Cloud) -> None:
     claim = hosts.claim('server', {'nobody': {'CUSTOM_NOBODY': 99}}, 7)
 
     assert refusal(hosts, claim) == 'consumer generation conflict - expected null but got 7'
 
 
-def test_an_unknown_provider_is_told_before_an_unknown_class(hosts: Cloud) -> None:
+def test_an_unknown_provider_is_reported_before_an_unknown_class(hosts: Cloud) -> None:
     claims = [
         hosts.claim('server', {'host': {'CUSTOM_NOBODY': 99}}),
         hosts.claim('other', {'nobody': {'VCPU': 1}}),
@@ -525,13 +527,13 @@ def test_an_unknown_provider_is_told_before_an_unknown_class(hosts: Cloud) -> No
     )
 
 
-def test_an_unknown_class_is_told_before_what_does_not_fit(hosts: Cloud) -> None:
+def test_an_unknown_class_is_reported_before_exceeded_capacity(hosts: Cloud) -> None:
     claim = hosts.claim('server', {'host': {'VCPU': 99, 'CUSTOM_NOBODY': 1}})
 
     assert refusal(hosts, claim) == 'No such resource class CUSTOM_NOBODY.'
 
 
-def test_a_provider_with_nothing_of_use_is_told_before_anything_that_does_not_fit(
+def test_a_provider_without_any_wanted_class_is_reported_before_exceeded_capacity(
     hosts: Cloud,
 ) -> None:
     hosts.add('bare', MEMORY_MB=1)
@@ -542,13 +544,13 @@ def test_a_provider_with_nothing_of_use_is_told_before_anything_that_does_not_fi
     assert told == lacks('bare', 'VCPU, DISK_GB')
 
 
-def test_missing_inventory_is_told_for_its_class(hosts: Cloud) -> None:
+def test_missing_inventory_is_reported_with_its_class(hosts: Cloud) -> None:
     claim = hosts.claim('server', {'host': {'VCPU': 1}, 'other': {'DISK_GB': 1}})
 
     assert refusal(hosts, claim) == lacks('other', 'DISK_GB')
 
 
-def test_lack_of_room_has_no_code_of_its_own(hosts: Cloud) -> None:
+def test_exceeded_capacity_has_no_error_code_of_its_own(hosts: Cloud) -> None:
     for wanted in ({'host': {'VCPU': 99}}, {'other': {'DISK_GB': 1}}):
         with pytest.raises(errors.UnableToAllocate) as raised:
             hosts.take('server', wanted)
@@ -672,7 +674,7 @@ def test_a_claim_of_very_many_amounts_costs_one_statement_more(many: Cloud) -> N
     assert beyond == far_beyond == at_once + 1
 
 
-def test_a_new_consumer_of_one_provider_costs_four_statements_and_its_end_three(
+def test_a_new_consumer_costs_four_statements_and_its_release_three(
     many: Cloud,
 ) -> None:
     for name in ('first', 'second'):
@@ -695,7 +697,7 @@ def test_a_new_consumer_of_one_provider_costs_four_statements_and_its_end_three(
     ]
 
 
-def test_a_database_that_does_not_say_what_it_deletes_is_asked_before(
+def test_release_without_delete_returning_reads_the_providers_first(
     many: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such is MySQL, unlike MariaDB."""
@@ -715,7 +717,7 @@ def test_a_database_that_does_not_say_what_it_deletes_is_asked_before(
         transaction.release(many.context, uuid_of('server'))
 
 
-def test_what_takes_the_last_unit_is_looked_at_closer_and_fits(hosts: Cloud) -> None:
+def test_a_claim_of_the_last_unit_is_checked_against_inventories_and_fits(hosts: Cloud) -> None:
     """Databases do not reckon alike to the last digit, and never decide where that matters."""
     hosts.give('host', VCPU={'total': 4, 'allocation_ratio': 2.0})
     hosts.take('known', {'host': {'VCPU': 1}})
@@ -727,7 +729,7 @@ def test_what_takes_the_last_unit_is_looked_at_closer_and_fits(hosts: Cloud) -> 
     assert refusal(hosts, hosts.claim('late', {'host': {'VCPU': 1}})) == exceeds('host')
 
 
-def test_a_whole_host_is_taken_at_once(hosts: Cloud) -> None:
+def test_a_claim_of_a_whole_host_is_inserted_optimistically(hosts: Cloud) -> None:
     """Nothing is to be reckoned where nothing is overcommitted, as of bare metal."""
     hosts.take('known', {'host': {'VCPU': 1}})
     with hosts.statements(by_a_new_process=False) as statements:
@@ -737,7 +739,7 @@ def test_a_whole_host_is_taken_at_once(hosts: Cloud) -> None:
     assert refusal(hosts, hosts.claim('late', {'host': {'VCPU': 1}})) == exceeds('host')
 
 
-def test_nothing_is_taken_of_a_class_that_fits_beside_one_that_does_not(hosts: Cloud) -> None:
+def test_a_claim_with_one_class_that_does_not_fit_writes_none(hosts: Cloud) -> None:
     wanted = {'host': {'VCPU': 1, 'DISK_GB': 101}}
     assert refusal(hosts, hosts.claim('server', wanted, None)) == exceeds('host', 'DISK_GB')
     hosts.take('server', {'host': {'VCPU': 1, 'DISK_GB': 100}}, generation=None)

@@ -102,7 +102,7 @@ def reshape_root(cloud: Cloud) -> None:
         (reshape_root, {'root', 'child', 'other'}),
     ],
 )
-def test_what_a_search_can_see_is_noted_when_it_changes(
+def test_writes_that_a_search_can_see_are_recorded(
     cloud: Cloud, act: Act, changed: set[str]
 ) -> None:
     assert noted(cloud, act) == changed
@@ -120,7 +120,7 @@ IN_ANY_WAY = sa.not_(change_feed.c.allocations_only)
         lambda cloud: transaction.release(cloud.context, uuid_of('server')),
     ],
 )
-def test_claims_are_noted_to_change_allocations_only(cloud: Cloud, act: Act) -> None:
+def test_claims_are_recorded_as_changes_of_allocations_only(cloud: Cloud, act: Act) -> None:
     assert noted(cloud, act, IN_ANY_WAY) == set()
 
 
@@ -138,29 +138,29 @@ def test_claims_are_noted_to_change_allocations_only(cloud: Cloud, act: Act) -> 
         (reshape_root, {'root'}),
     ],
 )
-def test_other_changes_are_noted_to_be_of_any_sort(
+def test_other_writes_are_recorded_as_changes_of_any_kind(
     cloud: Cloud, act: Act, changed: set[str]
 ) -> None:
     assert noted(cloud, act, IN_ANY_WAY) == changed
 
 
-def test_traits_that_are_cleared_are_noted(cloud: Cloud) -> None:
+def test_clearing_traits_is_recorded(cloud: Cloud) -> None:
     set_traits('HW_CPU_X86_AVX')(cloud)
 
     assert noted(cloud, lambda cloud: trait.clear(cloud.context, host(cloud))) == {'other'}
 
 
-def test_who_leaves_an_aggregate_is_noted(cloud: Cloud) -> None:
+def test_leaving_an_aggregate_is_recorded(cloud: Cloud) -> None:
     set_aggregates('rack')(cloud)
 
     assert noted(cloud, set_aggregates()) == {'other'}
 
 
-def test_a_provider_that_is_deleted_is_noted(cloud: Cloud) -> None:
+def test_deleting_a_provider_is_recorded(cloud: Cloud) -> None:
     assert noted(cloud, lambda cloud: host(cloud).destroy()) == {'other'}
 
 
-def test_the_providers_of_a_renamed_class_are_noted(cloud: Cloud) -> None:
+def test_renaming_a_class_records_its_providers(cloud: Cloud) -> None:
     found = ResourceClass.get_by_name(cloud.context, 'CUSTOM_A')
 
     assert noted(cloud, lambda _cloud: found.rename('CUSTOM_B')) == {'root'}
@@ -176,7 +176,7 @@ def fail(cloud: Cloud, refusal: type[errors.PlacementError], act: Act) -> set[st
     return noted(cloud, refused)
 
 
-def test_what_is_refused_is_not_noted(cloud: Cloud) -> None:
+def test_a_refused_write_records_nothing(cloud: Cloud) -> None:
     refusals: list[tuple[type[errors.PlacementError], Act]] = [
         (errors.CapacityExceeded, lambda c: c.take('server', {'other': {'VCPU': 99}})),
         (errors.InventoryInUse, lambda c: c.give('root')),

@@ -63,7 +63,7 @@ def test_a_changed_field_comes_with_a_new_version() -> None:
 
 
 @pytest.mark.parametrize('name', sorted(FINGERPRINTS))
-def test_a_version_is_told_in_a_comment(name: str) -> None:
+def test_each_version_has_a_comment(name: str) -> None:
     found = registered()[name]
     source = importlib.import_module(found.__module__).__file__
 

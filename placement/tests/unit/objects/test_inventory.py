@@ -33,7 +33,7 @@ def totals(cloud: Cloud) -> dict[str, int]:
 # Bodies
 
 
-def test_what_a_client_leaves_out_has_its_default(cloud: Cloud) -> None:
+def test_an_omitted_member_has_its_default(cloud: Cloud) -> None:
     cloud.add('host', VCPU=10)
 
     assert shown(cloud) == {
@@ -48,7 +48,7 @@ def test_what_a_client_leaves_out_has_its_default(cloud: Cloud) -> None:
     }
 
 
-def test_what_is_left_out_does_not_keep_its_value(cloud: Cloud) -> None:
+def test_an_omitted_member_does_not_keep_its_value(cloud: Cloud) -> None:
     cloud.add('host', VCPU={'total': 10, 'reserved': 2, 'allocation_ratio': 16.0})
 
     cloud.give('host', VCPU=11)
@@ -82,7 +82,7 @@ def test_a_generation_beside_the_members_is_no_member(cloud: Cloud) -> None:
         ({'total': 3, 'allocation_ratio': 0.4}, False, None),
     ],
 )
-def test_the_capacity_must_not_be_negative_and_formerly_not_nothing(
+def test_the_capacity_must_not_be_negative_and_without_the_rule_not_zero(
     cloud: Cloud, body: Mapping[str, Any], may_be_empty: bool, complaint: str | None
 ) -> None:
     checked = Inventory.from_body(cloud.context, 'VCPU', body)
@@ -137,7 +137,7 @@ def test_a_stale_generation_is_refused(cloud: Cloud, generation: int) -> None:
     assert cloud.everything() == before
 
 
-def test_the_provider_knows_its_new_generation(cloud: Cloud) -> None:
+def test_a_replacement_updates_the_generation_of_the_object(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
 
     cloud.inventories(VCPU=8).replace(host, 1)
@@ -203,7 +203,7 @@ def is_over_capacity(message: str) -> bool:
         lambda cloud, host: cloud.inventories(VCPU=2).update_one(host, host.generation),
     ],
 )
-def test_what_is_shrunk_below_its_use_is_worth_a_warning(
+def test_inventory_that_shrinks_below_its_use_is_logged(
     cloud: Cloud,
     caplog: pytest.LogCaptureFixture,
     shrink: Callable[[Cloud, ResourceProvider], None],
@@ -219,7 +219,9 @@ def test_what_is_shrunk_below_its_use_is_worth_a_warning(
     assert (record.levelname, HOST in record.getMessage()) == ('WARNING', True)
 
 
-def test_what_is_shrunk_to_its_use_is_not(cloud: Cloud, caplog: pytest.LogCaptureFixture) -> None:
+def test_inventory_that_shrinks_to_its_use_is_not_logged(
+    cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
     cloud.add('host', VCPU=4)
     cloud.take('server', {'host': {'VCPU': 3}})
 
@@ -241,7 +243,7 @@ def test_a_class_is_added_besides_the_others(cloud: Cloud) -> None:
     assert host.generation == 2
 
 
-def test_a_class_that_is_there_cannot_be_added(cloud: Cloud) -> None:
+def test_a_class_that_exists_cannot_be_added(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
 
     with pytest.raises(errors.InventoryExists) as raised:
@@ -251,7 +253,7 @@ def test_a_class_that_is_there_cannot_be_added(cloud: Cloud) -> None:
     assert totals(cloud) == {'VCPU': 4}
 
 
-def test_a_class_that_is_not_there_cannot_be_changed(cloud: Cloud) -> None:
+def test_a_class_without_inventory_cannot_be_changed(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
 
     with pytest.raises(errors.InventoryNotFound) as raised:
@@ -297,7 +299,7 @@ def test_one_class_can_be_removed(cloud: Cloud) -> None:
         ('VCPU', errors.InventoryInUse),
     ],
 )
-def test_what_is_not_there_or_in_use_cannot_be_removed(
+def test_missing_inventory_and_inventory_in_use_cannot_be_removed(
     cloud: Cloud, resource_class: str, refusal: type[errors.PlacementError]
 ) -> None:
     host = cloud.add('host', VCPU=4)

@@ -79,7 +79,7 @@ def moved(cloud: Cloud, **different: Claim) -> list[Claim]:
     return list((claims | different).values())
 
 
-def test_the_worked_example(cloud: Cloud) -> None:
+def test_a_reshape_follows_the_example_of_the_specification(cloud: Cloud) -> None:
     reshape(cloud, MOVED, *moved(cloud))
 
     assert usages(cloud, 'p') == {'DISK_GB': 1020}
@@ -133,7 +133,7 @@ def test_more_may_be_reserved_than_there_is(cloud: Cloud) -> None:
 # Generations
 
 
-def test_a_provider_that_is_emptied_and_whose_users_move_away_goes_up_by_one(
+def test_an_emptied_provider_whose_consumers_move_increments_once(
     cloud: Cloud,
 ) -> None:
     reshape(
@@ -148,7 +148,7 @@ def test_a_provider_that_is_emptied_and_whose_users_move_away_goes_up_by_one(
     assert classes(cloud, 'p') == set()
 
 
-def test_a_provider_that_is_emptied_and_whose_users_are_cleared_goes_up_by_two(
+def test_an_emptied_provider_whose_consumers_are_released_increments_twice(
     cloud: Cloud,
 ) -> None:
     reshape(cloud, {'p': (5, {})}, *(cloud.claim(name, {}, 1) for name in 'abc'))
@@ -157,7 +157,7 @@ def test_a_provider_that_is_emptied_and_whose_users_are_cleared_goes_up_by_two(
     assert {cloud.consumer_generation(name) for name in 'abc'} == {None}
 
 
-def test_a_provider_that_is_only_claimed_from_goes_up_by_one(cloud: Cloud) -> None:
+def test_a_provider_that_only_claims_name_increments_once(cloud: Cloud) -> None:
     reshape(
         cloud,
         {'q': (0, {'PCPU': 4})},
@@ -167,7 +167,7 @@ def test_a_provider_that_is_only_claimed_from_goes_up_by_one(cloud: Cloud) -> No
     assert (cloud.generation('p'), cloud.generation('q')) == (6, 3)
 
 
-def test_who_is_not_mentioned_stays_untouched(cloud: Cloud) -> None:
+def test_providers_and_consumers_that_are_not_named_stay(cloud: Cloud) -> None:
     cloud.add('elsewhere', VCPU=1)
     cloud.take('stranger', {'elsewhere': {'VCPU': 1}})
 
@@ -177,7 +177,7 @@ def test_who_is_not_mentioned_stays_untouched(cloud: Cloud) -> None:
     assert cloud.consumer_generation('stranger') == 1
 
 
-def test_nothing_for_nobody_is_no_mistake(cloud: Cloud) -> None:
+def test_a_claim_of_nothing_for_an_unknown_consumer_is_accepted(cloud: Cloud) -> None:
     reshape(cloud, {'q': (0, {'PCPU': 4})}, cloud.claim('nobody', {}, None))
 
     assert cloud.consumer_generation('nobody') is None
@@ -186,7 +186,7 @@ def test_nothing_for_nobody_is_no_mistake(cloud: Cloud) -> None:
 # What is told first
 
 
-def test_a_provider_that_is_unknown_in_inventories_is_told(cloud: Cloud) -> None:
+def test_an_unknown_provider_in_inventories_is_reported(cloud: Cloud) -> None:
     error = refusal(cloud, {'nobody': (0, {})})
 
     assert str(error).startswith(
@@ -195,7 +195,7 @@ def test_a_provider_that_is_unknown_in_inventories_is_told(cloud: Cloud) -> None
     assert (error.status, error.code) == (400, 'placement.resource_provider.not_found')
 
 
-def test_a_stale_provider_is_told_with_both_generations(cloud: Cloud) -> None:
+def test_a_stale_provider_is_reported_with_both_generations(cloud: Cloud) -> None:
     error = refusal(cloud, {'p': (4, {})})
 
     assert str(error) == (
@@ -204,18 +204,18 @@ def test_a_stale_provider_is_told_with_both_generations(cloud: Cloud) -> None:
     assert (error.status, error.code) == (409, 'placement.concurrent_update')
 
 
-def test_providers_are_looked_at_in_the_order_of_the_body(cloud: Cloud) -> None:
+def test_providers_are_checked_in_the_order_of_the_body(cloud: Cloud) -> None:
     assert refusal(cloud, {'p': (4, {}), 'nobody': (0, {})}).status == 409
     assert refusal(cloud, {'nobody': (0, {}), 'p': (4, {})}).status == 400
 
 
-def test_a_stale_provider_is_told_before_a_stale_consumer(cloud: Cloud) -> None:
+def test_a_stale_provider_is_reported_before_a_stale_consumer(cloud: Cloud) -> None:
     error = refusal(cloud, {'p': (4, {})}, cloud.claim('a', {}, 7))
 
     assert 'for provider' in str(error)
 
 
-def test_a_stale_consumer_is_told_before_an_unknown_provider(cloud: Cloud) -> None:
+def test_a_stale_consumer_is_reported_before_an_unknown_provider(cloud: Cloud) -> None:
     claim = cloud.claim('a', {'nobody': {'VCPU': 1}}, 7)
 
     assert str(refusal(cloud, MOVED, claim)) == (
@@ -223,7 +223,7 @@ def test_a_stale_consumer_is_told_before_an_unknown_provider(cloud: Cloud) -> No
     )
 
 
-def test_a_provider_that_is_unknown_in_claims_is_told(cloud: Cloud) -> None:
+def test_an_unknown_provider_in_claims_is_reported(cloud: Cloud) -> None:
     claim = cloud.claim('a', {'nobody': {'VCPU': 1}}, 1)
 
     error = refusal(cloud, {'q': (0, {'CUSTOM_NOBODY': 1})}, claim)
@@ -235,7 +235,7 @@ def test_a_provider_that_is_unknown_in_claims_is_told(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize('where', ['inventories', 'claims'])
-def test_an_unknown_class_is_told(cloud: Cloud, where: str) -> None:
+def test_an_unknown_class_is_reported(cloud: Cloud, where: str) -> None:
     resource_class = 'CUSTOM_NOBODY' if where == 'inventories' else 'VCPU'
     claimed = 'CUSTOM_NOBODY' if where == 'claims' else 'VCPU'
     claim = cloud.claim('b', {'q': {claimed: 1}}, 1)
@@ -259,7 +259,7 @@ def test_a_refused_reshape_leaves_no_project_user_type_or_consumer(cloud: Cloud)
     assert cloud.rows(tables.consumer_types.c.name) == []
 
 
-def test_what_was_refused_can_be_repeated_when_it_is_mended(cloud: Cloud) -> None:
+def test_a_refused_reshape_succeeds_once_it_fits(cloud: Cloud) -> None:
     new = cloud.claim('new', {'q': {'VCPU': 2}}, None)
     refusal(cloud, MOVED, *moved(cloud), new)
 

@@ -18,7 +18,7 @@ def make(cloud: Cloud, name: str) -> int:
     return ResourceClass.get_by_name(cloud.context, name).id
 
 
-def test_standard_classes_have_the_id_of_their_place(cloud: Cloud) -> None:
+def test_standard_classes_have_their_position_as_id(cloud: Cloud) -> None:
     rows = resource_class.list_all(cloud.context)
 
     assert [row.name for row in rows] == list(os_resource_classes.STANDARDS)
@@ -39,7 +39,7 @@ def test_a_custom_class_gets_one_above_the_highest(cloud: Cloud) -> None:
     assert make(cloud, 'CUSTOM_C') == 10002
 
 
-def test_a_gap_in_the_ids_is_not_filled(cloud: Cloud) -> None:
+def test_a_new_class_does_not_fill_a_gap_in_the_ids(cloud: Cloud) -> None:
     with cloud.database.writer() as connection:
         connection.execute(sa.insert(tables.resource_classes).values(id=20000, name='CUSTOM_X'))
 
@@ -56,7 +56,7 @@ def test_a_class_is_made_once(cloud: Cloud) -> None:
     assert raised.value.code == 'placement.undefined_code'
 
 
-def test_ensuring_a_class_says_whether_it_was_made(cloud: Cloud) -> None:
+def test_ensure_returns_whether_it_created_the_class(cloud: Cloud) -> None:
     assert ResourceClass.ensure(cloud.context, 'CUSTOM_A') is True
     assert ResourceClass.ensure(cloud.context, 'CUSTOM_A') is False
 
@@ -80,7 +80,7 @@ def test_inventories_and_allocations_follow_a_renamed_class(cloud: Cloud) -> Non
         cloud.take('server', {'host': {'CUSTOM_A': 1}})
 
 
-def test_a_class_may_be_renamed_to_what_it_is_called(cloud: Cloud) -> None:
+def test_a_class_may_be_renamed_to_its_own_name(cloud: Cloud) -> None:
     make(cloud, 'CUSTOM_A')
 
     ResourceClass.get_by_name(cloud.context, 'CUSTOM_A').rename('CUSTOM_A')
@@ -99,7 +99,7 @@ def test_a_class_cannot_take_the_name_of_another(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize('name', ['VCPU', 'FPGA'])
-def test_a_standard_class_stays_as_it_is(cloud: Cloud, name: str) -> None:
+def test_a_standard_class_cannot_be_renamed_or_deleted(cloud: Cloud, name: str) -> None:
     standard = ResourceClass.get_by_name(cloud.context, name)
 
     with pytest.raises(errors.StandardResourceClass) as raised:
@@ -111,7 +111,7 @@ def test_a_standard_class_stays_as_it_is(cloud: Cloud, name: str) -> None:
     assert str(raised.value) == f'Cannot delete standard resource class {name}.'
 
 
-def test_a_class_that_a_provider_has_inventory_of_stays(cloud: Cloud) -> None:
+def test_a_class_with_inventory_cannot_be_deleted(cloud: Cloud) -> None:
     make(cloud, 'CUSTOM_A')
     cloud.add('host', CUSTOM_A=4)
 
@@ -126,7 +126,7 @@ def test_a_class_that_a_provider_has_inventory_of_stays(cloud: Cloud) -> None:
     assert len(resource_class.list_all(cloud.context)) == len(os_resource_classes.STANDARDS)
 
 
-def test_a_class_made_again_under_another_id_is_not_mistaken_for_the_old_one(
+def test_a_write_through_a_class_that_was_recreated_raises_not_found(
     cloud: Cloud,
 ) -> None:
     make(cloud, 'CUSTOM_A')
@@ -141,7 +141,7 @@ def test_a_class_made_again_under_another_id_is_not_mistaken_for_the_old_one(
     assert cloud.rows(tables.inventories.c.resource_class_id) == [(10002,)]
 
 
-def test_a_class_that_has_gone_meanwhile_is_not_mistaken_for_the_next_of_its_id(
+def test_a_write_through_a_deleted_class_does_not_reach_the_one_with_its_id(
     cloud: Cloud,
 ) -> None:
     ResourceClass.create(cloud.context, 'CUSTOM_A')

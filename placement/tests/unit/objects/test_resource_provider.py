@@ -76,7 +76,7 @@ def test_a_child_has_the_root_of_its_parent(tree: Cloud) -> None:
     assert tip.root_provider_uuid == uuid_of('root')
 
 
-def test_a_name_must_not_be_empty_when_a_provider_is_made(cloud: Cloud) -> None:
+def test_create_refuses_an_empty_name(cloud: Cloud) -> None:
     with pytest.raises(errors.ResourceProviderActionFailed) as raised:
         ResourceProvider.create(cloud.context, uuid_of('host'), '')
 
@@ -143,11 +143,11 @@ def test_a_rename_keeps_everything_else(tree: Cloud) -> None:
     assert renamed.root_provider_uuid == uuid_of('root')
 
 
-def test_an_empty_name_can_be_given_later(tree: Cloud) -> None:
+def test_update_accepts_an_empty_name(tree: Cloud) -> None:
     assert tree.provider('leaf').update('', Parent.KEPT, may_reparent=True).name == ''
 
 
-def test_a_name_of_somebody_else_cannot_be_taken(tree: Cloud) -> None:
+def test_the_name_of_another_provider_is_refused(tree: Cloud) -> None:
     with pytest.raises(errors.DuplicateResourceProvider) as raised:
         tree.provider('leaf').update('root', Parent.KEPT, may_reparent=True)
 
@@ -167,9 +167,7 @@ def test_a_root_may_stay_a_root(tree: Cloud, may_reparent: bool) -> None:
 
 
 @pytest.mark.parametrize('may_reparent', [False, True])
-def test_a_root_may_get_a_parent_and_takes_all_its_descendants_along(
-    tree: Cloud, may_reparent: bool
-) -> None:
+def test_a_root_that_gets_a_parent_moves_its_descendants(tree: Cloud, may_reparent: bool) -> None:
     moved = move(tree, 'root', 'other', may_reparent)
 
     assert moved.parent_provider_uuid == uuid_of('other')
@@ -177,11 +175,11 @@ def test_a_root_may_get_a_parent_and_takes_all_its_descendants_along(
 
 
 @pytest.mark.parametrize('may_reparent', [False, True])
-def test_a_parent_may_be_named_again(tree: Cloud, may_reparent: bool) -> None:
+def test_the_same_parent_may_be_sent_again(tree: Cloud, may_reparent: bool) -> None:
     assert move(tree, 'leaf', 'left', may_reparent).parent_provider_uuid == uuid_of('left')
 
 
-def test_another_parent_needs_the_rule(tree: Cloud) -> None:
+def test_another_parent_is_refused_before_reparenting_is_allowed(tree: Cloud) -> None:
     with pytest.raises(errors.ResourceProviderActionFailed) as raised:
         move(tree, 'leaf', 'right', may_reparent=False)
 
@@ -191,7 +189,7 @@ def test_another_parent_needs_the_rule(tree: Cloud) -> None:
     assert tree.provider('leaf').parent_provider_uuid == uuid_of('left')
 
 
-def test_no_parent_needs_the_rule(tree: Cloud) -> None:
+def test_removing_the_parent_is_refused_before_reparenting_is_allowed(tree: Cloud) -> None:
     with pytest.raises(errors.ResourceProviderActionFailed) as raised:
         move(tree, 'leaf', None, may_reparent=False)
 
@@ -200,7 +198,7 @@ def test_no_parent_needs_the_rule(tree: Cloud) -> None:
     )
 
 
-def test_moving_to_another_tree_takes_the_descendants_along(tree: Cloud) -> None:
+def test_moving_to_another_tree_moves_the_descendants(tree: Cloud) -> None:
     moved = move(tree, 'left', 'other')
 
     assert moved.root_provider_uuid == uuid_of('other')
@@ -231,7 +229,7 @@ def test_a_child_that_loses_its_parent_is_the_root_of_its_descendants(tree: Clou
 
 @pytest.mark.parametrize('may_reparent', [False, True])
 @pytest.mark.parametrize('parent', ['root', 'left', 'tip'])
-def test_a_root_cannot_hang_below_itself(tree: Cloud, parent: str, may_reparent: bool) -> None:
+def test_a_root_cannot_move_below_itself(tree: Cloud, parent: str, may_reparent: bool) -> None:
     before = tree.everything()
 
     with pytest.raises(errors.ResourceProviderActionFailed) as raised:
@@ -244,12 +242,12 @@ def test_a_root_cannot_hang_below_itself(tree: Cloud, parent: str, may_reparent:
 
 
 @pytest.mark.parametrize('parent', ['left', 'leaf', 'tip'])
-def test_a_child_cannot_hang_below_itself(tree: Cloud, parent: str) -> None:
+def test_a_child_cannot_move_below_itself(tree: Cloud, parent: str) -> None:
     with pytest.raises(errors.ResourceProviderActionFailed, match='creating loop'):
         move(tree, 'left', parent)
 
 
-def test_a_parent_that_does_not_exist_is_told_before_that_it_may_not_change(tree: Cloud) -> None:
+def test_a_missing_parent_is_reported_before_reparenting_is_refused(tree: Cloud) -> None:
     with pytest.raises(errors.ResourceProviderActionFailed) as raised:
         move(tree, 'leaf', 'nobody', may_reparent=False)
 
@@ -258,12 +256,12 @@ def test_a_parent_that_does_not_exist_is_told_before_that_it_may_not_change(tree
     )
 
 
-def test_that_a_parent_may_not_change_is_told_before_a_loop(tree: Cloud) -> None:
+def test_refused_reparenting_is_reported_before_a_loop(tree: Cloud) -> None:
     with pytest.raises(errors.ResourceProviderActionFailed, match='re-parenting'):
         move(tree, 'left', 'tip', may_reparent=False)
 
 
-def test_a_provider_that_is_gone_meanwhile_cannot_be_changed(tree: Cloud) -> None:
+def test_update_of_a_deleted_provider_raises_not_found(tree: Cloud) -> None:
     tip = tree.provider('tip')
     tree.provider('tip').destroy()
 
@@ -274,7 +272,7 @@ def test_a_provider_that_is_gone_meanwhile_cannot_be_changed(tree: Cloud) -> Non
 # Deleting
 
 
-def test_a_provider_goes_with_what_belongs_to_it(cloud: Cloud) -> None:
+def test_destroy_deletes_inventories_aggregates_and_traits(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
     aggregate.replace(cloud.context, host, [uuid_of('rack')], None)
     trait.replace(cloud.context, host, ['HW_CPU_X86_AVX'], cloud.generation('host'))
@@ -308,7 +306,7 @@ def test_a_provider_in_use_cannot_be_deleted(cloud: Cloud) -> None:
     assert raised.value.code == 'placement.resource_provider.inuse'
 
 
-def test_that_a_provider_has_children_is_told_before_that_it_is_in_use(cloud: Cloud) -> None:
+def test_children_are_reported_before_allocations(cloud: Cloud) -> None:
     cloud.add('host', VCPU=4)
     cloud.add('child', parent='host')
     cloud.take('server', {'host': {'VCPU': 1}})
@@ -317,7 +315,7 @@ def test_that_a_provider_has_children_is_told_before_that_it_is_in_use(cloud: Cl
         cloud.provider('host').destroy()
 
 
-def test_a_tree_can_be_deleted_from_its_leaves(tree: Cloud) -> None:
+def test_a_tree_can_be_deleted_from_the_leaves_up(tree: Cloud) -> None:
     for name in ('tip', 'leaf', 'left', 'right', 'root'):
         tree.provider(name).destroy()
 
@@ -327,7 +325,7 @@ def test_a_tree_can_be_deleted_from_its_leaves(tree: Cloud) -> None:
 # Generations (specification: resource_providers, "Generation")
 
 
-def test_what_counts_as_a_change_of_a_provider(cloud: Cloud) -> None:
+def test_writes_increment_the_generation(cloud: Cloud) -> None:
     """Each step with what it adds to the generation."""
     host = cloud.add('host', VCPU=4)
     cloud.add('other', VCPU=4)
@@ -383,7 +381,7 @@ def test_what_counts_as_a_change_of_a_provider(cloud: Cloud) -> None:
         assert (name, cloud.generation('host') - before) == (name, expected)
 
 
-def test_what_is_deleted_counts_too(cloud: Cloud) -> None:
+def test_deletions_increment_the_generation(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
 
     clear_inventories(cloud.context, host)
@@ -392,7 +390,7 @@ def test_what_is_deleted_counts_too(cloud: Cloud) -> None:
     assert cloud.generation('host') == 3
 
 
-def test_deleted_allocations_do_not_count(cloud: Cloud) -> None:
+def test_released_allocations_do_not_increment_the_generation(cloud: Cloud) -> None:
     cloud.add('host', VCPU=4)
     cloud.take('server', {'host': {'VCPU': 1}})
     before = cloud.generation('host')
@@ -402,7 +400,7 @@ def test_deleted_allocations_do_not_count(cloud: Cloud) -> None:
     assert cloud.generation('host') == before
 
 
-def test_a_failed_write_does_not_count(cloud: Cloud) -> None:
+def test_a_failed_write_does_not_increment_the_generation(cloud: Cloud) -> None:
     host = cloud.add('host', VCPU=4)
 
     with pytest.raises(errors.CapacityExceeded):
@@ -472,7 +470,7 @@ def test_providers_are_listed_by_trait(tree: Cloud) -> None:
 
 
 @pytest.mark.parametrize('kind', ['required_traits', 'forbidden_traits'])
-def test_an_unknown_trait_is_told_by_its_name(tree: Cloud, kind: str) -> None:
+def test_an_unknown_trait_is_reported_by_its_name(tree: Cloud, kind: str) -> None:
     traits = frozenset({'CUSTOM_NOBODY', 'HW_CPU_X86_AVX'})
     asked: dict[str, Any] = {kind: [traits] if kind == 'required_traits' else traits}
 
@@ -488,7 +486,7 @@ def by_resources(cloud: Cloud, **amounts: int) -> set[str]:
     return {row.name for row in found}
 
 
-def test_providers_are_listed_by_the_room_they_have(cloud: Cloud) -> None:
+def test_providers_are_listed_by_free_capacity(cloud: Cloud) -> None:
     cloud.add('small', VCPU=4)
     cloud.add('large', VCPU={'total': 4, 'allocation_ratio': 2.0}, DISK_GB=10)
     cloud.add('reserved', VCPU={'total': 8, 'reserved': 6})
@@ -502,7 +500,7 @@ def test_providers_are_listed_by_the_room_they_have(cloud: Cloud) -> None:
     assert by_resources(cloud, VCPU=2, DISK_GB=10) == {'large'}
 
 
-def test_what_is_used_is_no_room(cloud: Cloud) -> None:
+def test_used_capacity_is_not_free(cloud: Cloud) -> None:
     cloud.add('host', VCPU=4)
     cloud.take('one', {'host': {'VCPU': 2}})
     cloud.take('two', {'host': {'VCPU': 1}})
@@ -511,13 +509,13 @@ def test_what_is_used_is_no_room(cloud: Cloud) -> None:
     assert by_resources(cloud, VCPU=2) == set()
 
 
-def test_room_for_more_than_a_column_holds_is_nowhere(cloud: Cloud) -> None:
+def test_no_provider_fits_an_amount_beyond_the_column(cloud: Cloud) -> None:
     cloud.add('host', VCPU=4)
 
     assert by_resources(cloud, VCPU=2**63) == set()
 
 
-def test_an_unknown_class_is_told_by_its_name(cloud: Cloud) -> None:
+def test_an_unknown_class_is_reported_by_its_name(cloud: Cloud) -> None:
     with pytest.raises(errors.ResourceClassNotFound) as raised:
         by_resources(cloud, CUSTOM_NOBODY=1)
 

@@ -39,7 +39,7 @@ def test_an_unknown_trait_is_not_found(cloud: Cloud) -> None:
     assert str(raised.value) == 'No such trait(s): CUSTOM_A.'
 
 
-def test_a_standard_trait_stays(cloud: Cloud) -> None:
+def test_a_standard_trait_cannot_be_deleted(cloud: Cloud) -> None:
     with pytest.raises(errors.StandardTrait) as raised:
         Trait.get_by_name(cloud.context, AVX).destroy()
 
@@ -47,7 +47,7 @@ def test_a_standard_trait_stays(cloud: Cloud) -> None:
     assert Trait.get_by_name(cloud.context, AVX).name == AVX
 
 
-def test_a_trait_that_has_gone_meanwhile_is_not_mistaken_for_the_next_of_its_id(
+def test_destroy_of_a_deleted_trait_does_not_reach_the_one_with_its_id(
     cloud: Cloud,
 ) -> None:
     Trait.ensure(cloud.context, 'CUSTOM_A')
@@ -62,7 +62,7 @@ def test_a_trait_that_has_gone_meanwhile_is_not_mistaken_for_the_next_of_its_id(
     Trait.get_by_name(cloud.context, 'CUSTOM_B')
 
 
-def test_a_custom_trait_goes_unless_a_provider_has_it(cloud: Cloud) -> None:
+def test_a_custom_trait_is_deleted_unless_a_provider_has_it(cloud: Cloud) -> None:
     found, _created = Trait.ensure(cloud.context, 'CUSTOM_A')
     host = cloud.add('host')
     trait.replace(cloud.context, host, ['CUSTOM_A'], 0)
@@ -95,7 +95,7 @@ def test_a_custom_trait_goes_unless_a_provider_has_it(cloud: Cloud) -> None:
         ('', False),
     ],
 )
-def test_clients_may_make_traits_of_certain_names(name: str, is_custom: bool) -> None:
+def test_is_custom_name_accepts_names_with_the_custom_prefix(name: str, is_custom: bool) -> None:
     assert trait.is_custom_name(name) is is_custom
 
 
@@ -140,7 +140,7 @@ def test_the_same_traits_again_change_nothing(cloud: Cloud) -> None:
     assert cloud.everything() == before
 
 
-def test_a_stale_generation_is_told_before_an_unknown_trait(cloud: Cloud) -> None:
+def test_a_stale_generation_is_reported_before_an_unknown_trait(cloud: Cloud) -> None:
     host = cloud.add('host')
 
     with pytest.raises(errors.ResourceProviderChanged) as raised:
@@ -153,7 +153,7 @@ def test_a_stale_generation_is_told_before_an_unknown_trait(cloud: Cloud) -> Non
     assert raised.value.code == 'placement.concurrent_update'
 
 
-def test_every_unknown_trait_is_told(cloud: Cloud) -> None:
+def test_every_unknown_trait_is_reported(cloud: Cloud) -> None:
     host = cloud.add('host')
 
     with pytest.raises(errors.TraitNotFound) as raised:

@@ -54,7 +54,7 @@ def test_a_provider_without_inventory_shows_nothing(cloud: Cloud) -> None:
     assert usage.list_by_provider(cloud.context, cloud.add('bare')) == []
 
 
-def test_a_project_is_summed_up_by_type(cloud: Cloud) -> None:
+def test_usages_of_a_project_are_grouped_by_type(cloud: Cloud) -> None:
     assert sums(of(cloud)) == {
         'INSTANCE': {'count': 2, 'VCPU': 7, 'DISK_GB': 5},
         'MIGRATION': {'count': 1, 'VCPU': 8},
@@ -62,33 +62,33 @@ def test_a_project_is_summed_up_by_type(cloud: Cloud) -> None:
     }
 
 
-def test_a_user_of_a_project_is_summed_up_alone(cloud: Cloud) -> None:
+def test_usages_can_be_limited_to_one_user(cloud: Cloud) -> None:
     assert sums(of(cloud, user='v')) == {'INSTANCE': {'count': 1, 'VCPU': 4}}
 
 
 @pytest.mark.parametrize(('project', 'user'), [('r', None), ('project', 'w'), ('q', 'v')])
-def test_who_is_unknown_uses_nothing(cloud: Cloud, project: str, user: str | None) -> None:
+def test_an_unknown_project_has_no_usages(cloud: Cloud, project: str, user: str | None) -> None:
     assert sums(of(cloud, project, user)) == {}
 
 
-def test_one_type_can_be_picked(cloud: Cloud) -> None:
+def test_of_type_returns_usages_of_one_type(cloud: Cloud) -> None:
     assert sums(of(cloud).of_type('MIGRATION')) == {'MIGRATION': {'count': 1, 'VCPU': 8}}
     assert sums(of(cloud).of_type(None)) == {None: {'count': 1, 'VCPU': 16}}
     assert sums(of(cloud).of_type('UNKNOWN')) == {}
 
 
-def test_all_types_can_be_taken_together(cloud: Cloud) -> None:
+def test_under_one_type_sums_all_types(cloud: Cloud) -> None:
     assert sums(of(cloud).under_one_type('all')) == {'all': {'count': 4, 'VCPU': 31, 'DISK_GB': 5}}
     assert sums(of(cloud, 'r').under_one_type('all')) == {}
 
 
-def test_a_type_called_all_is_no_more_than_a_type(cloud: Cloud) -> None:
+def test_a_type_with_the_name_all_is_an_ordinary_type(cloud: Cloud) -> None:
     cloud.take('odd', {'host': {'VCPU': 1}}, consumer_type='ALL')
 
     assert sums(of(cloud).of_type('ALL')) == {'ALL': {'count': 1, 'VCPU': 1}}
 
 
-def test_who_has_nothing_more_is_not_counted(cloud: Cloud) -> None:
+def test_a_consumer_without_allocations_is_not_counted(cloud: Cloud) -> None:
     cloud.take('two', {})
 
     assert sums(of(cloud).of_type('INSTANCE')) == {
@@ -96,7 +96,7 @@ def test_who_has_nothing_more_is_not_counted(cloud: Cloud) -> None:
     }
 
 
-def test_a_sum_may_be_larger_than_any_of_its_parts(cloud: Cloud) -> None:
+def test_a_sum_may_exceed_the_column_of_an_amount(cloud: Cloud) -> None:
     largest = 2**31 - 1
     for name in ('big', 'bigger'):
         cloud.add(name, MEMORY_MB=largest)

@@ -13,7 +13,7 @@ def consumers_of(cloud: Cloud, provider: str) -> list[str]:
     return sorted(row.consumer_uuid for row in rows)
 
 
-def test_a_provider_that_got_the_id_of_another_is_not_taken_for_it(cloud: Cloud) -> None:
+def test_a_claim_for_a_deleted_provider_does_not_reach_the_one_with_its_id(cloud: Cloud) -> None:
     cloud.add('gone', VCPU=8)
     cloud.write(cloud.claim('first', {'gone': {'VCPU': 1}}, None))
     cloud.write(cloud.claim('first', {}, 1))
@@ -28,7 +28,7 @@ def test_a_provider_that_got_the_id_of_another_is_not_taken_for_it(cloud: Cloud)
     assert consumers_of(cloud, 'new') == [uuid_of('second')]
 
 
-def test_an_owner_of_a_claim_that_failed_is_not_remembered(cloud: Cloud) -> None:
+def test_a_failed_claim_leaves_no_owner_behind(cloud: Cloud) -> None:
     cloud.add('host', VCPU=1)
     for _ in range(2):
         with pytest.raises(errors.CapacityExceeded):
