@@ -229,7 +229,12 @@ class Connection(asyncio.Protocol):
             return
         if not self.is_busy:
             self._wait(self._limits.body_timeout)
-        if found.environ.get('HTTP_EXPECT', '').lower() == '100-continue':
+            self._send_continue(found)
+
+    def _send_continue(self, found: Request) -> None:
+        """Tell a client to send the body that waits for that."""
+        expected = found.environ.get('HTTP_EXPECT', '').lower()
+        if expected == '100-continue' and found.version == '1.1':
             self._transport.write(_CONTINUE)
 
     def on_body(self, body: bytes) -> None:
@@ -240,6 +245,9 @@ class Connection(asyncio.Protocol):
         found.body.append(body)
         found.body_size += len(body)
         self._keep(len(body))
+        if self._request is None:
+            # All bodies together were too large, and this one was given up.
+            return
         if found.body_size > self._max_body_size:
             self._submit_incomplete(found)
 

@@ -239,25 +239,26 @@ def test_host_that_is_not_known_is_one_clear_line(
     assert 'noauth2' not in words
 
 
-def test_nobody_else_can_read_what_is_kept(state: Path) -> None:
-    with running('--state-dir', str(state)) as service:
-        assert service.get('/resource_providers') == {'resource_providers': []}
-        assert stat.S_IMODE(state.stat().st_mode) == 0o700
-        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in state.iterdir()}
-        assert 'placement.sqlite' in modes
-        assert set(modes.values()) == {0o600}
+def check_modes(state: Path) -> None:
+    """Nobody else can read what is kept."""
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in state.iterdir()}
+    assert 'placement.sqlite' in modes
+    assert set(modes.values()) == {0o600}
 
 
 def test_database_that_others_could_read_is_closed_to_them(state: Path) -> None:
     state.mkdir(mode=0o755)
     file = state / 'placement.sqlite'
     file.touch(mode=0o644)
-    with running('--state-dir', str(state)):
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    serve._prepare_database(load(state), str(state), lambda line: None)
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_requests_for_the_hosts_of_strangers_are_refused(state: Path) -> None:
+def test_requests_of_strangers_and_large_uploads_are_refused(state: Path) -> None:
     with running('--state-dir', str(state)) as service:
+        check_modes(state)
         for host in ('localhost', 'localhost:1', '127.0.0.1', '[::1]:8778'):
             assert service.get('/resource_providers', Host=host)
         with pytest.raises(urllib.error.HTTPError) as refused:
@@ -266,6 +267,7 @@ def test_requests_for_the_hosts_of_strangers_are_refused(state: Path) -> None:
         (error,) = json.load(refused.value)['errors']
         assert 'noauth2_allowed_hosts' in error['detail']
         assert 'evil' not in str(error)
+        check_uploads(service)
 
 
 def test_what_was_accepted_is_answered_after_sigterm(state: Path) -> None:
@@ -292,19 +294,19 @@ def client_of(service: Running) -> socket.socket:
     return client
 
 
-def test_upload_without_a_token_is_refused_at_once(state: Path) -> None:
-    with running('--state-dir', str(state)) as service:
-        for length, status in (('10000000', b'401'), ('1073741824', b'413')):
-            client = client_of(service)
-            client.sendall(
-                b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n'
-                b'Content-Type: application/json\r\nContent-Length: '
-                + length.encode() + b'\r\n\r\n{'
-            )  # fmt: skip
-            answer = client.makefile('rb').read()
-            client.close()
-            assert answer.startswith(b'HTTP/1.1 ' + status)
-            assert b'Connection: close' in answer
+def check_uploads(service: Running) -> None:
+    """An upload is refused before it has arrived: without a token, or beyond the bound."""
+    for length, status in (('10000000', b'401'), ('1073741824', b'413')):
+        client = client_of(service)
+        client.sendall(
+            b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n'
+            b'Content-Type: application/json\r\nContent-Length: '
+            + length.encode() + b'\r\n\r\n{'
+        )  # fmt: skip
+        with client, client.makefile('rb') as file:
+            answer = file.read()
+        assert answer.startswith(b'HTTP/1.1 ' + status)
+        assert b'Connection: close' in answer
 
 
 def test_bounds_of_the_server_are_those_that_are_configured(

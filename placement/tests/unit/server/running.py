@@ -107,7 +107,7 @@ def running(
 ) -> Iterator[Running]:
     """A server of an application while the block runs."""
     service = Running(
-        Server(application, threads, Limits(**{'stop_timeout': 1.0, **bounds}), wants_body)
+        Server(application, threads, Limits(**{'stop_timeout': 0.3, **bounds}), wants_body)
     )
     service.thread.start()
     try:

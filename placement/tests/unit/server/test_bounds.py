@@ -172,6 +172,18 @@ def test_bodies_together_have_a_bound(application: Application) -> None:
         wait_until(lambda: service.server._buffered_size == 0)
 
 
+def test_body_that_alone_is_too_much_is_given_up(application: Application) -> None:
+    with running(application, max_body_size=1000, max_buffered_size=100) as service:
+        before = application.working
+        client = service.client()
+        client.send(CHUNKED + b'800\r\n' + b'x' * 0x800 + b'\r\n')
+
+        assert client.is_closed()
+        assert service.ask()[0] == 200
+        assert application.working == before + 1
+        assert service.server._buffered_size == 0
+
+
 def test_body_beyond_the_bound_is_not_waited_for(application: Application) -> None:
     with running(application, max_body_size=1 << 20) as service:
         client = service.client()

@@ -133,6 +133,15 @@ def test_client_that_waits_for_100_is_told_to_go_on(service: Running) -> None:
     assert client.receive()[0] == 200
 
 
+def test_client_is_told_to_go_on_after_its_request_before_is_answered(service: Running) -> None:
+    client = service.client()
+    put = b'PUT / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'
+    client.send(GET + put)
+    assert client.receive()[0] == 200
+    client.send(b'a')
+    assert client.receive()[0] == 200
+
+
 def test_connection_ends_when_the_client_wants_it_to(service: Running) -> None:
     client = service.client()
     client.send(b'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
