@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request in, one reply out.
+"""One request in, one response out.
 
-A version is agreed on, the path and method become an action, the action's handler answers in the
-newest shape, and the answer takes the shape and the headers of its version.
+The version is negotiated, path and method become an action, the handler of the action replies in
+the newest shape, and the reply is downgraded to the shape and the headers of the version.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Application:
         return answer
 
     def respond(self, environ: WSGIEnvironment) -> webob.Response:
-        """The answer to one request, whatever it is."""
+        """The response to one request, an error response included."""
         try:
             api = microversion.negotiated(history.APIS, environ.get('HTTP_OPENSTACK_API_VERSION'))
         except errors.UnacceptableVersion as error:
@@ -83,7 +83,7 @@ class Application:
         return response
 
     def _answer(self, environ: WSGIEnvironment, api: Api) -> webob.Response:
-        """The answer of the handler; everything that goes wrong is raised."""
+        """The response of the handler. Raises `errors.PlacementError`."""
         check_content_length(environ)
         route, urlvars = self._map.match(environ)
         context: RequestContext = environ[CONTEXT_KEY]
@@ -92,12 +92,12 @@ class Application:
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )
         if route.body_before_version:
-            check_media_types(request, route, brings_json=route.method != 'GET')
+            check_media_types(request, route, sends_json=route.method != 'GET')
         handler = api.handlers.get(route.action)
         if handler is None:
             raise _not_introduced(route)
         if not route.body_before_version:
-            check_media_types(request, route, brings_json=route.action in api.bodies)
+            check_media_types(request, route, sends_json=route.action in api.bodies)
         reply = api.downgraded(route.action, handler(request))
         return rendered(reply, request)
 
@@ -142,7 +142,7 @@ class URLMap:
 
 
 def check_content_length(environ: WSGIEnvironment) -> None:
-    """Raise `errors.BadRequest` for a length that is none, or a body of no type."""
+    """Raise `errors.BadRequest` for a malformed length, or a body without media type."""
     length = environ.get('CONTENT_LENGTH')
     if not length:
         return
@@ -154,12 +154,12 @@ def check_content_length(environ: WSGIEnvironment) -> None:
         raise errors.BadRequest('content-type header required when content-length > 0')
 
 
-def check_media_types(request: Request, route: url_map.Route, brings_json: bool) -> None:
-    """Check what the caller accepts, and what it sends where a body is read."""
+def check_media_types(request: Request, route: url_map.Route, sends_json: bool) -> None:
+    """Check the Accept header, and the media type where a body is read."""
     if route.replies_json:
         request.check_accepts_json()
-    if brings_json:
-        request.check_brings_json()
+    if sends_json:
+        request.check_sends_json()
 
 
 def _not_introduced(route: url_map.Route) -> errors.PlacementError:
@@ -171,7 +171,7 @@ def _not_introduced(route: url_map.Route) -> errors.PlacementError:
 
 
 def rendered(reply: Reply, request: Request) -> webob.Response:
-    """A reply as it is sent."""
+    """A reply as an HTTP response, with its cache headers."""
     response = webob.Response(status=reply.status)
     if reply.body is None:
         del response.content_type

@@ -13,7 +13,7 @@ from placement.schemas.not_sent import NOT_SENT
 
 
 def show(request: Request) -> Reply:
-    """The aggregates of a provider."""
+    """Show the aggregates of a provider."""
     request.authorise(policy.LIST)
     provider, uuids = ResourceProvider.get_with(
         request.context, request.urlvars['uuid'], aggregate.list_by_provider
@@ -22,7 +22,7 @@ def show(request: Request) -> Reply:
 
 
 def set_aggregates(request: Request) -> Reply:
-    """Replace the aggregates of a provider; they are shown as they were sent."""
+    """Replace the aggregates of a provider; the response has them as they were sent."""
     request.authorise(policy.UPDATE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('aggregates.set')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a set of resources could be taken from (specification: allocation_candidates)."""
+"""Allocation candidates (specification: allocation_candidates)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from placement.search.model.request import CandidateRequest, Strategy
 
 
 def list_candidates(request: Request) -> Reply:
-    """The ways to satisfy a request for resources; none is no error."""
+    """List the candidates that satisfy a request for resources; none are no error."""
     request.authorise(policy.LIST)
     query = request.validated_query('allocation_candidates.list')
     wanted = _as_configured(request, candidate_query.parse(request.api, query))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims, and what is claimed (specification: allocations)."""
+"""Allocations of consumers and of providers (specification: allocations)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placement.policies import allocation as policy
 
 
 def show(request: Request) -> Reply:
-    """What a consumer has; nothing is no error."""
+    """Show the allocations of a consumer; none are no error."""
     request.authorise(policy.LIST)
     allocations, consumer = allocation.list_by_consumer(
         request.context, request.urlvars['consumer_uuid']
@@ -31,7 +31,7 @@ def show(request: Request) -> Reply:
 
 
 def list_of_provider(request: Request) -> Reply:
-    """What consumers have of a provider."""
+    """List the allocations of a provider by consumer."""
     request.authorise(policy.LIST_OF_PROVIDER)
     provider_uuid = request.urlvars['uuid']
     with errors.reported_as(
@@ -49,7 +49,7 @@ def list_of_provider(request: Request) -> Reply:
 
 
 def set_one(request: Request) -> Reply:
-    """Replace everything that one consumer has."""
+    """Replace the allocations of one consumer."""
     request.authorise(policy.UPDATE)
     sent_uuid = request.urlvars['consumer_uuid']
     if not uuidutils.is_uuid_like(sent_uuid):
@@ -63,14 +63,14 @@ def set_one(request: Request) -> Reply:
             errors.ResourceClassNotFound,
             prefix=f'Unable to allocate inventory for consumer {consumer_uuid}: ',
         ),
-        _told_of_conflicts(),
+        _conflict_reported(),
     ):
         transaction.replace(request.context, wanted)
     return NO_CONTENT
 
 
 def set_many(request: Request) -> Reply:
-    """Replace everything that several consumers have, all or nothing."""
+    """Replace the allocations of several consumers, all or nothing."""
     request.authorise(policy.MANAGE)
     wanted = claims.from_bodies(request.conf, request.validated_body('allocations.set_many'))
     with (
@@ -79,13 +79,13 @@ def set_many(request: Request) -> Reply:
             errors.ResourceClassNotFound,
             prefix='Unable to allocate inventory ',
         ),
-        _told_of_conflicts(),
+        _conflict_reported(),
     ):
         transaction.replace(request.context, wanted)
     return NO_CONTENT
 
 
-def _told_of_conflicts() -> contextlib.AbstractContextManager[None]:
+def _conflict_reported() -> contextlib.AbstractContextManager[None]:
     return errors.reported_as(
         errors.TooManyConflicts,
         errors.TooManyConflicts,
@@ -94,7 +94,7 @@ def _told_of_conflicts() -> contextlib.AbstractContextManager[None]:
 
 
 def delete(request: Request) -> Reply:
-    """Let a consumer have nothing."""
+    """Delete the allocations of a consumer."""
     request.authorise(policy.DELETE)
     transaction.release(request.context, request.urlvars['consumer_uuid'])
     return NO_CONTENT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What providers have (specification: inventories)."""
+"""Inventories of resource providers (specification: inventories)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from placement.policies import inventory as policy
 
 
 def list_inventories(request: Request) -> Reply:
-    """Everything that a provider has."""
+    """List the inventories of a provider."""
     request.authorise(policy.LIST)
     with _not_found_to_read(request):
         provider, inventories = ResourceProvider.get_with(
@@ -32,7 +32,7 @@ def list_inventories(request: Request) -> Reply:
 
 
 def set_inventories(request: Request) -> Reply:
-    """Replace everything that a provider has."""
+    """Replace the inventories of a provider."""
     request.authorise(policy.UPDATE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.set')
@@ -60,7 +60,7 @@ def set_inventories(request: Request) -> Reply:
 
 
 def create(request: Request) -> Reply:
-    """Add one class to what a provider has."""
+    """Create the inventory of one class of a provider."""
     request.authorise(policy.CREATE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.create')
@@ -86,7 +86,7 @@ def create(request: Request) -> Reply:
 
 
 def clear(request: Request) -> Reply:
-    """Remove everything that a provider has."""
+    """Delete the inventories of a provider."""
     request.authorise(policy.DELETE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     inventory.clear(request.context, provider)
@@ -94,7 +94,7 @@ def clear(request: Request) -> Reply:
 
 
 def show(request: Request) -> Reply:
-    """What a provider has of one class."""
+    """Show the inventory of one class of a provider."""
     request.authorise(policy.SHOW)
     name = request.urlvars['resource_class']
     with _not_found_to_read(request):
@@ -111,7 +111,7 @@ def show(request: Request) -> Reply:
 
 
 def update(request: Request) -> Reply:
-    """Change what a provider has of one class; it never adds one."""
+    """Update the inventory of one class of a provider, which must exist."""
     request.authorise(policy.UPDATE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.update')
@@ -131,7 +131,7 @@ def update(request: Request) -> Reply:
 
 
 def delete(request: Request) -> Reply:
-    """Remove what a provider has of one class."""
+    """Delete the inventory of one class of a provider."""
     request.authorise(policy.DELETE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     name = request.urlvars['resource_class']
@@ -142,7 +142,7 @@ def delete(request: Request) -> Reply:
             errors.ResourceClassNotFound,
             prefix=f'No inventory of class {name} found for delete: ',
         ),
-        # Other than where all are removed, clients are told to try again.
+        # Unlike where all are deleted, the error is one after which clients try again.
         errors.reported_as(
             errors.ConcurrentUpdate,
             errors.InventoryInUse,
@@ -154,7 +154,7 @@ def delete(request: Request) -> Reply:
 
 
 def _not_found_to_read(request: Request) -> contextlib.AbstractContextManager[None]:
-    """Tell of a missing provider in the words of the routes that show inventory."""
+    """Report a missing provider with the message of the routes that show inventories."""
     return errors.reported_as(
         errors.NotFound,
         errors.ResourceProviderNotFound,
@@ -163,7 +163,7 @@ def _not_found_to_read(request: Request) -> contextlib.AbstractContextManager[No
 
 
 def _check_generation(provider: ResourceProvider, generation: Any) -> None:
-    """Refuse early, since a stale generation is told before anything else that is wrong."""
+    """Refuse a stale generation before any other error of the request is found."""
     if provider.generation != generation:
         raise errors.ResourceProviderGenerationConflict()
 

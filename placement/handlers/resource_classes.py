@@ -13,7 +13,7 @@ from placement.policies import resource_class as policy
 
 
 def list_classes(request: Request) -> Reply:
-    """Every resource class."""
+    """List every resource class."""
     request.authorise(policy.LIST)
     classes = resource_class.list_all(request.context)
     mount_point = request.mount_point
@@ -24,7 +24,7 @@ def list_classes(request: Request) -> Reply:
 
 
 def create(request: Request) -> Reply:
-    """Make a custom class that must not exist yet."""
+    """Create a custom resource class, which must not exist yet."""
     request.authorise(policy.CREATE)
     name = request.validated_body('resource_classes.create')['name']
     ResourceClass.create(request.context, name)
@@ -32,7 +32,7 @@ def create(request: Request) -> Reply:
 
 
 def show(request: Request) -> Reply:
-    """One resource class."""
+    """Show one resource class."""
     request.authorise(policy.SHOW)
     found = ResourceClass.get_by_name(request.context, request.urlvars['name'])
     return Reply(
@@ -42,7 +42,7 @@ def show(request: Request) -> Reply:
 
 
 def rename(request: Request) -> Reply:
-    """Give a custom class another name; only the oldest clients may."""
+    """Rename a custom resource class."""
     request.authorise(policy.UPDATE)
     name = request.validated_body('resource_classes.put')['name']
     ResourceClass.get_by_name(request.context, request.urlvars['name']).rename(name)
@@ -50,7 +50,7 @@ def rename(request: Request) -> Reply:
 
 
 def ensure(request: Request) -> Reply:
-    """Make a custom class unless it exists; no body is read."""
+    """Create a custom resource class unless it exists; no body is read."""
     request.authorise(policy.UPDATE)
     name = request.urlvars['name']
     request.check_by_schema('resource_classes.create', {'name': name})
@@ -63,7 +63,7 @@ def ensure(request: Request) -> Reply:
 
 
 def delete(request: Request) -> Reply:
-    """Delete a custom class that no provider has inventory of."""
+    """Delete a custom resource class that no provider has inventory of."""
     request.authorise(policy.DELETE)
     found = ResourceClass.get_by_name(request.context, request.urlvars['name'])
     prefix = 'Error in delete resource class: '

@@ -25,7 +25,7 @@ from placement.policies import resource_provider as policy
 
 
 def list_providers(request: Request) -> Reply:
-    """The providers that meet every filter of the query."""
+    """List the resource providers that meet every filter of the query."""
     request.authorise(policy.LIST)
     query = request.validated_query('resource_providers.list')
     providers = _list_filtered(request, query)
@@ -71,11 +71,11 @@ def _list_filtered(request: Request, query: Query) -> Sequence[Any]:
 
 
 def create(request: Request) -> Reply:
-    """A new provider, with a uuid of its own when the client chose none."""
+    """Create a resource provider; the service chooses the uuid when the client does not."""
     request.authorise(policy.CREATE)
     body = request.validated_body('resource_providers.create')
     name = body['name']
-    # The one uuid of all that is brought into its usual form.
+    # The only uuid that is stored in its canonical spelling.
     provider_uuid = str(uuid.UUID(body['uuid'])) if 'uuid' in body else uuidutils.generate_uuid()
     with errors.reported_as(
         errors.BadRequest,
@@ -92,14 +92,14 @@ def create(request: Request) -> Reply:
 
 
 def show(request: Request) -> Reply:
-    """One provider."""
+    """Show one resource provider."""
     request.authorise(policy.SHOW)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     return _reply(request, provider)
 
 
 def update(request: Request) -> Reply:
-    """A provider with another name or parent."""
+    """Update the name and the parent of a resource provider."""
     request.authorise(policy.UPDATE)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('resource_providers.update')
@@ -123,7 +123,7 @@ def _reply(request: Request, provider: ResourceProvider) -> Reply:
 
 
 def delete(request: Request) -> Reply:
-    """Delete a provider that has neither children nor allocations."""
+    """Delete a resource provider that has neither children nor allocations."""
     request.authorise(policy.DELETE)
     provider_uuid = request.urlvars['uuid']
     with errors.reported_as(

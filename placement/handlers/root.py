@@ -9,5 +9,5 @@ from placement.http.request import Request
 
 
 def show(request: Request) -> Reply:
-    """The versions that the service knows; the same at every version, and for anyone."""
+    """Show the versions of the API; the same at every version, for everybody."""
     return Reply(views.versions(request.api.oldest, request.api.newest))

@@ -19,7 +19,7 @@ _ASSOCIATED = {'true': True, 'false': False}
 
 
 def list_traits(request: Request) -> Reply:
-    """The traits that meet the filters of the query."""
+    """List the traits that meet every filter of the query."""
     request.authorise(policy.LIST)
     query = request.validated_query('traits.list')
     traits = trait.list_by_filters(request.context, **_parse_filters(query))
@@ -54,14 +54,14 @@ def _parse_filters(query: Query) -> dict[str, Any]:
 
 
 def show(request: Request) -> Reply:
-    """Nothing but the news that a trait exists."""
+    """Confirm that a trait exists; the response has no body."""
     request.authorise(policy.SHOW)
     found = Trait.get_by_name(request.context, request.urlvars['name'])
     return Reply(status=NO_CONTENT.status, last_modified=found.created_at, has_cache_headers=True)
 
 
 def put(request: Request) -> Reply:
-    """Make a custom trait unless it exists."""
+    """Create a custom trait unless it exists."""
     request.authorise(policy.UPDATE)
     name = request.urlvars['name']
     if not trait.is_custom_name(name):
@@ -86,7 +86,7 @@ def delete(request: Request) -> Reply:
 
 
 def show_of_provider(request: Request) -> Reply:
-    """The traits of a provider."""
+    """Show the traits of a provider."""
     request.authorise(policy.LIST_OF_PROVIDER)
     provider_uuid = request.urlvars['uuid']
     with errors.reported_as(
@@ -120,7 +120,7 @@ def _reply(provider: ResourceProvider, traits: Any) -> Reply:
 
 
 def clear_of_provider(request: Request) -> Reply:
-    """Take every trait from a provider."""
+    """Remove every trait of a provider."""
     request.authorise(policy.DELETE_OF_PROVIDER)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     trait.clear(request.context, provider)

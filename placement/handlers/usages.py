@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is taken (specification: usages)."""
+"""Usages of providers, projects and users (specification: usages)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placement.schemas.usage import ALL_TYPES, UNKNOWN_TYPE
 
 
 def show_provider(request: Request) -> Reply:
-    """What is used of each class that a provider has."""
+    """Show the usage of each class of a provider."""
     request.authorise(policy.SHOW_PROVIDER)
     provider_uuid = request.urlvars['uuid']
     with errors.reported_as(
@@ -30,10 +30,10 @@ def show_provider(request: Request) -> Reply:
 
 
 def show_total(request: Request) -> Reply:
-    """What a project uses, or one user of it, by type of consumer.
+    """Show the usages of a project, or of one user of it, by type of consumer.
 
-    A reader of the very project that is asked for may see it, so the query is looked at before
-    it is checked.
+    The policy may allow readers their own project, so it needs the project of the query before
+    the query is validated.
     """
     request.authorise_for_project(policy.SHOW_TOTAL, request.unvalidated('project_id'))
     query = request.validated_query('usages.show')

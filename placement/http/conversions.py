@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How bodies looked before: upgrades of old requests, downgrades of new replies.
+"""Conversions between the shapes of versions: upgrades of requests, downgrades of replies.
 
 Each function is named for what it does to a shape and is used by one `Change` of the history or
 more. A downgrade drops or rearranges. It never searches and never reads the database.
@@ -31,7 +31,7 @@ def changing_body(change: Callable[[Any], Any]) -> Downgrade:
 
 
 def unknown_before(*members: str) -> Upgrade:
-    """An upgrade that adds members of which an older client says nothing."""
+    """An upgrade that adds members, NOT_SENT, which older versions do not have."""
 
     def upgrade(body: dict[str, Any]) -> dict[str, Any]:
         return dict.fromkeys(members, NOT_SENT) | body
@@ -67,7 +67,7 @@ def key_by_provider(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def name_aggregates(body: list[str]) -> dict[str, Any]:
-    """Aggregates as a member, from a bare list, with a generation that nobody sent."""
+    """Aggregates as a member, from a bare list, with a generation that is NOT_SENT."""
     return {'aggregates': body, 'resource_provider_generation': NOT_SENT}
 
 
@@ -108,12 +108,12 @@ def without_link(rel: str) -> Downgrade:
 
 
 def created_without_body(reply: Reply) -> Reply:
-    """A creation that is told by its status and location alone."""
+    """A creation with status and location only."""
     return Reply(status=CREATED, location=reply.location)
 
 
 def usages_of_all_types(body: dict[str, Any]) -> dict[str, Any]:
-    """Sums over every type of consumer, without their number."""
+    """Usages summed over every type of consumer, without the number of consumers."""
     totals: collections.Counter[str] = collections.Counter()
     for usages in body['usages'].values():
         totals.update({name: used for name, used in usages.items() if name != CONSUMER_COUNT})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a microversion is: changes in, one frozen `Api` per version out.
+"""Microversions: from the changes of a history, one frozen `Api` per version.
 
 The changes themselves are declared in `placement.history`; this module knows how to fold them.
 """
@@ -27,15 +27,15 @@ Handler = Callable[[Any], Reply]
 
 
 class Rule(enum.Enum):
-    """What changed with a version and is neither a route nor the shape of a body."""
+    """A change of behaviour that is neither a route nor the shape of a body."""
 
-    CACHE_HEADERS = 'answers say when what they show was last modified'
+    CACHE_HEADERS = 'responses have last-modified and cache-control'
     FORBIDDEN_TRAITS = 'a trait may be forbidden with !'
     ERROR_CODES = 'errors carry a code'
     REPEATED_MEMBER_OF = 'member_of may be given more than once'
     SUMMARIES_OF_ALL_CLASSES = 'summaries show every class that a provider has'
     SEVERAL_PROVIDERS_OF_A_TREE = 'a candidate may combine several providers of one tree'
-    GROUPS_WITHOUT_RESOURCES = 'a group may ask for nothing but qualities'
+    GROUPS_WITHOUT_RESOURCES = 'a request group may have no resources'
     FULLY_RESERVED_INVENTORY = 'an inventory may be reserved in full'
     FORBIDDEN_AGGREGATES = 'an aggregate may be forbidden with !'
     REPARENTING = 'a parent may be changed and removed'
@@ -44,7 +44,7 @@ class Rule(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """One microversion: what it brought, and how older clients are still served.
+    """One microversion: what it introduced, and how older clients are still served.
 
     `serves` maps actions to their handlers from this version on, `accepts` and `queries` to the
     schemas of bodies and query strings. `upgrades` turn a body of the version before into one of
@@ -66,7 +66,7 @@ class Change:
 class Api:
     """The whole API as one microversion shows it.
 
-    `introduced` tells for every rule, also those of later versions, the version that brought it;
+    `introduced` has, for every rule of any version, the version that introduced it;
     `oldest` and `newest` are the bounds of the history.
     """
 
@@ -82,11 +82,11 @@ class Api:
     newest: str
 
     def allows(self, rule: Rule) -> bool:
-        """Whether this version has what the rule brought."""
+        """Whether this version has the behaviour of a rule."""
         return rule in self.rules
 
     def shows_newest(self, action: str) -> bool:
-        """Whether replies of an action look at this version as they do at the newest."""
+        """Whether replies of an action have the newest shape at this version."""
         return action not in self.downgrades
 
     def upgraded(self, action: str, body: Any) -> Any:

@@ -11,7 +11,7 @@ CREATED = 201
 
 
 class JSONText(str):
-    """A body that is JSON already."""
+    """A body that is encoded as JSON already."""
 
     __slots__ = ()
 

@@ -64,7 +64,7 @@ class Request:
         if not self.http.accept.acceptable_offers([JSON]):
             raise errors.NotAcceptable()
 
-    def check_brings_json(self) -> None:
+    def check_sends_json(self) -> None:
         """Raise `errors.UnsupportedMediaType` when the body is anything but JSON."""
         media_type = self.http.headers.get('content-type', '').partition(';')[0].strip() or None
         if media_type != JSON:

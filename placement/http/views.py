@@ -103,7 +103,7 @@ def one_inventory(
 
 
 def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:
-    """What is used of a provider, by resource class (specification: usages)."""
+    """The usages of a provider by resource class (specification: usages)."""
     return {
         'resource_provider_generation': generation,
         'usages': {record.resource_class: record.used for record in usages},
@@ -111,7 +111,7 @@ def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:
 
 
 def usages_by_type(usages: Iterable[Any]) -> dict[str, Any]:
-    """What a project uses, by type of consumer, with the number of consumers."""
+    """The usages of a project by type of consumer, each with the number of consumers."""
     types: dict[str, dict[str, int]] = {}
     for record in usages:
         of_type = types.setdefault(
@@ -143,7 +143,7 @@ def resource_class(name: str, mount_point: str) -> dict[str, Any]:
 
 
 def consumer_allocations(allocations: Iterable[Any], consumer: Any) -> dict[str, Any]:
-    """What one consumer has, by provider; `consumer` is None when it has nothing."""
+    """The allocations of a consumer by provider; `consumer` is None when it has none."""
     by_provider: dict[str, dict[str, Any]] = {}
     for record in allocations:
         entry = by_provider.setdefault(
@@ -162,7 +162,7 @@ def consumer_allocations(allocations: Iterable[Any], consumer: Any) -> dict[str,
 
 
 def provider_allocations(generation: int, allocations: Iterable[Any]) -> dict[str, Any]:
-    """What consumers have of one provider (specification: allocations)."""
+    """The allocations of a provider by consumer (specification: allocations)."""
     by_consumer: dict[str, dict[str, Any]] = {}
     for record in allocations:
         entry = by_consumer.setdefault(

@@ -198,7 +198,7 @@ HEADERS = {
         (404, HEADERS, {}, None),
     ],
 )
-def test_undocumented_operations_answer_errors(
+def test_undocumented_operation_responds_with_an_error(
     status: int, headers: dict[str, str], body: Any, words: str | None
 ) -> None:
     found = conformance.complaint('GET', '/traits', status, headers, json.dumps(body).encode())

@@ -39,38 +39,38 @@ def test_request_without_accept_header_gets_json(service: applications.Service) 
         ('application/json;q=0', 406),
     ],
 )
-def test_accept_headers_that_admit_json_are_served(
+def test_accept_header_that_admits_json_is_served(
     service: applications.Service, accept: str, status: int
 ) -> None:
     client = Client(service.application, {**TOKEN, 'accept': accept})
     assert client.send('GET', '/resource_providers').status == status
 
 
-def test_the_empty_path_is_the_root_and_needs_a_token(service: applications.Service) -> None:
+def test_empty_path_is_the_root_and_needs_a_token(service: applications.Service) -> None:
     assert Client(service.application, {}).send('GET', '').status == 401
     answer = Client(service.application, TOKEN).send('GET', '')
     assert answer.json['versions'][0]['id'] == 'v1.0'
 
 
-def test_the_answer_to_head_has_no_body(service: applications.Service) -> None:
+def test_response_to_head_has_no_body(service: applications.Service) -> None:
     answer = Client(service.application, TOKEN).send('HEAD', '/resource_providers')
     assert (answer.status, answer.headers['allow'], answer.body) == (405, 'GET, POST', b'')
 
 
-def test_a_content_length_of_zero_needs_no_content_type(service: applications.Service) -> None:
+def test_content_length_of_zero_needs_no_content_type(service: applications.Service) -> None:
     client = Client(service.application, TOKEN)
     answer = client.send('PUT', '/traits/CUSTOM_A', version='1.6', headers={'content-length': '0'})
     assert answer.status == 201
 
 
-def test_a_body_that_ends_early_is_refused(service: applications.Service) -> None:
+def test_body_that_ends_early_is_refused(service: applications.Service) -> None:
     client = Client(service.application, TOKEN)
     headers = {'content-length': '1000'}
     answer = client.send('POST', '/resource_providers', b'{"name": "a"}', headers=headers)
     assert 400 <= answer.status < 500
 
 
-def test_a_body_is_read_no_further_than_its_length(service: applications.Service) -> None:
+def test_service_reads_a_body_no_further_than_its_length(service: applications.Service) -> None:
     client = Client(service.application, TOKEN)
     body = b'{"name": "exact"}'
     headers = {'content-length': str(len(body))}
@@ -78,7 +78,7 @@ def test_a_body_is_read_no_further_than_its_length(service: applications.Service
     assert answer.status == 201
 
 
-def test_each_request_has_an_id_of_its_own(service: applications.Service) -> None:
+def test_every_request_has_its_own_id(service: applications.Service) -> None:
     client = Client(service.application, TOKEN)
     answers = [client.send('GET', '/') for _ in range(10)]
     assert len({answer.headers['x-openstack-request-id'] for answer in answers}) == 10

@@ -52,14 +52,14 @@ def count(path: pathlib.Path, table: str) -> int:
     return number
 
 
-def test_a_start_brings_the_schema_the_traits_and_the_classes(path: pathlib.Path) -> None:
+def test_start_migrates_and_inserts_standard_traits_and_classes(path: pathlib.Path) -> None:
     load(path)
 
     assert count(path, 'traits') > 300
     assert count(path, 'resource_classes') == 21
 
 
-def test_another_start_adds_nothing(path: pathlib.Path) -> None:
+def test_second_start_inserts_nothing(path: pathlib.Path) -> None:
     load(path)
     before = count(path, 'traits')
 
@@ -68,12 +68,12 @@ def test_another_start_adds_nothing(path: pathlib.Path) -> None:
     assert count(path, 'traits') == before
 
 
-def test_without_a_schema_there_is_no_start(path: pathlib.Path) -> None:
+def test_service_without_database_schema_does_not_start(path: pathlib.Path) -> None:
     with pytest.raises(db_errors.DBError):
         deploy.loadapp(configured(path))
 
 
-def test_the_name_of_a_project_is_ignored(path: pathlib.Path) -> None:
+def test_project_name_in_loadapp_is_ignored(path: pathlib.Path) -> None:
     conf = configured(path, placement_database__sync_on_startup=True)
 
     application = deploy.loadapp(conf, 'placement')
@@ -95,7 +95,9 @@ def ids(response: webob.Response) -> str:
     return found
 
 
-def test_who_is_unknown_is_told_so_before_anything_else(application: WSGIApplication) -> None:
+def test_unauthenticated_request_is_refused_before_anything_else(
+    application: WSGIApplication,
+) -> None:
     for path in ('/traits', '/nothing', '/reshaper', ''):
         response = ask(application, path, OpenStack_API_Version='placement pony')
         assert response.status_int == 401
@@ -103,13 +105,13 @@ def test_who_is_unknown_is_told_so_before_anything_else(application: WSGIApplica
         assert ids(response).startswith('req-')
 
 
-def test_the_root_needs_no_token_but_a_version_that_can_be(application: WSGIApplication) -> None:
+def test_root_needs_no_token_and_a_valid_version(application: WSGIApplication) -> None:
     assert ask(application, '/').status_int == 200
     assert ask(application, '/', OpenStack_API_Version='placement pony').status_int == 400
     assert ask(application, '/', OpenStack_API_Version='placement 9.9').status_int == 406
 
 
-def test_browsers_are_answered_before_anyone_is_asked_who_they_are(
+def test_cors_comes_before_authentication(
     application: WSGIApplication,
 ) -> None:
     response = ask(

@@ -78,7 +78,7 @@ def detail(response: webob.Response) -> str:
 
 
 @pytest.mark.parametrize('version', [change.version for change in history.HISTORY])
-def test_every_version_is_answered_in_itself(service: Service, version: str) -> None:
+def test_response_names_the_requested_version(service: Service, version: str) -> None:
     response = service.ask('GET', HOST, version)
 
     assert response.status_int == 200
@@ -89,7 +89,7 @@ def test_every_version_is_answered_in_itself(service: Service, version: str) -> 
 @pytest.mark.parametrize(
     ('path', 'status'), [('/resource_providers/foo', 404), ('/nothing', 404), ('/reshaper', 405)]
 )
-def test_errors_bear_the_version_too(service: Service, path: str, status: int) -> None:
+def test_error_response_has_the_version_headers(service: Service, path: str, status: int) -> None:
     response = service.ask('GET', path, '1.22')
 
     assert response.status_int == status
@@ -105,7 +105,7 @@ def test_errors_bear_the_version_too(service: Service, path: str, status: int) -
     ],
 )
 @pytest.mark.parametrize('path', ['/', '/nothing', HOST])
-def test_a_version_that_cannot_be_is_told_before_anything_else(
+def test_malformed_version_is_refused_before_anything_else(
     service: Service, path: str, version: str, status: int, words: str
 ) -> None:
     response = service.ask('GET', path, None, OpenStack_API_Version=f'placement {version}')
@@ -122,13 +122,13 @@ def test_a_version_that_cannot_be_is_told_before_anything_else(
     assert bounds == expected
 
 
-def test_codes_are_told_since_their_version(service: Service) -> None:
+def test_error_codes_are_described_from_their_version_on(service: Service) -> None:
     for version, code in (('1.22', None), ('1.23', 'placement.undefined_code')):
         error = error_of(service.ask('GET', '/resource_providers/foo', version))
         assert error.get('code') == code
 
 
-def test_an_error_is_json_for_whoever_takes_anything(service: Service) -> None:
+def test_error_is_json_where_anything_is_accepted(service: Service) -> None:
     kinds: list[Any] = [{}, {'Accept': ''}, {'Accept': '*/*'}]
     for headers in kinds:
         response = service.ask('GET', '/nothing', **headers)
@@ -145,7 +145,7 @@ def url(path: str) -> str:
 
 
 @pytest.mark.parametrize('path', sorted({route.path for route in routes.ROUTES}))
-def test_other_methods_are_not_allowed(service: Service, path: str) -> None:
+def test_other_methods_are_405_with_allow(service: Service, path: str) -> None:
     allowed = [route.method for route in routes.ROUTES if route.path == path]
 
     for method in {'GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'DELETE', 'PATCH'} - set(allowed):
@@ -218,7 +218,7 @@ def test_name_in_a_path_cannot_end_in_a_newline(service: Service, path: str) -> 
         ('GET', f'{HOST}/aggregates', 1),
     ],
 )
-def test_a_route_of_a_later_version_is_as_unknown_as_any(
+def test_route_of_a_later_version_is_404(
     service: Service, method: str, path: str, since: int
 ) -> None:
     response = service.ask(method, path, f'1.{since - 1}')
@@ -229,7 +229,7 @@ def test_a_route_of_a_later_version_is_as_unknown_as_any(
     assert service.ask(method, path, f'1.{since}').status_int != 404
 
 
-def test_deleting_all_inventories_was_not_allowed_before_it_was_there(service: Service) -> None:
+def test_deletion_of_all_inventories_is_405_before_its_version(service: Service) -> None:
     response = service.ask('DELETE', f'{HOST}/inventories', '1.4')
 
     assert response.status_int == 405
@@ -242,7 +242,7 @@ def test_deleting_all_inventories_was_not_allowed_before_it_was_there(service: S
 
 @pytest.mark.parametrize('length', ['x', '1.5', ' '])
 @pytest.mark.parametrize('path', [HOST, '/nothing', '/'])
-def test_a_length_that_is_none_is_told_before_the_route(
+def test_malformed_content_length_is_refused_before_routing(
     service: Service, path: str, length: str
 ) -> None:
     response = service.ask('GET', path, environ={'CONTENT_LENGTH': length})
@@ -253,7 +253,7 @@ def test_a_length_that_is_none_is_told_before_the_route(
 
 @pytest.mark.parametrize('method', ['GET', 'DELETE', 'PUT'])
 @pytest.mark.parametrize('path', [HOST, '/nothing'])
-def test_a_body_of_no_type_is_told_before_the_route(
+def test_missing_content_type_is_refused_before_routing(
     service: Service, method: str, path: str
 ) -> None:
     response = service.ask(method, path, environ={'CONTENT_LENGTH': '2', 'CONTENT_TYPE': ''})
@@ -262,7 +262,7 @@ def test_a_body_of_no_type_is_told_before_the_route(
     assert 'content-type header required when content-length > 0' in detail(response)
 
 
-def test_an_empty_body_needs_no_type_where_none_is_read(service: Service) -> None:
+def test_empty_body_needs_no_media_type_where_none_is_read(service: Service) -> None:
     for length in ('0', ''):
         assert service.ask('GET', HOST, environ={'CONTENT_LENGTH': length}).status_int == 200
 
@@ -275,7 +275,7 @@ def test_an_empty_body_needs_no_type_where_none_is_read(service: Service) -> Non
         (f'{HOST}/aggregates', 406),
     ],
 )
-def test_whether_the_version_or_the_media_type_is_told_first(
+def test_version_and_media_type_are_refused_in_order(
     service: Service, path: str, first: int
 ) -> None:
     response = service.ask('GET', path, '1.0', Accept='text/plain')
@@ -283,7 +283,7 @@ def test_whether_the_version_or_the_media_type_is_told_first(
     assert response.status_int == first
 
 
-def test_a_wrong_type_of_body_is_told_before_the_policy(service: Service) -> None:
+def test_unsupported_media_type_is_refused_before_the_policy(service: Service) -> None:
     headers: Any = {'X_Auth_Token': 'nobody', 'Content_Type': 'text/plain'}
     for method, path in (
         ('POST', '/resource_providers'),
@@ -296,7 +296,7 @@ def test_a_wrong_type_of_body_is_told_before_the_policy(service: Service) -> Non
         assert service.ask(method, path, **headers).status_int == 415
 
 
-def test_the_policy_is_told_before_what_is_missing_or_wrong(service: Service) -> None:
+def test_policy_refuses_before_missing_or_invalid_things(service: Service) -> None:
     for method, path in (
         ('PUT', '/resource_providers/foo'),
         ('GET', '/resource_providers/foo'),
@@ -320,13 +320,13 @@ def test_the_policy_is_told_before_what_is_missing_or_wrong(service: Service) ->
         ('PUT', '/allocations/foo', 400),
     ],
 )
-def test_whether_a_missing_provider_or_a_bad_body_is_told_first(
+def test_missing_provider_and_invalid_body_are_refused_in_order(
     service: Service, method: str, path: str, status: int
 ) -> None:
     assert service.ask(method, path, body={'bad': 1}).status_int == status
 
 
-def test_a_malformed_consumer_is_told_before_the_body(service: Service) -> None:
+def test_malformed_consumer_uuid_is_refused_before_the_body(service: Service) -> None:
     response = service.ask('PUT', '/allocations/foo', body={'bad': 1})
 
     assert 'Malformed consumer_uuid: foo' in detail(response)
@@ -349,7 +349,7 @@ def test_body_that_no_handler_reads_may_be_anything(
 # Answers
 
 
-def test_a_body_is_json_without_charset_and_no_body_has_no_type(service: Service) -> None:
+def test_response_body_is_json_without_charset(service: Service) -> None:
     with_body = service.ask('GET', HOST)
     assert with_body.headers['content-type'] == 'application/json'
 
@@ -385,7 +385,7 @@ def test_reads_have_cache_headers_since_their_version(service: Service, path: st
         ('GET', '/resource_providers/foo', None),
     ],
 )
-def test_some_answers_never_have_cache_headers(
+def test_some_responses_never_have_cache_headers(
     service: Service, method: str, path: str, body: Any
 ) -> None:
     response = service.ask(method, path, body=body)
@@ -393,7 +393,7 @@ def test_some_answers_never_have_cache_headers(
     assert not {'cache-control', 'last-modified'} & {name.lower() for name in response.headers}
 
 
-def test_a_location_is_absolute_and_links_are_not(service: Service) -> None:
+def test_location_is_absolute_and_links_are_paths(service: Service) -> None:
     body = {'name': 'mounted', 'uuid': uuid_of('mounted')}
     response = service.ask(
         'POST',
@@ -407,7 +407,7 @@ def test_a_location_is_absolute_and_links_are_not(service: Service) -> None:
     assert response.json['links'][0] == {'rel': 'self', 'href': path}
 
 
-def test_creation_is_told_by_location_alone_in_old_versions(service: Service) -> None:
+def test_created_provider_has_no_body_in_old_versions(service: Service) -> None:
     response = service.ask('POST', '/resource_providers', '1.19', body={'name': 'old'})
 
     assert (response.status_int, response.body) == (201, b'')
@@ -415,16 +415,14 @@ def test_creation_is_told_by_location_alone_in_old_versions(service: Service) ->
 
 
 @pytest.mark.parametrize('path', ['/', ''])
-def test_the_root_is_told_at_both_paths_and_whatever_is_accepted(
-    service: Service, path: str
-) -> None:
+def test_root_document_is_served_at_both_paths_for_any_accept(service: Service, path: str) -> None:
     response = service.ask('GET', path, None, Accept='text/html')
 
     assert response.status_int == 200
     assert response.json['versions'][0]['id'] == 'v1.0'
 
 
-def test_headers_are_native_strings_and_the_status_too(service: Service) -> None:
+def test_status_and_headers_are_native_strings(service: Service) -> None:
     """Other projects' tests insist."""
     seen: list[Any] = []
 

@@ -40,7 +40,7 @@ def test_every_error_has_a_status_and_a_code_of_the_specification(
     assert kind.code in CODES
 
 
-def test_the_codes_are_those_of_the_specification() -> None:
+def test_codes_are_those_of_the_specification() -> None:
     named = {
         value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
     }
@@ -76,7 +76,7 @@ def test_the_codes_are_those_of_the_specification() -> None:
         (errors.DatabaseUnavailable, 503, 'placement.undefined_code'),
     ],
 )
-def test_clients_can_tell_errors_apart_by_their_code(
+def test_error_class_has_the_status_and_code_of_the_specification(
     kind: type[errors.PlacementError], status: int, code: str
 ) -> None:
     assert (kind.status, kind.code) == (status, code)
@@ -87,7 +87,7 @@ def fields(message: str) -> set[str]:
 
 
 @pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
-def test_every_message_can_be_said(kind: type[errors.PlacementError]) -> None:
+def test_every_message_can_be_formatted(kind: type[errors.PlacementError]) -> None:
     """Values are put in, and braces in them stay as they are."""
     if kind in (errors.MethodNotAllowed, errors.UnacceptableVersion):
         pytest.skip('made in a way of its own')
@@ -99,18 +99,18 @@ def test_every_message_can_be_said(kind: type[errors.PlacementError]) -> None:
     assert said.replace('{x}', '').count('{') == 0
 
 
-def test_words_of_its_own_are_said_as_they_are() -> None:
+def test_explicit_message_is_not_formatted() -> None:
     assert str(errors.ResourceProviderNotFound('100% {uuid}')) == '100% {uuid}'
 
 
-def test_an_error_can_have_a_code_of_its_own() -> None:
+def test_error_instance_overrides_the_code_of_its_class() -> None:
     error = errors.BadRequest('no', code=errors.QUERY_BAD_VALUE)
 
     assert error.code == 'placement.query.bad_value'
     assert errors.BadRequest('no').code == 'placement.undefined_code'
 
 
-def test_an_unacceptable_version_tells_the_bounds() -> None:
+def test_unacceptable_version_error_has_the_bounds() -> None:
     error = errors.UnacceptableVersion('2.0', '1.0', '1.39')
 
     assert (error.min_version, error.max_version) == ('1.0', '1.39')
@@ -130,7 +130,7 @@ def report(
         raise raising
 
 
-def test_an_error_is_reported_as_another_with_words_around() -> None:
+def test_reported_as_raises_the_other_error_with_prefix_and_suffix() -> None:
     missing = errors.ResourceProviderNotFound(uuid='u')
 
     with pytest.raises(errors.BadRequest) as raised:
@@ -141,7 +141,7 @@ def test_an_error_is_reported_as_another_with_words_around() -> None:
     assert type(raised.value) is errors.BadRequest
 
 
-def test_an_error_of_another_kind_passes() -> None:
+def test_reported_as_passes_errors_of_other_classes() -> None:
     missing = errors.ResourceProviderNotFound(uuid='u')
 
     with pytest.raises(errors.ResourceProviderNotFound) as raised:
@@ -156,7 +156,7 @@ def test_each_of_several_errors_is_reported() -> None:
             report(errors.BadRequest, errors.NotFound, errors.InventoryInUse, raising=raising)
 
 
-def test_the_code_is_that_of_what_is_reported() -> None:
+def test_reported_error_has_the_code_of_its_class() -> None:
     in_use = errors.InventoryInUse(classes='VCPU', uuid='u')
 
     with pytest.raises(errors.ConcurrentUpdate) as raised:
@@ -165,7 +165,7 @@ def test_the_code_is_that_of_what_is_reported() -> None:
     assert raised.value.code == 'placement.concurrent_update'
 
 
-def test_success_is_reported_as_nothing() -> None:
+def test_reported_as_does_nothing_without_error() -> None:
     with errors.reported_as(errors.BadRequest, errors.NotFound):
         value = 1
 

@@ -95,36 +95,36 @@ def generations(kind: str) -> dict[str, list[int]]:
 # Versions
 
 
-def test_there_is_a_change_for_every_version_and_no_gap() -> None:
+def test_history_has_every_version_without_gap() -> None:
     assert [change.version for change in history.HISTORY] == [f'1.{n}' for n in ALL_MINORS]
     assert [str(api.version) for api in history.APIS.values()] == [f'1.{n}' for n in ALL_MINORS]
 
 
 @pytest.mark.parametrize('change', history.HISTORY, ids=lambda change: change.version)
-def test_every_change_says_in_a_sentence_what_it_is(change: Any) -> None:
+def test_every_change_has_a_summary_of_one_sentence(change: Any) -> None:
     assert re.fullmatch(r'\w.{10,}[^.]\.', change.summary)
 
 
-def test_every_summary_is_its_own() -> None:
+def test_every_summary_is_unique() -> None:
     assert len({change.summary for change in history.HISTORY}) == len(history.HISTORY)
 
 
 # Actions
 
 
-def test_everything_that_is_routed_is_served() -> None:
+def test_every_route_has_a_handler() -> None:
     routed = {route.action for route in routes.ROUTES}
 
     assert routed == actions('serves')
 
 
 @pytest.mark.parametrize('kind', ['serves', 'accepts', 'queries', 'upgrades', 'downgrades'])
-def test_everything_that_changes_is_routed(kind: str) -> None:
+def test_every_action_of_the_history_has_a_route(kind: str) -> None:
     assert actions(kind) <= {route.action for route in routes.ROUTES}
 
 
 @pytest.mark.parametrize('action', sorted({route.action for route in routes.ROUTES}))
-def test_a_route_is_there_since_its_version_and_for_ever(action: str) -> None:
+def test_route_is_served_from_its_version_on(action: str) -> None:
     since = SINCE.get(action, SINCE[action.partition('.')[0]])
 
     assert [minor for minor in ALL_MINORS if action in at(minor).handlers] == list(
@@ -133,13 +133,13 @@ def test_a_route_is_there_since_its_version_and_for_ever(action: str) -> None:
 
 
 @pytest.mark.parametrize('kind', ['accepts', 'queries', 'downgrades'])
-def test_a_change_is_of_what_is_served_by_then(kind: str) -> None:
+def test_change_refers_to_actions_that_are_served_by_then(kind: str) -> None:
     for change in history.HISTORY:
         served = at(minor_of(change.version)).handlers
         assert set(getattr(change, kind)) <= set(served)
 
 
-def test_a_body_is_read_by_exactly_those_handlers_that_have_a_schema_for_it() -> None:
+def test_exactly_the_handlers_with_a_body_schema_read_a_body() -> None:
     """An action whose route is PUT or POST has a body, save for the two that take none."""
     for minor in ALL_MINORS:
         writing = {r.action for r in routes.ROUTES if r.method in ('PUT', 'POST')}
@@ -167,7 +167,7 @@ def sources(*without: str) -> Iterator[tuple[str, ast.Module]]:
             yield name, ast.parse(path.read_text())
 
 
-def test_every_rule_is_asked_for() -> None:
+def test_code_asks_for_every_rule() -> None:
     asked = {
         node.attr
         for _name, tree in sources('history.py', 'http/microversion.py')
@@ -236,7 +236,7 @@ def test_no_other_module_knows_a_version_number() -> None:
         "LATEST = 'v1.39'",
     ],
 )
-def test_a_version_number_would_be_found(source: str) -> None:
+def test_checker_finds_a_version_number(source: str) -> None:
     assert list(version_numbers(ast.parse(source)))
 
 
@@ -254,7 +254,7 @@ def test_a_version_number_would_be_found(source: str) -> None:
         'range(1, 26)',
     ],
 )
-def test_another_number_is_not_mistaken_for_one(source: str) -> None:
+def test_checker_ignores_numbers_that_are_no_versions(source: str) -> None:
     assert list(version_numbers(ast.parse(source))) == []
 
 
@@ -269,7 +269,7 @@ def schemas() -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize('schema', [pytest.param(s, id=name) for name, s in schemas()])
-def test_every_schema_is_one(schema: Any) -> None:
+def test_every_schema_is_a_valid_json_schema(schema: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
@@ -285,7 +285,7 @@ def test_schemas_change_at_the_specified_versions() -> None:
 
 
 @pytest.mark.parametrize('kind', ['accepts', 'queries'])
-def test_a_new_schema_differs_from_the_one_before(kind: str) -> None:
+def test_every_new_schema_differs_from_the_previous_one(kind: str) -> None:
     before: dict[str, Any] = {}
     for change in history.HISTORY:
         for action, schema in getattr(change, kind).items():

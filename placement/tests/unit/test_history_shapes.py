@@ -88,7 +88,7 @@ def expected_claim(minor: int) -> Claim:
 
 @pytest.mark.parametrize('minor', ALL_MINORS)
 @pytest.mark.parametrize('action', CLAIM_GENERATIONS)
-def test_a_claim_of_every_version_is_understood(action: str, minor: int) -> None:
+def test_claim_of_every_version_is_upgraded_to_the_newest_shape(action: str, minor: int) -> None:
     api = at(minor)
     if action not in api.handlers:
         assert minor < CLAIM_GENERATIONS[action][0]
@@ -107,7 +107,7 @@ def test_a_claim_of_every_version_is_understood(action: str, minor: int) -> None
 
 
 @pytest.mark.parametrize('action', CLAIM_GENERATIONS)
-def test_a_claim_of_the_next_generation_is_refused(action: str) -> None:
+def test_claim_in_the_shape_of_the_next_version_is_refused(action: str) -> None:
     for before, since in itertools.pairwise(CLAIM_GENERATIONS[action]):
         newer = body_of(action, since)
         assert at(since - 1).bodies[action].find_error(newer) is not None
@@ -116,7 +116,7 @@ def test_a_claim_of_the_next_generation_is_refused(action: str) -> None:
 
 
 @pytest.mark.parametrize('minor', range(1, NEWEST_MINOR + 1))
-def test_aggregates_of_every_version_are_understood(minor: int) -> None:
+def test_aggregates_body_of_every_version_is_upgraded(minor: int) -> None:
     api, new = at(minor), minor >= 19
     body: Any = {'aggregates': [PROVIDER], 'resource_provider_generation': 7}
     body = body if new else body['aggregates']
@@ -155,7 +155,7 @@ def shown(action: str, minor: int, body: Any) -> Any:
 
 @pytest.mark.parametrize('minor', ALL_MINORS)
 @pytest.mark.parametrize('action', ['show', 'update', 'list', 'create'])
-def test_a_provider_is_shown_as_every_version_knows_it(action: str, minor: int) -> None:
+def test_reply_about_a_provider_is_downgraded_to_every_version(action: str, minor: int) -> None:
     expected_links = [
         rel for rel, since in zip(LINKS, (0, 0, 0, 1, 6, 11), strict=True) if minor >= since
     ]
@@ -177,7 +177,7 @@ def test_a_provider_is_shown_as_every_version_knows_it(action: str, minor: int) 
 
 
 @pytest.mark.parametrize('minor', ALL_MINORS)
-def test_allocations_are_shown_as_every_version_knows_them(minor: int) -> None:
+def test_reply_about_allocations_is_downgraded_to_every_version(minor: int) -> None:
     expected = {'allocations'}
     for since, members in (
         (12, {'project_id', 'user_id'}),
@@ -195,7 +195,7 @@ def test_allocations_are_shown_as_every_version_knows_them(minor: int) -> None:
 
 
 @pytest.mark.parametrize('minor', ALL_MINORS)
-def test_allocations_of_a_provider_are_shown_as_every_version_knows_them(minor: int) -> None:
+def test_reply_about_provider_allocations_is_downgraded_to_every_version(minor: int) -> None:
     consumer = {'resources': {'VCPU': 2}, 'consumer_generation': 3}
     body = {'resource_provider_generation': 1, 'allocations': {CONSUMER: consumer}}
 
@@ -208,7 +208,7 @@ def test_allocations_of_a_provider_are_shown_as_every_version_knows_them(minor: 
 
 @pytest.mark.parametrize('minor', range(1, NEWEST_MINOR + 1))
 @pytest.mark.parametrize('action', ['aggregates.show', 'aggregates.set'])
-def test_aggregates_are_shown_as_every_version_knows_them(action: str, minor: int) -> None:
+def test_reply_about_aggregates_is_downgraded_to_every_version(action: str, minor: int) -> None:
     body = {'aggregates': [PROVIDER], 'resource_provider_generation': 1}
 
     expected = body if minor >= 19 else {'aggregates': [PROVIDER]}
@@ -216,7 +216,7 @@ def test_aggregates_are_shown_as_every_version_knows_them(action: str, minor: in
 
 
 @pytest.mark.parametrize('minor', range(9, NEWEST_MINOR + 1))
-def test_usages_are_shown_as_every_version_knows_them(minor: int) -> None:
+def test_reply_about_usages_is_downgraded_to_every_version(minor: int) -> None:
     body = {
         'usages': {
             'INSTANCE': {'consumer_count': 1, 'VCPU': 1},
@@ -229,7 +229,7 @@ def test_usages_are_shown_as_every_version_knows_them(minor: int) -> None:
 
 
 @pytest.mark.parametrize('minor', range(10, NEWEST_MINOR + 1))
-def test_candidates_are_shown_as_every_version_knows_them(minor: int) -> None:
+def test_reply_about_candidates_is_downgraded_to_every_version(minor: int) -> None:
     request = {'allocations': BY_PROVIDER, 'mappings': {'': [PROVIDER]}}
     summary = {
         'resources': {'VCPU': {'capacity': 8, 'used': 2}},

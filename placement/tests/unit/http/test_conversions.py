@@ -6,7 +6,7 @@ from placement.http.reply import NO_CONTENT, Reply
 from placement.schemas.not_sent import NOT_SENT
 
 
-def test_what_an_older_client_cannot_say_is_unchecked() -> None:
+def test_upgrade_adds_members_that_were_not_sent() -> None:
     upgrade = conversions.unknown_before('consumer_generation', 'consumer_type')
 
     assert upgrade({'allocations': {}}) == {
@@ -16,13 +16,13 @@ def test_what_an_older_client_cannot_say_is_unchecked() -> None:
     }
 
 
-def test_what_a_client_says_stays_even_if_it_is_nothing() -> None:
+def test_upgrade_keeps_what_the_client_sent_even_null() -> None:
     upgrade = conversions.unknown_before('consumer_generation')
 
     assert upgrade({'consumer_generation': None}) == {'consumer_generation': None}
 
 
-def test_every_consumer_of_a_body_is_upgraded() -> None:
+def test_upgrade_changes_every_consumer_of_a_body() -> None:
     upgrade = conversions.for_each_consumer(conversions.unknown_before('x'))
 
     assert upgrade({'a': {}, 'b': {'y': 1}}) == {
@@ -31,7 +31,7 @@ def test_every_consumer_of_a_body_is_upgraded() -> None:
     }
 
 
-def test_every_consumer_of_a_reshape_is_upgraded_and_inventories_are_not() -> None:
+def test_upgrade_of_a_reshape_changes_its_consumers_only() -> None:
     upgrade = conversions.for_each_reshaped_consumer(conversions.unknown_before('x'))
 
     assert upgrade({'inventories': {'p': {}}, 'allocations': {'a': {}}}) == {
@@ -40,7 +40,7 @@ def test_every_consumer_of_a_reshape_is_upgraded_and_inventories_are_not() -> No
     }
 
 
-def test_of_two_entries_for_one_provider_the_last_counts() -> None:
+def test_upgrade_keeps_the_last_of_two_entries_for_one_provider() -> None:
     entries = [('p', 1), ('q', 2), ('p', 3)]
     body = {
         'allocations': [
@@ -56,14 +56,14 @@ def test_of_two_entries_for_one_provider_the_last_counts() -> None:
     }
 
 
-def test_bare_aggregates_get_a_name_and_no_generation() -> None:
+def test_upgrade_of_bare_aggregates_adds_a_name_and_no_generation() -> None:
     assert conversions.name_aggregates(['a']) == {
         'aggregates': ['a'],
         'resource_provider_generation': NOT_SENT,
     }
 
 
-def test_members_are_dropped_and_others_stay() -> None:
+def test_without_drops_the_named_members_only() -> None:
     reply = Reply({'a': 1, 'b': 2}, status=200, location='/x')
 
     dropped = conversions.without('b', 'c')(reply)
@@ -72,12 +72,12 @@ def test_members_are_dropped_and_others_stay() -> None:
     assert reply.body == {'a': 1, 'b': 2}
 
 
-def test_an_answer_without_body_stays_as_it_is() -> None:
+def test_downgrade_does_not_change_a_reply_without_body() -> None:
     assert conversions.without('a')(NO_CONTENT) is NO_CONTENT
     assert conversions.without_link('a')(NO_CONTENT) is NO_CONTENT
 
 
-def test_elements_of_lists_and_objects_are_changed_one_by_one() -> None:
+def test_within_downgrades_every_element() -> None:
     change = conversions.within('things', conversions.without('a'))
 
     assert change(Reply({'things': [{'a': 1, 'b': 2}], 'n': 0})).body == {
@@ -88,7 +88,7 @@ def test_elements_of_lists_and_objects_are_changed_one_by_one() -> None:
     assert change(Reply({'things': []})).body == {'things': []}
 
 
-def test_one_link_is_dropped() -> None:
+def test_without_link_drops_one_link() -> None:
     links = [{'rel': 'self', 'href': '/'}, {'rel': 'traits', 'href': '/traits'}]
 
     dropped = conversions.without_link('traits')(Reply({'uuid': 'u', 'links': links}))
@@ -97,14 +97,14 @@ def test_one_link_is_dropped() -> None:
     assert len(links) == 2
 
 
-def test_a_creation_was_told_by_status_and_location_alone() -> None:
+def test_downgrade_of_a_creation_keeps_status_and_location_only() -> None:
     reply = conversions.created_without_body(Reply({'uuid': 'u'}, location='/u'))
 
     assert (reply.status, reply.location, reply.body) == (201, '/u', None)
     assert not reply.is_cacheable
 
 
-def test_usages_of_every_type_are_summed_up() -> None:
+def test_downgrade_sums_usages_of_all_types() -> None:
     by_type = {
         'INSTANCE': {'consumer_count': 2, 'VCPU': 3},
         'unknown': {'consumer_count': 1, 'VCPU': 4, 'DISK_GB': 5},
@@ -116,7 +116,7 @@ def test_usages_of_every_type_are_summed_up() -> None:
     assert conversions.usages_of_all_types({'usages': {}}) == {'usages': {}}
 
 
-def test_candidates_used_to_list_their_providers() -> None:
+def test_downgrade_of_candidates_lists_their_providers() -> None:
     body = {
         'allocation_requests': [
             {'allocations': {'p': {'resources': {'VCPU': 1}}, 'q': {'resources': {'PCPU': 2}}}}
@@ -137,7 +137,7 @@ def test_candidates_used_to_list_their_providers() -> None:
     }
 
 
-def test_an_answer_with_a_body_is_cacheable_unless_it_says_otherwise() -> None:
+def test_response_with_a_body_has_cache_headers_by_default() -> None:
     assert Reply({}).is_cacheable
     assert not Reply({}, has_cache_headers=False).is_cacheable
     assert not NO_CONTENT.is_cacheable

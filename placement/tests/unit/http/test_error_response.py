@@ -27,7 +27,7 @@ def problem(accept: str | None, detail: str = DETAIL, **more: Any) -> webob.Resp
 @pytest.mark.parametrize(
     'accept', [None, '', 'application/json', 'application/json, text/html;q=0.5']
 )
-def test_an_error_is_json_unless_something_else_is_preferred(accept: str | None) -> None:
+def test_error_is_json_unless_something_else_is_preferred(accept: str | None) -> None:
     response = problem(accept)
 
     assert response.content_type == 'application/json'
@@ -41,7 +41,7 @@ def test_an_error_is_json_unless_something_else_is_preferred(accept: str | None)
 
 
 @pytest.mark.parametrize('accept', ['text/html', 'text/html, application/json;q=0.5'])
-def test_an_error_is_a_page_where_that_is_preferred(accept: str) -> None:
+def test_error_is_html_where_html_is_preferred(accept: str) -> None:
     response = problem(accept)
 
     assert response.content_type == 'text/html'
@@ -50,7 +50,7 @@ def test_an_error_is_a_page_where_that_is_preferred(accept: str) -> None:
 
 
 @pytest.mark.parametrize('accept', ['text/plain', 'image/png'])
-def test_an_error_is_plain_text_where_nothing_better_is_accepted(accept: str) -> None:
+def test_error_is_plain_text_where_neither_json_nor_html_is_accepted(accept: str) -> None:
     response = problem(accept)
 
     assert response.content_type == 'text/plain'
@@ -58,26 +58,26 @@ def test_an_error_is_plain_text_where_nothing_better_is_accepted(accept: str) ->
     assert '<' not in response.text
 
 
-def test_a_code_is_told_where_there_is_one() -> None:
+def test_error_has_a_code_where_one_is_given() -> None:
     (error,) = problem(None, code='placement.undefined_code').json['errors']
 
     assert error['code'] == 'placement.undefined_code'
 
 
-def test_more_members_are_told_where_there_are_some() -> None:
+def test_error_object_has_additional_members() -> None:
     (error,) = problem(None, max_version=NEWEST, min_version='1.0').json['errors']
 
     assert (error['max_version'], error['min_version']) == (NEWEST, '1.0')
 
 
-def test_a_request_id_is_told_only_where_there_is_one() -> None:
+def test_error_has_the_request_id_where_there_is_one() -> None:
     response = error_response(webob.Request.blank('/').environ, 400, 'no')
 
     assert 'request_id' not in response.json['errors'][0]
 
 
 @pytest.mark.parametrize('status', [400, 401, 403, 404, 405, 406, 409, 415, 500, 503])
-def test_every_status_has_its_phrase(status: int) -> None:
+def test_every_status_has_its_reason_phrase(status: int) -> None:
     response = error_response(webob.Request.blank('/').environ, status, 'why')
 
     (error,) = response.json['errors']
@@ -87,7 +87,7 @@ def test_every_status_has_its_phrase(status: int) -> None:
 
 
 @pytest.mark.parametrize('accept', ['text/html', 'text/plain', 'application/json'])
-def test_markup_in_a_detail_is_never_live(accept: str) -> None:
+def test_error_response_escapes_markup_in_the_detail(accept: str) -> None:
     response = problem(accept, detail='uuid <script>alert(1)</script> ${environ} {x} %s found')
 
     assert '<script>' not in response.text
@@ -96,7 +96,7 @@ def test_markup_in_a_detail_is_never_live(accept: str) -> None:
 
 @pytest.mark.parametrize('accept', ['text/html', 'text/plain', 'application/json'])
 @pytest.mark.parametrize('detail', ['☃ Grüße', 'a & b', '$', '${x}', '"\\', 'a\x00b'])
-def test_any_detail_can_be_told(accept: str, detail: str) -> None:
+def test_error_response_accepts_any_detail(accept: str, detail: str) -> None:
     response = problem(accept, detail=detail)
 
     assert response.status_int == 404
@@ -106,7 +106,7 @@ def test_any_detail_can_be_told(accept: str, detail: str) -> None:
         assert detail in response.text
 
 
-def test_an_error_alters_nothing_of_the_request() -> None:
+def test_error_response_does_not_change_the_environ() -> None:
     environ = webob.Request.blank('/foo').environ
     before = dict(environ)
 
@@ -127,7 +127,7 @@ def test_tags_are_removed_as_webob_does(pieces: list[str]) -> None:
 
 
 @pytest.mark.parametrize('accept', ['application/json', 'text/plain'])
-def test_a_long_text_of_tags_that_do_not_end_is_no_more_work(accept: str) -> None:
+def test_removing_tags_takes_linear_time_without_closing_brackets(accept: str) -> None:
     """WebOb alone would take hours for this."""
     detail = '<' * 1_000_000
 

@@ -46,12 +46,12 @@ def asked(header: str | None) -> str:
         ('placement   1.10', '1.10'),
     ],
 )
-def test_a_header_asks_for_a_version(header: str | None, version: str) -> None:
+def test_header_selects_the_version(header: str | None, version: str) -> None:
     assert asked(header) == version
 
 
 @pytest.mark.parametrize('version', ['0.5', '1.999', '2.0', '10.1', '0.0', '1.100'])
-def test_a_version_that_is_unknown_is_not_acceptable(version: str) -> None:
+def test_unknown_version_is_406(version: str) -> None:
     with pytest.raises(errors.UnacceptableVersion) as raised:
         asked(f'placement {version}')
 
@@ -63,7 +63,7 @@ def test_a_version_that_is_unknown_is_not_acceptable(version: str) -> None:
 @pytest.mark.parametrize(
     'version', ['1', '1.2.3', 'pony.horse', 'LATEST', 'Latest', '1.', '.1', '1,10', 'v1.10', 'x']
 )
-def test_what_is_not_two_integers_is_no_version(version: str) -> None:
+def test_malformed_version_is_refused(version: str) -> None:
     header = f'placement {version}'
     if version == '1,10':
         header = 'placement 1;10'
@@ -77,7 +77,7 @@ def test_what_is_not_two_integers_is_no_version(version: str) -> None:
 
 
 @pytest.mark.parametrize('header', ['placement ' + '9' * 5000 + '.1', 'placement 1.' + '1' * 5000])
-def test_a_number_that_is_too_long_is_refused(header: str) -> None:
+def test_json_number_with_too_many_digits_is_refused(header: str) -> None:
     with pytest.raises(errors.PlacementError) as raised:
         asked(header)
 
@@ -133,52 +133,52 @@ CHANGES = (
 APIS = microversion.fold(CHANGES)
 
 
-def test_there_is_one_api_for_each_change() -> None:
+def test_fold_returns_one_api_for_each_change() -> None:
     assert list(APIS) == [(1, 0), (1, 1), (1, 2)]
     assert [str(api.version) for api in APIS.values()] == ['1.0', '1.1', '1.2']
     assert {(api.oldest, api.newest) for api in APIS.values()} == {('1.0', '1.2')}
 
 
-def test_a_handler_serves_until_another_does() -> None:
+def test_handler_serves_an_action_until_a_change_replaces_it() -> None:
     served = [api.handlers['song.sing'](None).body for api in APIS.values()]
 
     assert served == ['first', 'first', 'second']
     assert {api.handlers['song.hum'](None).body for api in APIS.values()} == {'hum'}
 
 
-def test_a_schema_holds_until_another_does_or_none() -> None:
+def test_schema_applies_until_a_change_replaces_or_removes_it() -> None:
     assert APIS[1, 0].bodies['song.sing'].schema is OLD
     assert APIS[1, 1].bodies['song.sing'].schema is NEW
     assert 'song.sing' not in APIS[1, 2].bodies
     assert [api.queries['song.hum'].schema for api in APIS.values()] == [OLD, OLD, NEW]
 
 
-def test_a_schema_is_compiled_once() -> None:
+def test_fold_compiles_a_schema_once() -> None:
     assert APIS[1, 0].queries['song.hum'] is APIS[1, 1].queries['song.hum']
 
 
-def test_a_body_is_upgraded_change_by_change_oldest_first() -> None:
+def test_api_upgrades_a_body_oldest_change_first() -> None:
     upgraded = [api.upgraded('song.sing', 'a') for api in APIS.values()]
 
     assert upgraded == ['abc', 'ac', 'a']
     assert APIS[1, 0].upgraded('song.hum', 'a') == 'a'
 
 
-def test_a_reply_is_downgraded_change_by_change_newest_first() -> None:
+def test_api_downgrades_a_reply_newest_change_first() -> None:
     downgraded = [api.downgraded('song.sing', Reply('a')).body for api in APIS.values()]
 
     assert downgraded == ['acb', 'ac', 'a']
     assert APIS[1, 0].downgraded('song.hum', Reply('a')).body == 'a'
 
 
-def test_a_rule_holds_from_its_change_on_and_everyone_knows_since_when() -> None:
+def test_api_allows_a_rule_from_its_change_on() -> None:
     assert [api.allows(Rule.REPARENTING) for api in APIS.values()] == [False, True, True]
     assert [api.allows(Rule.ERROR_CODES) for api in APIS.values()] == [False, False, True]
     assert APIS[1, 0].introduced == {Rule.REPARENTING: '1.1', Rule.ERROR_CODES: '1.2'}
 
 
 @pytest.mark.parametrize('mapping', ['handlers', 'bodies', 'queries', 'upgrades', 'downgrades'])
-def test_an_api_cannot_be_changed(mapping: str) -> None:
+def test_api_is_immutable(mapping: str) -> None:
     frozen: Mapping[str, Any] = getattr(APIS[1, 0], mapping)
 
     with pytest.raises(TypeError):

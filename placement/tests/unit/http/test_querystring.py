@@ -37,7 +37,7 @@ def any_of(*names: str) -> frozenset[str]:
         ('VCPU:99999999999999999999', {'VCPU': 99999999999999999999}),
     ],
 )
-def test_resources_are_amounts_by_class(value: str, amounts: dict[str, int]) -> None:
+def test_parse_resources_returns_amounts_by_class(value: str, amounts: dict[str, int]) -> None:
     assert querystring.parse_resources(value) == amounts
 
 
@@ -64,14 +64,14 @@ FORM = (
         ('VCPU:-2', 'Requested resource VCPU requires amount >= 1. Got: -2.'),
     ],
 )
-def test_resources_of_another_form_are_refused(value: str, words: str) -> None:
+def test_malformed_resources_are_refused(value: str, words: str) -> None:
     with pytest.raises(errors.BadRequest) as raised:
         querystring.parse_resources(value)
 
     assert str(raised.value) == words
 
 
-def test_an_amount_of_more_digits_than_python_reads_is_refused() -> None:
+def test_amount_with_too_many_digits_is_refused() -> None:
     with pytest.raises(errors.BadRequest, match='expected positive integer amount'):
         querystring.parse_resources('VCPU:' + '9' * 5000)
 
@@ -98,7 +98,7 @@ def member_of(api: Api, *values: str) -> Wanted:
         ([A.replace('-', '')], (any_of(A.replace('-', '')),), any_of()),
     ],
 )
-def test_aggregates_are_required_any_of_or_forbidden(
+def test_parse_member_of_returns_required_and_forbidden_aggregates(
     values: list[str], required: tuple[frozenset[str], ...], forbidden: frozenset[str]
 ) -> None:
     assert member_of(V39, *values) == Wanted(required, forbidden)
@@ -129,14 +129,14 @@ EXPECTED_UUID = (
         ('!', EXPECTED_UUID),
     ],
 )
-def test_member_of_in_another_form_is_refused(value: str, words: str) -> None:
+def test_malformed_member_of_is_refused(value: str, words: str) -> None:
     with pytest.raises(errors.BadRequest) as raised:
         member_of(V39, value)
 
     assert str(raised.value) == words
 
 
-def test_member_of_can_be_repeated_since_there_is_a_rule() -> None:
+def test_repeated_member_of_needs_its_rule() -> None:
     assert member_of(V24, A, B) == Wanted((any_of(A), any_of(B)))
 
     with pytest.raises(errors.BadRequest) as raised:
@@ -145,7 +145,7 @@ def test_member_of_can_be_repeated_since_there_is_a_rule() -> None:
 
 
 @pytest.mark.parametrize('value', [f'!{A}', f'!in:{A}'])
-def test_aggregates_can_be_forbidden_since_there_is_a_rule(value: str) -> None:
+def test_forbidden_aggregates_need_their_rule(value: str) -> None:
     assert member_of(V32, value) == Wanted(forbidden=any_of(A))
 
     with pytest.raises(errors.BadRequest) as raised:
@@ -155,19 +155,19 @@ def test_aggregates_can_be_forbidden_since_there_is_a_rule(value: str) -> None:
     )
 
 
-def test_a_parameter_that_is_too_new_is_called_by_its_name() -> None:
+def test_refusal_names_the_parameter_that_is_too_new() -> None:
     with pytest.raises(errors.BadRequest, match='Forbidden member_of1 parameters'):
         querystring.parse_member_of(V31, 'member_of1', [f'!{A}'])
 
 
 @pytest.mark.parametrize('value', ['foo', f'{A},{A}'])
-def test_a_value_that_is_wrong_is_one_of_member_of_whatever_the_suffix(value: str) -> None:
+def test_refusal_of_a_member_of_value_names_the_unsuffixed_parameter(value: str) -> None:
     with pytest.raises(errors.BadRequest, match="'member_of'"):
         querystring.parse_member_of(V39, 'member_of_NET', [value])
 
 
 @pytest.mark.parametrize('value', ['!', '!foo', '!in:', f'!{A},{A}', f'!!{A}'])
-def test_a_value_that_is_wrong_is_told_before_a_rule_that_is_too_new(value: str) -> None:
+def test_invalid_value_is_refused_before_a_rule_of_a_later_version(value: str) -> None:
     with pytest.raises(errors.BadRequest, match="'member_of'"):
         member_of(V31, value)
 
@@ -191,7 +191,7 @@ def test_a_value_that_is_wrong_is_told_before_a_rule_that_is_too_new(value: str)
         (['in:T,U', 'V', '!W'], (any_of('T', 'U'), any_of('V')), any_of('W')),
     ],
 )
-def test_traits_are_required_any_of_or_forbidden(
+def test_parse_required_returns_required_and_forbidden_traits(
     values: list[str], required: tuple[frozenset[str], ...], forbidden: frozenset[str]
 ) -> None:
     assert querystring.parse_required(V39, values) == Wanted(required, forbidden)
@@ -227,19 +227,19 @@ ANY_FORM = "Invalid query string parameters: The format 'in:HW_CPU_X86_VMX,CUSTO
         (V39, 'in:T,!U', ANY_FORM + 'does not support forbidden traits. Got: in:T,!U'),
     ],
 )
-def test_required_in_another_form_is_refused(api: Api, value: str, words: str) -> None:
+def test_malformed_required_is_refused(api: Api, value: str, words: str) -> None:
     with pytest.raises(errors.BadRequest) as raised:
         querystring.parse_required(api, [value])
 
     assert str(raised.value) == words
 
 
-def test_of_repeated_traits_the_last_counts_until_there_is_a_rule() -> None:
+def test_only_the_last_required_counts_before_its_rule() -> None:
     assert querystring.parse_required(V38, ['', 'T', 'U']) == Wanted((any_of('U'),))
     assert querystring.parse_required(V39, ['T', 'U']) == Wanted((any_of('T'), any_of('U')))
 
 
-def test_every_name_that_is_mentioned_is_known() -> None:
+def test_wanted_names_are_all_required_and_forbidden_names() -> None:
     wanted = querystring.parse_required(V39, ['in:T,U', 'V,!W'])
 
     assert wanted.names() == {'T', 'U', 'V', 'W'}

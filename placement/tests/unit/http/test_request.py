@@ -37,18 +37,18 @@ UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
         (str(2**70), 2**70),
     ],
 )
-def test_json_is_read(text: str, value: object) -> None:
+def test_parse_json_returns_the_value(text: str, value: object) -> None:
     assert parse_json(text.encode()) == value
 
 
 @pytest.mark.parametrize('text', ['10.0', '1e3', '-0.0', '{"total": 10.0}'])
-def test_a_whole_float_becomes_an_integer(text: str) -> None:
+def test_parse_json_converts_a_whole_float_to_an_integer(text: str) -> None:
     value = parse_json(text.encode())
 
     assert type(value['total'] if isinstance(value, dict) else value) is int
 
 
-def test_a_float_that_is_no_exact_integer_stays_a_float() -> None:
+def test_float_beyond_exact_integers_stays_a_float() -> None:
     assert type(parse_json(b'1e30')) is float
 
 
@@ -87,7 +87,7 @@ def test_a_float_that_is_no_exact_integer_stays_a_float() -> None:
     ],
     ids=lambda body: repr(body[:20]),
 )
-def test_what_is_no_json_or_cannot_be_stored_is_malformed(body: bytes) -> None:
+def test_text_that_is_no_json_or_cannot_be_stored_is_refused(body: bytes) -> None:
     with pytest.raises(errors.MalformedJSON) as raised:
         parse_json(body)
 
@@ -122,7 +122,9 @@ def request(
         ('application/xml', False),
     ],
 )
-def test_json_has_to_be_acceptable(conf: ConfigOpts, accept: str | None, expected: bool) -> None:
+def test_request_that_does_not_accept_json_is_406(
+    conf: ConfigOpts, accept: str | None, expected: bool
+) -> None:
     asked = request(conf, headers={} if accept is None else {'Accept': accept})
 
     if expected:
@@ -136,8 +138,8 @@ def test_json_has_to_be_acceptable(conf: ConfigOpts, accept: str | None, expecte
     'media_type',
     ['application/json', 'application/json; charset=utf-8', 'application/json;charset=latin-1'],
 )
-def test_a_body_has_to_be_json(conf: ConfigOpts, media_type: str) -> None:
-    request(conf, headers={'Content-Type': media_type}).check_brings_json()
+def test_body_must_have_the_media_type_json(conf: ConfigOpts, media_type: str) -> None:
+    request(conf, headers={'Content-Type': media_type}).check_sends_json()
 
 
 @pytest.mark.parametrize(
@@ -149,16 +151,18 @@ def test_a_body_has_to_be_json(conf: ConfigOpts, media_type: str) -> None:
         ('application/jsonx', 'application/jsonx'),
     ],
 )
-def test_another_media_type_is_told(conf: ConfigOpts, media_type: str | None, shown: str) -> None:
+def test_refusal_names_the_media_type(
+    conf: ConfigOpts, media_type: str | None, shown: str
+) -> None:
     headers = {} if media_type is None else {'Content-Type': media_type}
 
     with pytest.raises(errors.UnsupportedMediaType) as raised:
-        request(conf, headers=headers).check_brings_json()
+        request(conf, headers=headers).check_sends_json()
 
     assert str(raised.value) == (f'The media type {shown} is not supported, use application/json')
 
 
-def test_a_body_is_checked_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
+def test_body_is_validated_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
     old = request(conf, '1.18', body=json.dumps([UUID]).encode())
     new = {'aggregates': [UUID], 'resource_provider_generation': 3}
 
@@ -179,7 +183,7 @@ def query(conf: ConfigOpts, text: str, version: str = history.NEWEST) -> Query:
     return asked.validated_query('resource_providers.list')
 
 
-def test_of_a_repeated_parameter_the_last_counts(conf: ConfigOpts) -> None:
+def test_query_returns_the_last_value_of_a_repeated_parameter(conf: ConfigOpts) -> None:
     found = query(conf, 'name=a&name=b')
 
     assert found.last('name') == 'b'
@@ -190,13 +194,13 @@ def test_of_a_repeated_parameter_the_last_counts(conf: ConfigOpts) -> None:
     assert (found.last('uuid'), found.all('uuid')) == (None, [])
 
 
-def test_only_the_last_of_a_repeated_parameter_is_checked(conf: ConfigOpts) -> None:
+def test_schema_checks_the_last_value_of_a_repeated_parameter(conf: ConfigOpts) -> None:
     assert query(conf, f'uuid=foo&uuid={UUID}').last('uuid') == UUID
     with pytest.raises(errors.InvalidQuery):
         query(conf, f'uuid={UUID}&uuid=foo')
 
 
-def test_an_unknown_parameter_is_told(conf: ConfigOpts) -> None:
+def test_refusal_names_an_unknown_parameter(conf: ConfigOpts) -> None:
     with pytest.raises(errors.InvalidQuery) as raised:
         query(conf, 'in_tree=x', '1.13')
 
@@ -207,12 +211,12 @@ def test_an_unknown_parameter_is_told(conf: ConfigOpts) -> None:
 
 
 @pytest.mark.parametrize('text', ['name=%ff', '%ff=a', 'name=%ed%a0%80', 'name=a%00b'])
-def test_a_query_that_is_no_text_is_invalid(conf: ConfigOpts, text: str) -> None:
+def test_query_that_is_not_utf_8_is_refused(conf: ConfigOpts, text: str) -> None:
     with pytest.raises(errors.InvalidQuery, match='Invalid query string parameters: '):
         query(conf, text)
 
 
-def test_an_unvalidated_value_never_fails(conf: ConfigOpts) -> None:
+def test_unvalidated_returns_the_last_value_or_none(conf: ConfigOpts) -> None:
     def look(text: str) -> str | None:
         return request(conf, path=f'/usages?{text}').unvalidated('project_id')
 
@@ -224,12 +228,12 @@ def test_an_unvalidated_value_never_fails(conf: ConfigOpts) -> None:
 # Authorisation
 
 
-def test_what_the_policy_forbids_is_told_by_its_rule(conf: ConfigOpts) -> None:
+def test_refusal_of_the_policy_names_the_rule(conf: ConfigOpts) -> None:
     with pytest.raises(errors.PolicyNotAuthorised, match='placement:reshaper:reshape'):
         request(conf).authorise('placement:reshaper:reshape')
 
 
-def test_a_reader_may_see_its_own_project_and_no_other(conf: ConfigOpts) -> None:
+def test_reader_is_authorised_for_its_own_project_only(conf: ConfigOpts) -> None:
     asked = request(conf)
 
     asked.authorise_for_project('placement:usages', 'p')
@@ -238,7 +242,7 @@ def test_a_reader_may_see_its_own_project_and_no_other(conf: ConfigOpts) -> None
             asked.authorise_for_project('placement:usages', project_id)
 
 
-def test_links_are_relative_to_the_mount_point(conf: ConfigOpts) -> None:
+def test_request_has_the_mount_point(conf: ConfigOpts) -> None:
     asked = request(conf)
     asked.http.environ['SCRIPT_NAME'] = '/placement'
 

@@ -12,7 +12,7 @@ EARLY = datetime.datetime(2024, 1, 1)
 LATE = datetime.datetime(2025, 1, 1)
 
 
-def test_a_provider_has_links_in_order_below_the_mount_point() -> None:
+def test_view_of_a_provider_has_links_in_order_under_the_mount_point() -> None:
     row = Row(uuid='u', name='n', generation=3, parent_provider_uuid=None, root_provider_uuid='u')
 
     shown = views.provider(row, '/placement')
@@ -45,7 +45,7 @@ MEMBERS = {
 }
 
 
-def test_inventories_are_shown_by_class_or_alone() -> None:
+def test_views_show_inventories_by_class_and_one_alone() -> None:
     row = Row(resource_class='VCPU', **MEMBERS)
 
     assert views.inventories(2, [row]) == {
@@ -56,7 +56,7 @@ def test_inventories_are_shown_by_class_or_alone() -> None:
     assert views.one_inventory(2, row) == MEMBERS | {'resource_provider_generation': 2}
 
 
-def test_usages_are_shown_by_class_or_by_type() -> None:
+def test_views_show_usages_by_class_or_by_type() -> None:
     rows = [
         Row(consumer_type='INSTANCE', consumer_count=2, resource_class='VCPU', used=3),
         Row(consumer_type='INSTANCE', consumer_count=2, resource_class='DISK_GB', used=4),
@@ -81,7 +81,7 @@ def allocation(provider: str, resource_class: str, used: int) -> Row:
     )
 
 
-def test_a_consumer_shows_what_it_has_by_provider() -> None:
+def test_view_of_a_consumer_has_its_allocations_by_provider() -> None:
     consumer = Row(project_id='p', user_id='u', generation=3, consumer_type='INSTANCE')
     rows = [allocation('a', 'VCPU', 2), allocation('a', 'DISK_GB', 5), allocation('b', 'VCPU', 1)]
 
@@ -97,7 +97,7 @@ def test_a_consumer_shows_what_it_has_by_provider() -> None:
     }
 
 
-def test_a_consumer_without_type_is_unknown() -> None:
+def test_view_of_a_consumer_without_type_says_unknown() -> None:
     consumer = Row(project_id='p', user_id='u', generation=3, consumer_type=None)
 
     shown = views.consumer_allocations([allocation('a', 'VCPU', 2)], consumer)
@@ -105,11 +105,11 @@ def test_a_consumer_without_type_is_unknown() -> None:
     assert shown['consumer_type'] == 'unknown'
 
 
-def test_who_has_nothing_shows_nothing_else() -> None:
+def test_view_of_a_consumer_without_allocations_has_no_other_members() -> None:
     assert views.consumer_allocations([], None) == {'allocations': {}}
 
 
-def test_a_provider_shows_what_consumers_have_of_it() -> None:
+def test_view_of_a_provider_has_its_allocations_by_consumer() -> None:
     rows = [
         Row(consumer_uuid='c', consumer_generation=3, resource_class='VCPU', used=2),
         Row(consumer_uuid='c', consumer_generation=3, resource_class='DISK_GB', used=5),
@@ -121,7 +121,7 @@ def test_a_provider_shows_what_consumers_have_of_it() -> None:
     }
 
 
-def test_traits_aggregates_and_classes_are_shown_by_name() -> None:
+def test_views_show_traits_aggregates_and_classes_by_name() -> None:
     assert views.provider_traits(1, [Row(name='T')]) == {
         'traits': ['T'],
         'resource_provider_generation': 1,
@@ -136,7 +136,7 @@ def test_traits_aggregates_and_classes_are_shown_by_name() -> None:
     }
 
 
-def test_the_root_document_tells_the_bounds() -> None:
+def test_root_document_has_the_version_bounds() -> None:
     assert views.versions('1.0', '1.39') == {
         'versions': [
             {
@@ -154,7 +154,7 @@ def test_the_root_document_tells_the_bounds() -> None:
     ('created', 'updated', 'modified'),
     [(EARLY, LATE, LATE), (EARLY, None, EARLY), (None, None, None)],
 )
-def test_what_was_never_changed_was_modified_when_it_was_made(
+def test_modified_at_is_the_creation_of_an_unchanged_record(
     created: datetime.datetime | None,
     updated: datetime.datetime | None,
     modified: datetime.datetime | None,
@@ -162,7 +162,7 @@ def test_what_was_never_changed_was_modified_when_it_was_made(
     assert views.modified_at(Row(created_at=created, updated_at=updated)) == modified
 
 
-def test_the_latest_of_no_times_is_none() -> None:
+def test_latest_of_no_times_is_none() -> None:
     assert views.latest([EARLY, None, LATE, EARLY]) == LATE
     assert views.latest([None]) is None
     assert views.latest([]) is None

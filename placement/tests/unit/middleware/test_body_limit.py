@@ -34,7 +34,7 @@ def test_body_beyond_the_bound_is_refused_unread(length: str) -> None:
 
 
 @pytest.mark.parametrize('length', ['', '0', '1', str(MOST), '0000000', 'x', '-1', '\u0663'])
-def test_other_lengths_pass(length: str) -> None:
+def test_other_content_lengths_are_accepted(length: str) -> None:
     response, inner = ask(io.BytesIO(b''), length)
 
     assert response.status_int == 204

@@ -26,13 +26,13 @@ def application() -> WSGIApplication:
     return cross_origin.cross_origin(identity.NoAuth(Inner(headers=(('vary', 'x'),))), conf(SITE))
 
 
-def test_without_allowed_origins_nothing_is_added() -> None:
+def test_middleware_is_absent_without_allowed_origins() -> None:
     inner = Inner()
 
     assert cross_origin.cross_origin(inner, conf()) is inner
 
 
-def test_a_preflight_needs_no_token(application: WSGIApplication) -> None:
+def test_preflight_request_needs_no_token(application: WSGIApplication) -> None:
     response = ask(
         application, method='OPTIONS', Origin=SITE,
         Access_Control_Request_Method='PUT',
@@ -66,7 +66,7 @@ def test_a_preflight_needs_no_token(application: WSGIApplication) -> None:
         },
     ],
 )
-def test_a_preflight_that_is_not_permitted_is_200_without_a_cors_header(
+def test_refused_preflight_request_is_200_without_cors_headers(
     application: WSGIApplication, headers: dict[str, str]
 ) -> None:
     response = ask(application, method='OPTIONS', **headers)
@@ -75,7 +75,7 @@ def test_a_preflight_that_is_not_permitted_is_200_without_a_cors_header(
     assert not [name for name in response.headers if name.startswith('Access-Control')]
 
 
-def test_an_ordinary_answer_is_opened_to_the_site(application: WSGIApplication) -> None:
+def test_response_has_cors_headers_for_an_allowed_origin(application: WSGIApplication) -> None:
     response = ask(application, Origin=SITE, X_Auth_Token='ana')
 
     assert response.headers['Access-Control-Allow-Origin'] == SITE
@@ -84,14 +84,14 @@ def test_an_ordinary_answer_is_opened_to_the_site(application: WSGIApplication) 
     assert {name.strip() for name in response.headers['Vary'].split(',')} == {'x', 'Origin'}
 
 
-def test_a_refusal_can_be_read_by_the_site_too(application: WSGIApplication) -> None:
+def test_error_response_has_cors_headers(application: WSGIApplication) -> None:
     response = ask(application, Origin=SITE)
 
     assert response.status_int == 401
     assert response.headers['Access-Control-Allow-Origin'] == SITE
 
 
-def test_nothing_is_added_for_other_sites(application: WSGIApplication) -> None:
+def test_response_has_no_cors_headers_for_other_origins(application: WSGIApplication) -> None:
     response = ask(application, Origin='http://other', X_Auth_Token='ana')
 
     assert dict(response.headers) == {'vary': 'x'}

@@ -50,16 +50,18 @@ def context_of(inner: Inner) -> RequestContext:
 class TestNoAuth:
     """The strategy noauth2."""
 
-    def test_the_root_needs_no_token(self, noauth: WSGIApplication, inner: Inner) -> None:
+    def test_root_needs_no_token(self, noauth: WSGIApplication, inner: Inner) -> None:
         assert ask(noauth, '/').status_int == 204
         assert context_of(inner).user_id is None
 
     @pytest.mark.parametrize('path', ['', '/traits', '/nonsense', '//'])
-    def test_any_other_path_does(self, noauth: WSGIApplication, inner: Inner, path: str) -> None:
+    def test_every_other_path_needs_a_token(
+        self, noauth: WSGIApplication, inner: Inner, path: str
+    ) -> None:
         assert ask(noauth, path).status_int == 401
         assert inner.environ == {}
 
-    def test_the_empty_path_is_answered_with_a_token(self, noauth: WSGIApplication) -> None:
+    def test_empty_path_is_served_with_a_token(self, noauth: WSGIApplication) -> None:
         assert ask(noauth, '', X_Auth_Token='somebody').status_int == 204
 
     @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ class TestNoAuth:
             (':books', '', 'books'),
         ],
     )
-    def test_the_token_names_user_and_project(
+    def test_token_names_user_and_project(
         self, noauth: WSGIApplication, inner: Inner, token: str, user: str, project: str
     ) -> None:
         assert ask(noauth, X_Auth_Token=token).status_int == 204
@@ -80,7 +82,7 @@ class TestNoAuth:
         context = context_of(inner)
         assert (context.user_id, context.project_id) == (user, project)
 
-    def test_a_project_that_the_client_sends_takes_precedence(
+    def test_project_header_takes_precedence_over_the_token(
         self, noauth: WSGIApplication, inner: Inner
     ) -> None:
         ask(noauth, X_Auth_Token='ana:books', X_Project_Id='maps')
@@ -90,7 +92,7 @@ class TestNoAuth:
     @pytest.mark.parametrize(
         ('token', 'roles'), [('admin', ['admin']), ('admin:x', ['admin']), ('ana', [])]
     )
-    def test_only_the_user_admin_has_a_role_without_asking(
+    def test_only_the_user_admin_has_a_role_by_default(
         self, noauth: WSGIApplication, inner: Inner, token: str, roles: list[str]
     ) -> None:
         ask(noauth, X_Auth_Token=token)
@@ -101,14 +103,14 @@ class TestNoAuth:
         ('sent', 'roles'),
         [('reader', ['reader']), (' reader , Member', ['reader', 'Member']), ('', [])],
     )
-    def test_roles_that_are_sent_are_used(
+    def test_role_header_sets_the_roles(
         self, noauth: WSGIApplication, inner: Inner, sent: str, roles: list[str]
     ) -> None:
         ask(noauth, X_Auth_Token='admin', X_Roles=sent)
 
         assert context_of(inner).roles == roles
 
-    def test_a_system_scope_leaves_out_the_project_of_the_token(
+    def test_system_scope_ignores_the_project_of_the_token(
         self, noauth: WSGIApplication, inner: Inner
     ) -> None:
         ask(noauth, X_Auth_Token='ana:books', OpenStack_System_Scope='all')
@@ -116,14 +118,14 @@ class TestNoAuth:
         context = context_of(inner)
         assert (context.system_scope, context.project_id) == ('all', None)
 
-    def test_the_user_cannot_be_another_than_that_of_the_token(
+    def test_user_header_does_not_override_the_token(
         self, noauth: WSGIApplication, inner: Inner
     ) -> None:
         ask(noauth, X_Auth_Token='ana', X_User_Id='admin')
 
         assert context_of(inner).user_id == 'ana'
 
-    def test_the_refusal_is_json_in_a_form_of_its_own(self, noauth: WSGIApplication) -> None:
+    def test_response_401_is_json_in_its_own_form(self, noauth: WSGIApplication) -> None:
         response = ask(noauth)
 
         assert response.content_type == 'application/json'
@@ -142,17 +144,15 @@ class TestContextBuilder:
     def builder(self, inner: Inner) -> WSGIApplication:
         return request_log.RequestLog(identity.ContextBuilder(inner))
 
-    def test_a_request_without_user_is_refused(
-        self, builder: WSGIApplication, inner: Inner
-    ) -> None:
+    def test_request_without_user_is_refused(self, builder: WSGIApplication, inner: Inner) -> None:
         assert ask(builder, X_Project_Id='books').status_int == 401
         assert inner.environ == {}
 
     @pytest.mark.parametrize('path', ['', '/'])
-    def test_the_public_paths_need_none(self, builder: WSGIApplication, path: str) -> None:
+    def test_public_paths_need_no_user(self, builder: WSGIApplication, path: str) -> None:
         assert ask(builder, path).status_int == 204
 
-    def test_headers_on_public_paths_are_not_believed(
+    def test_identity_headers_on_public_paths_are_ignored(
         self, builder: WSGIApplication, inner: Inner
     ) -> None:
         ask(builder, '/', X_User_Id='admin', X_Roles='admin')
@@ -160,7 +160,7 @@ class TestContextBuilder:
         assert context_of(inner).user_id is None
         assert context_of(inner).roles == []
 
-    def test_the_context_has_what_the_headers_say(
+    def test_context_has_the_identity_of_the_headers(
         self, builder: WSGIApplication, inner: Inner
     ) -> None:
         response = ask(builder, X_User_Id='ana', X_Project_Id='books', X_Roles='reader,member')
@@ -190,12 +190,12 @@ class TestKeystone:
         return request_log.RequestLog(identity.keystone(identity.ContextBuilder(inner), conf))
 
     @pytest.mark.parametrize('path', ['', '/'])
-    def test_the_public_paths_need_no_token(self, application: WSGIApplication, path: str) -> None:
+    def test_public_paths_need_no_token(self, application: WSGIApplication, path: str) -> None:
         assert ask(application, path).status_int == 204
         assert ask(application, path, X_Auth_Token='wrong').status_int == 204
 
     @pytest.mark.parametrize('headers', [{}, {'X_Auth_Token': 'wrong'}])
-    def test_any_other_path_does(
+    def test_every_other_path_needs_a_token(
         self, application: WSGIApplication, inner: Inner, headers: dict[str, str]
     ) -> None:
         response = ask(application, '/traits', **headers)
@@ -206,7 +206,7 @@ class TestKeystone:
         assert json.loads(response.body)['error']['title'] == 'Unauthorized'
         assert inner.environ == {}
 
-    def test_a_token_that_is_valid_says_who_asks(
+    def test_valid_token_identifies_the_caller(
         self, application: WSGIApplication, inner: Inner
     ) -> None:
         assert ask(application, X_Auth_Token=TOKEN).status_int == 204
@@ -215,7 +215,7 @@ class TestKeystone:
         assert (context.user_id, context.project_id) == ('ana', 'books')
         assert context.roles == ['reader']
 
-    def test_headers_of_the_client_are_not_believed(
+    def test_identity_headers_of_the_client_are_ignored(
         self, application: WSGIApplication, inner: Inner
     ) -> None:
         ask(

@@ -16,7 +16,7 @@ def conf(enabled: bool) -> cfg.ConfigOpts:
     return conf
 
 
-def test_the_headers_mean_nothing_unless_they_are_enabled() -> None:
+def test_proxy_headers_are_ignored_unless_enabled() -> None:
     inner = Inner()
     ask(
         proxy_headers.proxy_headers(inner, conf(False)),
@@ -39,7 +39,7 @@ def test_the_headers_mean_nothing_unless_they_are_enabled() -> None:
         },
     ],
 )
-def test_both_kinds_of_header_are_honoured(headers: dict[str, str]) -> None:
+def test_forwarded_and_x_forwarded_headers_are_used(headers: dict[str, str]) -> None:
     inner = Inner()
     ask(proxy_headers.proxy_headers(inner, conf(True)), X_Forwarded_Prefix='/placement', **headers)
 

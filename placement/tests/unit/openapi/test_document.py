@@ -36,7 +36,7 @@ def schema_of_answer(version: str, method: str, path: str, status: int = 200) ->
 
 
 @pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
-def test_the_document_of_every_version_is_valid(api: Api) -> None:
+def test_document_of_every_version_is_valid_openapi(api: Api) -> None:
     # What is validated is what is printed.
     text = json.dumps(document.document(api))
 
@@ -44,7 +44,7 @@ def test_the_document_of_every_version_is_valid(api: Api) -> None:
 
 
 @pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
-def test_a_document_has_the_operations_that_its_version_serves(api: Api) -> None:
+def test_document_has_the_operations_of_its_version(api: Api) -> None:
     found = {
         (path, method.upper())
         for path, methods in document.document(api)['paths'].items()
@@ -59,7 +59,7 @@ def test_a_document_has_the_operations_that_its_version_serves(api: Api) -> None
 
 
 @pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
-def test_a_body_is_described_where_one_is_read(api: Api) -> None:
+def test_document_describes_a_body_where_the_handler_reads_one(api: Api) -> None:
     found = {
         operation['operationId']: operation['requestBody']['content']['application/json']['schema']
         for methods in document.document(api)['paths'].values()
@@ -76,7 +76,7 @@ def test_every_handler_has_reply_templates() -> None:
     assert reply_templates.REPLIES.keys() == handlers
 
 
-def test_operations_have_ids_and_summaries_of_their_own() -> None:
+def test_operations_have_unique_ids_and_summaries() -> None:
     operations = [
         operation
         for methods in described('latest')['paths'].values()
@@ -87,13 +87,13 @@ def test_operations_have_ids_and_summaries_of_their_own() -> None:
     assert all(operation['summary'].endswith('.') for operation in operations)
 
 
-def test_an_operation_says_which_version_brought_it() -> None:
+def test_operation_names_the_version_that_introduced_it() -> None:
     clear = operation('latest', 'delete', '/resource_providers/{uuid}/inventories')
 
     assert clear['x-openstack'] == {'min-ver': '1.5'}
 
 
-def test_the_query_is_that_of_the_version() -> None:
+def test_document_has_the_query_parameters_of_its_version() -> None:
     path = '/resource_providers'
 
     assert names_in_query('1.0', path) == {'name', 'uuid'}
@@ -101,7 +101,7 @@ def test_the_query_is_that_of_the_version() -> None:
     assert names_in_query('1.18', path) - names_in_query('1.17', path) == {'required'}
 
 
-def test_request_groups_are_one_parameter_of_many_names() -> None:
+def test_document_describes_request_groups_as_one_parameter() -> None:
     path = '/allocation_candidates'
 
     assert 'groups' not in names_in_query('1.24', path)
@@ -115,7 +115,9 @@ def test_request_groups_are_one_parameter_of_many_names() -> None:
 @pytest.mark.parametrize(
     ('name', 'before', 'since'), [('member_of', '1.23', '1.24'), ('required', '1.38', '1.39')]
 )
-def test_what_may_be_repeated_is_a_list(name: str, before: str, since: str) -> None:
+def test_document_describes_a_repeatable_parameter_as_an_array(
+    name: str, before: str, since: str
+) -> None:
     types = []
     for version in (before, since):
         found = operation(version, 'get', '/resource_providers')['parameters']
@@ -124,14 +126,14 @@ def test_what_may_be_repeated_is_a_list(name: str, before: str, since: str) -> N
     assert types == ['string', 'array']
 
 
-def test_the_version_header_is_required_of_all_but_the_oldest() -> None:
+def test_document_requires_the_version_header_except_for_the_oldest() -> None:
     headers = [parameters.version_header(api) for api in APIS]
 
     assert [header['required'] for header in headers] == [False] + [True] * (len(APIS) - 1)
     assert headers[10]['schema'] == {'type': 'string', 'enum': ['placement 1.10']}
 
 
-def test_a_token_is_asked_for_everywhere_but_at_the_root() -> None:
+def test_every_path_but_the_root_requires_a_token() -> None:
     found = described('latest')
 
     assert found['security'] == [{'token': []}]
@@ -140,7 +142,7 @@ def test_a_token_is_asked_for_everywhere_but_at_the_root() -> None:
     assert '401' not in found['paths']['/']['get']['responses']
 
 
-def test_a_provider_has_the_members_and_links_of_the_version() -> None:
+def test_document_of_a_version_has_the_members_and_links_of_a_provider() -> None:
     members, links = {}, {}
     for version in ('1.0', '1.13', '1.14'):
         schema = schema_of_answer(version, 'get', '/resource_providers/{uuid}')
@@ -154,7 +156,7 @@ def test_a_provider_has_the_members_and_links_of_the_version() -> None:
     assert links['1.13'][3:] == ['aggregates', 'traits', 'allocations']
 
 
-def test_what_is_created_is_shown_since_it_is() -> None:
+def test_created_provider_has_a_body_from_its_version_on() -> None:
     before = operation('1.19', 'post', '/resource_providers')['responses']
 
     assert '200' not in before
@@ -162,7 +164,7 @@ def test_what_is_created_is_shown_since_it_is() -> None:
     assert schema_of_answer('1.20', 'post', '/resource_providers')['type'] == 'object'
 
 
-def test_usages_are_by_type_since_there_are_types() -> None:
+def test_document_has_usages_by_type_from_their_version_on() -> None:
     before = schema_of_answer('1.37', 'get', '/usages')['properties']['usages']
     since = schema_of_answer('1.38', 'get', '/usages')['properties']['usages']
 
@@ -170,7 +172,7 @@ def test_usages_are_by_type_since_there_are_types() -> None:
     assert [value['type'] for value in since['patternProperties'].values()] == ['object']
 
 
-def test_a_put_that_renamed_is_another_operation_than_one_that_confirms() -> None:
+def test_document_describes_both_generations_of_put_resource_class() -> None:
     path = '/resource_classes/{name}'
 
     assert 'requestBody' in operation('1.6', 'put', path)
@@ -178,14 +180,14 @@ def test_a_put_that_renamed_is_another_operation_than_one_that_confirms() -> Non
     assert {'201', '204'} <= operation('1.7', 'put', path)['responses'].keys()
 
 
-def test_answers_have_cache_headers_since_there_are_any() -> None:
+def test_document_has_cache_headers_from_their_version_on() -> None:
     before = operation('1.14', 'get', '/traits')['responses']['200']['headers']
     since = operation('1.15', 'get', '/traits')['responses']['200']['headers']
 
     assert since.keys() - before.keys() == {'Cache-Control', 'Last-Modified'}
 
 
-def test_errors_have_a_code_since_there_are_codes() -> None:
+def test_error_has_a_code_from_the_version_of_codes_on() -> None:
     def error(version: str, name: str) -> dict[str, Any]:
         schemas = described(version)['components']['schemas']
         found: dict[str, Any] = schemas[name]['properties']['errors']['items']
@@ -199,7 +201,7 @@ def test_errors_have_a_code_since_there_are_codes() -> None:
     assert 'max_version' in error('1.23', 'ErrorsBeforeVersion')['properties']
 
 
-def test_an_operation_refuses_what_it_may_refuse() -> None:
+def test_document_lists_the_error_statuses_of_an_operation() -> None:
     show = operation('latest', 'get', '/resource_providers/{uuid}')['responses'].keys()
     claim = operation('latest', 'put', '/allocations/{consumer_uuid}')['responses'].keys()
 
@@ -211,8 +213,6 @@ def test_an_operation_refuses_what_it_may_refuse() -> None:
     ('text', 'error'),
     [('1', errors.InvalidVersion), ('1.999', errors.UnacceptableVersion)],
 )
-def test_there_is_no_document_of_a_version_that_there_is_not(
-    text: str, error: type[errors.PlacementError]
-) -> None:
+def test_unknown_version_has_no_document(text: str, error: type[errors.PlacementError]) -> None:
     with pytest.raises(error):
         document.version_named(text)

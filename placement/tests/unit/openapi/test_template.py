@@ -10,11 +10,11 @@ from placement.openapi.template import Name, Value, described
 NUMBER = Value({'type': 'integer'})
 
 
-def test_a_place_for_a_value_has_its_schema() -> None:
+def test_value_of_a_template_is_described_by_its_schema() -> None:
     assert described(NUMBER) == {'type': 'integer'}
 
 
-def test_members_are_required_unless_they_are_optional() -> None:
+def test_schema_requires_members_unless_they_are_optional() -> None:
     schema = described({'a': NUMBER, 'b': Value({'type': 'string'}, optional=True)})
 
     assert schema == {
@@ -25,7 +25,7 @@ def test_members_are_required_unless_they_are_optional() -> None:
     }
 
 
-def test_a_name_stands_for_any_number_of_members() -> None:
+def test_pattern_as_member_name_describes_any_number_of_members() -> None:
     schema = described({Name('^[A-Z]+$'): NUMBER})
 
     assert schema == {
@@ -35,29 +35,29 @@ def test_a_name_stands_for_any_number_of_members() -> None:
     }
 
 
-def test_members_beside_names_are_required() -> None:
+def test_schema_requires_fixed_members_beside_patterns() -> None:
     schema = described({'count': NUMBER, Name('^[A-Z]+$'): NUMBER})
 
     assert schema['required'] == ['count']
     assert list(schema['properties']) == ['count']
 
 
-def test_a_plain_text_is_itself_and_nothing_else() -> None:
+def test_literal_of_a_template_is_described_as_a_constant() -> None:
     assert described('CURRENT') == {'const': 'CURRENT'}
 
 
-def test_an_element_is_of_one_of_the_kinds_that_are_listed() -> None:
+def test_list_of_a_template_describes_alternatives_of_its_elements() -> None:
     assert described([NUMBER]) == {'type': 'array', 'items': {'type': 'integer'}}
     assert described(['a', 'b'])['items'] == {'anyOf': [{'const': 'a'}, {'const': 'b'}]}
 
 
-def test_a_downgrade_of_a_template_is_one_of_the_schema() -> None:
+def test_downgrade_of_a_template_downgrades_its_schema() -> None:
     template = {'a': NUMBER, 'b': NUMBER}
 
     assert list(described(conversions.without('b')(Reply(template)).body)['properties']) == ['a']
 
 
-def test_a_name_that_becomes_a_value_keeps_its_pattern() -> None:
+def test_pattern_as_value_keeps_its_schema() -> None:
     requests: Any = [{'allocations': {Name('^[a-f]$'): {'resources': {}}}}]
     body = conversions.candidates_as_list({'allocation_requests': requests})
 

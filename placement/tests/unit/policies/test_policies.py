@@ -110,13 +110,13 @@ def allows(
     return True
 
 
-def test_the_base_rules_are_those_of_the_specification() -> None:
+def test_base_rules_are_those_of_the_specification() -> None:
     found = [(rule.name, rule.check_str, rule.scope_types) for rule in policies.list_rules()]
 
     assert found[: len(BASE_RULES)] == BASE_RULES
 
 
-def test_all_base_rules_but_that_for_administrators_had_a_predecessor() -> None:
+def test_every_base_rule_but_admin_has_a_deprecated_predecessor() -> None:
     rules = [rule for rule in policies.list_rules() if not rule.name.startswith('placement:')]
     predecessors = {
         rule.name: rule.deprecated_rule.check_str for rule in rules if rule.deprecated_rule
@@ -125,7 +125,7 @@ def test_all_base_rules_but_that_for_administrators_had_a_predecessor() -> None:
     assert predecessors == {name: 'role:admin' for name, _, _ in BASE_RULES if name != 'admin_api'}
 
 
-def test_the_route_rules_are_those_of_the_specification() -> None:
+def test_route_rules_are_those_of_the_specification() -> None:
     found = [
         (
             rule.name.removeprefix('placement:'),
@@ -146,7 +146,7 @@ def test_every_route_rule_is_for_projects_alone() -> None:
 
 
 @pytest.mark.parametrize('rule', ORDINARY)
-def test_administrators_and_services_may_do_what_is_ordinary(
+def test_administrators_and_services_are_allowed_every_ordinary_rule(
     enforcer: Enforcer, rule: str
 ) -> None:
     assert allows(enforcer, rule, 'admin')
@@ -155,22 +155,18 @@ def test_administrators_and_services_may_do_what_is_ordinary(
 
 @pytest.mark.parametrize('role', ['reader', 'member', 'manager'])
 @pytest.mark.parametrize('rule', [*ORDINARY, 'reshaper:reshape'])
-def test_nobody_else_may(enforcer: Enforcer, rule: str, role: str) -> None:
+def test_policy_refuses_other_roles(enforcer: Enforcer, rule: str, role: str) -> None:
     assert not allows(enforcer, rule, role)
     assert not allows(enforcer, rule)
 
 
 @pytest.mark.parametrize('rule', ALL)
-def test_a_system_scoped_token_may_do_nothing_whatever_its_roles(
-    enforcer: Enforcer, rule: str
-) -> None:
+def test_policy_refuses_every_system_scoped_token(enforcer: Enforcer, rule: str) -> None:
     assert not allows(enforcer, rule, 'admin', 'service', 'reader', system_scope='all')
 
 
 @pytest.mark.parametrize('rule', ALL)
-def test_a_domain_scoped_token_may_do_nothing_whatever_its_roles(
-    enforcer: Enforcer, rule: str
-) -> None:
+def test_policy_refuses_every_domain_scoped_token(enforcer: Enforcer, rule: str) -> None:
     assert not allows(enforcer, rule, 'admin', 'service', 'reader', domain='domain')
 
 
@@ -178,7 +174,7 @@ def test_services_may_reshape(enforcer: Enforcer) -> None:
     assert allows(enforcer, 'reshaper:reshape', 'service')
 
 
-def test_administrators_may_reshape_by_the_old_defaults_alone() -> None:
+def test_administrators_are_allowed_to_reshape_by_the_old_defaults_only() -> None:
     assert not allows(make_enforcer(True), 'reshaper:reshape', 'admin')
     assert allows(make_enforcer(False), 'reshaper:reshape', 'admin')
 
@@ -200,7 +196,7 @@ def test_readers_see_the_usage_of_their_own_project(enforcer: Enforcer) -> None:
     assert not allows(enforcer, 'usages', target={'project_id': 'own'})
 
 
-def test_a_reader_without_project_does_not_match_a_target_without_one(
+def test_reader_without_project_is_refused_a_target_without_project(
     enforcer: Enforcer,
 ) -> None:
     context = RequestContext(user_id='user', roles=['reader'])
@@ -209,11 +205,11 @@ def test_a_reader_without_project_does_not_match_a_target_without_one(
         enforcer.authorise(context, 'placement:usages', {'project_id': None})
 
 
-def test_names_of_roles_are_compared_without_regard_to_case(enforcer: Enforcer) -> None:
+def test_policy_compares_roles_case_insensitively(enforcer: Enforcer) -> None:
     assert allows(enforcer, 'traits:list', 'Admin')
 
 
-def test_the_roles_of_a_service_token_count_for_nothing(enforcer: Enforcer) -> None:
+def test_policy_ignores_the_roles_of_a_service_token(enforcer: Enforcer) -> None:
     context = RequestContext(
         user_id='user', project_id='own', roles=['reader'], service_roles=['admin', 'service']
     )
@@ -222,7 +218,7 @@ def test_the_roles_of_a_service_token_count_for_nothing(enforcer: Enforcer) -> N
         enforcer.authorise(context, 'placement:traits:list')
 
 
-def test_the_sample_shows_every_rule() -> None:
+def test_sample_policy_file_has_every_rule() -> None:
     generate = 'from oslo_policy import generator; generator.generate_sample()'
     command = [sys.executable, '-c', generate, '--namespace', 'placement']
     sample = subprocess.run(command, check=True, capture_output=True, text=True).stdout
