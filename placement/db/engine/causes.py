@@ -39,5 +39,8 @@ class Cause(enum.Enum):
 # What a transaction is begun again after.
 RETRIED = frozenset({Cause.CONFLICT, Cause.LOST_CONNECTION, Cause.NOT_READY})
 
+# What does not pass by itself: an operator has to act.
+LASTING = frozenset({Cause.FULL, Cause.DAMAGED, Cause.REFUSED})
+
 # What a connection is dropped after.
 DISCONNECTS = frozenset({Cause.LOST_CONNECTION, Cause.NOT_READY})

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import sqlalchemy as sa
 
+from placement import errors
 from placement.conf import ConfigOpts
 from placement.db.engine import commit_outcome, failures, sqlite
-from placement.db.engine.causes import Cause
+from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
@@ -32,6 +34,10 @@ ENGINE_OPTIONS = (
 )
 
 
+# Seconds for which the worker is not ready after a write that failed for a reason that lasts.
+WRITE_FAILURE_SECONDS = 30
+
+
 class Database:
     """The engines of one configuration: one for writes, and one for reads.
 
@@ -48,6 +54,8 @@ class Database:
         self.engine = engine
         self.attempts = attempts
         self.id_cache = IdCache()
+        # When the last write failed for a reason that lasts, by the monotonic clock.
+        self._write_failed_at: float | None = None
         self._writer = sqlite.writing(engine)
         if engine.dialect.name != 'sqlite':
             commit_outcome.note_writes(engine)
@@ -99,6 +107,18 @@ class Database:
 
         Raises `commit_outcome.CommitInDoubt` where it is not known whether it committed.
         """
+        try:
+            with self._write_transaction() as connection:
+                yield connection
+        except failures.DATABASE_ERRORS as error:
+            if failures.cause_of(error) in LASTING:
+                self._write_failed_at = time.monotonic()
+            raise
+        self._write_failed_at = None
+
+    @contextlib.contextmanager
+    def _write_transaction(self) -> Iterator[sa.Connection]:
+        """The transaction of `writer`, marked so that its outcome can be found out."""
         if self.engine.dialect.name == 'sqlite':
             # No reply can be lost between a process and its file.
             with self._writer.begin() as connection:
@@ -115,6 +135,16 @@ class Database:
                 if is_committing and failures.cause_of(error) is not Cause.CONFLICT:
                     raise commit_outcome.CommitInDoubt(mark, error) from error
                 raise
+
+    def check_writable(self) -> None:
+        """Raise `errors.DatabaseUnusable` if the database was full or damaged a moment ago.
+
+        Only a write shows that. So a load balancer that takes the worker out of service for it
+        lets it try again `WRITE_FAILURE_SECONDS` later.
+        """
+        failed_at = self._write_failed_at
+        if failed_at is not None and time.monotonic() - failed_at < WRITE_FAILURE_SECONDS:
+            raise errors.DatabaseUnusable
 
     @property
     def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:

@@ -33,7 +33,7 @@ def create_engine(
     if connection_parameters:
         parsed = parsed.update_query_string(connection_parameters, append=True)
     if parsed.get_backend_name() == 'sqlite':
-        return sqlite.create_engine(parsed, busy_timeout=bounds.lock, **options)
+        return sqlite.create_engine(parsed, lock_timeout=bounds.lock, **options)
     # `thread_checkin` would make the thread yield the interpreter after every transaction.
     engine = engines.create_engine(
         pool.with_placement_pool(timeouts.with_timeouts(parsed, bounds)),

@@ -15,12 +15,13 @@ from placement.db.schema import tables
 
 
 def check_ready(database: Database) -> None:
-    """Read a table through every engine; return when all of them answered.
+    """Read a table through every engine; return when all of them answered and writes succeed.
 
     A table, because a Galera node that has lost its cluster still answers `SELECT 1`. A lost
     connection is retried, since it says nothing about the next one. Raises
     `errors.DatabaseUnavailable`, or the error of the database.
     """
+    database.check_writable()
     for connect in database.readers:
         retry(functools.partial(_read, connect), 'check_ready', READ_ATTEMPTS)
 

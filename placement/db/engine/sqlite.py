@@ -13,12 +13,13 @@ import os
 import sqlite3
 import time
 import traceback
+import urllib.parse
 from typing import Any
 
 import sqlalchemy as sa
 from oslo_db.sqlalchemy import exc_filters
 
-from placement.db.engine import backoff, pool
+from placement.db.engine import backoff, pool, sqlite_file, sqlite_lock
 from placement.db.statements import text_hash
 
 # The execution option of an engine whose transactions write.
@@ -27,7 +28,7 @@ _WRITES = 'placement_writes'
 
 def create_engine(
     url: sa.URL,
-    busy_timeout: int,
+    lock_timeout: int,
     sqlite_synchronous: bool = True,
     connection_debug: int = 0,
     connection_trace: bool = False,
@@ -42,17 +43,26 @@ def create_engine(
     engine = sa.create_engine(
         url,
         poolclass=sa.QueuePool,
-        connect_args={'check_same_thread': False, 'timeout': busy_timeout},
+        connect_args={'check_same_thread': False, 'timeout': sqlite_lock.BUSY_TIMEOUT},
         **sizes,
     )
-    _prepare_connections(engine, sqlite_synchronous, busy_timeout)
+    _prepare_connections(engine, sqlite_synchronous, lock_timeout)
     _keep_to_one_process(engine)
     if connection_trace:
         _add_origins(engine)
     if not in_memory:
+        sqlite_file.watch(engine, _path(url))
         pool.invalidate_lost_connections(engine)
     exc_filters.register_engine(engine)
     return engine
+
+
+def _path(url: sa.URL) -> str:
+    """Return the path of the file, which a URL may name as a URI."""
+    database = url.database or ''
+    if not url.query.get('uri'):
+        return os.path.abspath(database)
+    return os.path.abspath(urllib.parse.unquote(database.removeprefix('file:').partition('?')[0]))
 
 
 def writing(engine: sa.Engine) -> sa.Engine:
@@ -93,37 +103,42 @@ def _add_origins(engine: sa.Engine) -> None:
         return f'{statement}  -- {"; ".join(lines[-3:])}', parameters
 
 
-def _prepare_connections(engine: sa.Engine, is_synchronous: bool, busy_timeout: int) -> None:
+def _prepare_connections(engine: sa.Engine, is_synchronous: bool, lock_timeout: int) -> None:
     # In WAL mode, NORMAL may lose the last commits in a power cut; FULL loses no acknowledged
     # write.
     synchronous = 'FULL' if is_synchronous else 'OFF'
 
+    lock = sqlite_lock.WriteLock(lock_timeout)
+
     @sa.event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        _use_write_ahead_log(connection, busy_timeout)
+        _use_write_ahead_log(connection, lock_timeout)
         connection.execute(f'PRAGMA synchronous = {synchronous}')
         connection.execute('PRAGMA foreign_keys = ON')
         connection.create_function(text_hash.SQLITE_NAME, 1, text_hash.hash_of, deterministic=True)
 
     @sa.event.listens_for(engine, 'begin')
     def begin(connection: sa.Connection) -> None:
-        writes = connection.get_execution_options().get(_WRITES)
-        connection.exec_driver_sql('BEGIN IMMEDIATE' if writes else 'BEGIN')
+        if connection.get_execution_options().get(_WRITES):
+            lock.begin(connection)
+        else:
+            connection.exec_driver_sql('BEGIN')
 
 
-def _use_write_ahead_log(connection: Any, busy_timeout: int) -> None:
+def _use_write_ahead_log(connection: Any, lock_timeout: int) -> None:
     """Turn on the write-ahead log, with which readers and a writer do not wait for each other.
 
     SQLite's busy timeout does not apply when several processes do this to a new file at once.
     """
-    deadline = time.monotonic() + busy_timeout
+    deadline = time.monotonic() + lock_timeout
     for attempt in itertools.count():
         try:
             connection.execute('PRAGMA journal_mode = WAL')
             return
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            if not is_busy or time.monotonic() > deadline:
                 raise
             backoff.sleep(attempt)
 

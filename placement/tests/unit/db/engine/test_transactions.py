@@ -6,6 +6,7 @@ import pathlib
 import sqlite3
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Barrier
 
@@ -181,7 +182,8 @@ def test_writer_begins_no_attempt_after_its_time_is_up(
 ) -> None:
     """Each attempt at a server that does not answer takes as long as the driver waits."""
     seconds = iter(range(0, 1000, 11))
-    monkeypatch.setattr(time, 'monotonic', lambda: float(next(seconds)))
+    clock = types.SimpleNamespace(monotonic=lambda: float(next(seconds)))
+    monkeypatch.setattr(transactions, 'time', clock)
     writer = Writer(context, db_errors.DBConnectionError())
 
     with pytest.raises(errors.DatabaseUnavailable):

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A SQLite file that others lock, replace, remove or damage while a service uses it."""
+
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from placement.db.engine.sqlite_lock import MAX_IDLE_SECONDS
+
+from .fixtures import applications, clouds, databases
+from .fixtures.client import Answer, Client
+
+pytestmark = pytest.mark.skipif(databases.backend() != 'sqlite', reason='of SQLite only')
+
+HOST = clouds.uuid_of('host')
+READS = ('/', '/traits', '/allocation_candidates?resources=VCPU:1', '/healthcheck')
+#: The threads of a server that may be occupied at once.
+THREADS = 4
+
+
+@pytest.fixture
+def file(url: str) -> pathlib.Path:
+    return pathlib.Path(url.removeprefix('sqlite:///'))
+
+
+@contextlib.contextmanager
+def serving(file: pathlib.Path, lock_timeout: int = 20) -> Iterator[Client]:
+    options = {('placement_database', 'lock_timeout'): lock_timeout}
+    with applications.serving(f'sqlite:///{file}', options) as application:
+        yield Client(application)
+
+
+def claim(client: Client, name: str) -> Answer:
+    body = {
+        'allocations': {HOST: {'resources': {'VCPU': 1}}},
+        'project_id': 'project',
+        'user_id': 'user',
+        'consumer_generation': None,
+        'consumer_type': 'INSTANCE',
+    }
+    return client.send('PUT', f'/allocations/{clouds.uuid_of(name)}', body, version='1.39')
+
+
+def allocations(client: Client, name: str) -> Any:
+    path = f'/allocations/{clouds.uuid_of(name)}'
+    return client.send('GET', path, version='1.39').json['allocations']
+
+
+def add_host(client: Client) -> None:
+    clouds.build((clouds.Provider('host', {'VCPU': 1000}),), client)
+
+
+@contextlib.contextmanager
+def foreign_lock(file: pathlib.Path) -> Iterator[None]:
+    """Another program has the write lock."""
+    other = sqlite3.connect(file, isolation_level=None)
+    with contextlib.closing(other):
+        other.execute('BEGIN IMMEDIATE')
+        yield
+        other.execute('ROLLBACK')
+
+
+def test_reads_do_not_wait_while_another_program_has_the_write_lock(file: pathlib.Path) -> None:
+    """Neither while more writers wait than a server has threads."""
+    with serving(file, lock_timeout=30) as client:
+        add_host(client)
+        with (
+            concurrent.futures.ThreadPoolExecutor(THREADS) as threads,
+            foreign_lock(file),
+        ):
+            writers = [threads.submit(claim, client, f'server-{n}') for n in range(THREADS)]
+            started = time.monotonic()
+            readers = [threads.submit(client.send, 'GET', path, version='1.39') for path in READS]
+            assert [reader.result(60).status for reader in readers] == [200] * len(READS)
+            assert time.monotonic() - started < 5 * MAX_IDLE_SECONDS
+            # One of them tries on; another is refused at once.
+            refused = [writer for writer in writers if writer.done()]
+            assert len(refused) == THREADS - 1
+            assert {writer.result().status for writer in refused} == {503}
+            started = time.monotonic()
+            assert claim(client, 'another').status == 503
+            assert time.monotonic() - started < MAX_IDLE_SECONDS
+        assert sorted(writer.result().status for writer in writers) == [204, 503, 503, 503]
+        assert claim(client, 'another').status == 204
+
+
+def test_writer_is_answered_503_after_the_lock_timeout(file: pathlib.Path) -> None:
+    with serving(file, lock_timeout=2) as client:
+        add_host(client)
+        with foreign_lock(file):
+            started = time.monotonic()
+            answer = claim(client, 'server')
+            assert answer.status == 503
+            assert 'busy' in answer.text
+            assert 2 <= time.monotonic() - started < 10
+        assert claim(client, 'server').status == 204
+
+
+def test_writers_wait_for_a_program_that_goes_on_writing(file: pathlib.Path) -> None:
+    with serving(file) as client:
+        add_host(client)
+        is_over = threading.Event()
+
+        def write() -> None:
+            other = sqlite3.connect(file, isolation_level=None, timeout=60)
+            with contextlib.closing(other):
+                while not is_over.is_set():
+                    other.execute('BEGIN IMMEDIATE')
+                    other.execute('UPDATE users SET updated_at = created_at')
+                    time.sleep(0.2)
+                    other.execute('COMMIT')
+                    time.sleep(0.01)
+
+        with concurrent.futures.ThreadPoolExecutor(THREADS + 1) as threads:
+            writing = threads.submit(write)
+            try:
+                names = [f'server-{n}' for n in range(THREADS)]
+                answers = threads.map(lambda name: claim(client, name), names)
+                assert {answer.status for answer in answers} == {204}
+            finally:
+                is_over.set()
+            writing.result(60)
+
+
+def backup(file: pathlib.Path) -> pathlib.Path:
+    copy = file.with_suffix('.backup')
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute('VACUUM INTO ?', (str(copy),))
+    return copy
+
+
+def is_sound(file: pathlib.Path) -> bool:
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        return connection.execute('PRAGMA integrity_check').fetchall() == [('ok',)]
+
+
+def test_file_replaced_by_mv_is_noticed(file: pathlib.Path) -> None:
+    """The log beside it is that of the old file, and must not be applied to the new one."""
+    with serving(file) as client, serving(file) as other:
+        add_host(client)
+        assert claim(client, 'before').status == 204
+        copy = backup(file)
+        for number in range(50):
+            assert claim((client, other)[number % 2], f'lost-{number}').status == 204
+
+        os.replace(copy, file)
+
+        assert allocations(client, 'lost-1') == {}
+        assert HOST in allocations(other, 'before')
+        for number in range(50):
+            assert claim((client, other)[number % 2], f'after-{number}').status == 204
+        for reader in (client, other):
+            assert HOST in allocations(reader, 'after-1')
+            assert allocations(reader, 'lost-1') == {}
+            assert reader.send('GET', '/healthcheck').status == 200
+    assert is_sound(file)
+    with serving(file) as client:
+        assert HOST in allocations(client, 'after-49')
+
+
+def test_missing_file_is_answered_503_and_not_made_anew(file: pathlib.Path) -> None:
+    with serving(file) as client:
+        add_host(client)
+        aside = file.with_suffix('.aside')
+        os.rename(file, aside)
+        for path in ('/traits', '/healthcheck'):
+            assert client.send('GET', path, version='1.39').status == 503
+        assert claim(client, 'server').status == 503
+        assert not file.exists()
+        os.rename(aside, file)
+        assert claim(client, 'server').status == 204
+        assert client.send('GET', '/healthcheck').status == 200
+
+
+@contextlib.contextmanager
+def limited_file_size(size: int) -> Iterator[None]:
+    """Make every write beyond a size fail, as a full disk does."""
+    import resource
+    import signal
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_full_disk_is_answered_503_until_there_is_room(file: pathlib.Path) -> None:
+    with serving(file) as client:
+        add_host(client)
+        size = file.with_name(f'{file.name}-wal').stat().st_size
+        with limited_file_size(size):
+            answer = claim(client, 'server')
+            assert answer.status == 503, answer.text
+            assert 'INSERT' not in answer.text
+            assert client.send('GET', '/healthcheck').status == 503
+            assert client.send('GET', '/traits', version='1.39').status == 200
+        assert claim(client, 'server').status == 204
+        assert client.send('GET', '/healthcheck').status == 200
+
+
+def damage(file: pathlib.Path) -> None:
+    """Overwrite all pages but the first."""
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+    content = file.read_bytes()
+    file.write_bytes(content[:4096] + b'\xff' * (len(content) - 4096))
+
+
+def test_corrupt_file_is_answered_503(file: pathlib.Path) -> None:
+    with serving(file) as client:
+        add_host(client)
+        damage(file)
+        for path in ('/traits', '/healthcheck'):
+            answer = client.send('GET', path, version='1.39')
+            assert answer.status == 503
+            assert 'malformed' not in answer.text
+
+
+@pytest.mark.parametrize('kind', ['garbage', 'damaged', 'directory'])
+def test_start_on_an_unusable_file_fails_at_once(file: pathlib.Path, kind: str) -> None:
+    if kind == 'garbage':
+        file.write_bytes(b'this is no database ' * 500)
+    elif kind == 'damaged':
+        damage(file)
+    else:
+        shutil.rmtree(file, ignore_errors=True)
+        file.unlink(missing_ok=True)
+        file.mkdir()
+    started = time.monotonic()
+    with pytest.raises(Exception, match=r'malformed|not a database|unable to open'), serving(file):
+        pytest.fail('the file is unusable')  # pragma: no cover
+    assert time.monotonic() - started < 5
