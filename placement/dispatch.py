@@ -27,7 +27,7 @@ from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
 from placement.http.error_response import error_response
 from placement.http.microversion import Api, Rule
-from placement.http.reply import JSONText, Reply
+from placement.http.reply import JSONPieces, JSONText, Reply
 from placement.http.request import JSON, Request
 from placement.policy import Enforcer
 
@@ -178,8 +178,8 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
     else:
         response.content_type = JSON
         response.charset = None
-        text = reply.body if isinstance(reply.body, JSONText) else json.dumps(reply.body)
-        response.body = text.encode('utf-8')
+        _set_body(response, reply.body)
+    response.headers.extend(reply.headers)
     if reply.location is not None:
         path = urllib.parse.quote(reply.location, safe='/')
         response.headers['Location'] = request.http.application_url + path
@@ -188,6 +188,15 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
         if not reply.omit_last_modified:
             response.headers['last-modified'] = _http_date(reply.last_modified)
     return response
+
+
+def _set_body(response: webob.Response, body: Any) -> None:
+    if isinstance(body, JSONPieces):
+        response.app_iter = body.pieces
+        response.content_length = body.size
+    else:
+        text = body if isinstance(body, JSONText) else json.dumps(body)
+        response.body = text.encode('utf-8')
 
 
 def _http_date(time: datetime.datetime | None) -> str:

@@ -82,6 +82,22 @@ The bound counts before the ``limit`` of the request is applied. Set it where tr
 providers are so wide that a request can be satisfied in very many ways.
 """,
     ),
+    cfg.IntOpt(
+        'search_budget',
+        default=1_500_000,
+        min=0,
+        help="""
+How many places one search for allocation candidates may look at; ``0`` means any number.
+
+A place is a resource provider looked at, or tried for a request group. A current processor looks
+at the default number in about one second. Searches of a thousand hosts need a few thousand; only
+requests whose groups can be combined in very many ways, few of which fit, come near the default.
+The same request against the same data is cut at the same point, on any machine.
+
+When the budget is spent, what was found until then is returned. When nothing was found, the answer
+is empty, has the header ``openstack-placement-search: incomplete``, and a warning is logged.
+""",
+    ),
     cfg.StrOpt(
         'allocation_candidates_generation_strategy',
         default='breadth-first',

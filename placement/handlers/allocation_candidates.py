@@ -12,7 +12,10 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import allocation_candidate
 from placement.policies import allocation_candidate as policy
+from placement.search.candidates import Result
 from placement.search.model.request import CandidateRequest, Strategy
+
+INCOMPLETE = ('openstack-placement-search', 'incomplete')
 
 
 def list_candidates(request: Request) -> Reply:
@@ -30,11 +33,15 @@ def list_candidates(request: Request) -> Reply:
     ):
         result = allocation_candidate.find(request.context, wanted)
     if request.api.shows_newest('allocation_candidates.list'):
-        return Reply(candidate_views.as_text(result))
+        return Reply(candidate_views.as_pieces(result), headers=_headers(result))
     all_classes = request.api.allows(Rule.SUMMARIES_OF_ALL_CLASSES)
-    return Reply(
-        candidate_views.as_values(result, None if all_classes else wanted.resource_classes)
-    )
+    values = candidate_views.as_values(result, None if all_classes else wanted.resource_classes)
+    return Reply(values, headers=_headers(result))
+
+
+def _headers(result: Result) -> tuple[tuple[str, str], ...]:
+    """Tells an empty answer of a search that was cut from that of a full cloud."""
+    return (INCOMPLETE,) if result.is_cut and not result.candidates else ()
 
 
 def _as_configured(request: Request, wanted: CandidateRequest) -> CandidateRequest:
@@ -45,4 +52,5 @@ def _as_configured(request: Request, wanted: CandidateRequest) -> CandidateReque
         bound=options.max_allocation_candidates,
         strategy=Strategy(options.allocation_candidates_generation_strategy),
         randomize=options.randomize_allocation_candidates,
+        budget=options.search_budget,
     )

@@ -9,15 +9,21 @@ that are kept with what they are made of.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
-from placement.http.reply import JSONText
+from placement.http.reply import JSONPieces
 from placement.objects.trait import CUSTOM_PREFIX
 from placement.search.candidates import Result
 from placement.search.model.provider import Provider
 from placement.search.solver.layout import Candidate, Layout
+
+# How many candidates or summaries are made bytes at a time: 200 KB of text, which is let go before
+# the next piece is made.
+TEXTS_PER_PIECE = 256
+FEW_PIECES = 4
 
 # A text with a place for each name, and whose names these are, by their numbers in a candidate.
 Template = tuple[str, tuple[int, ...]]
@@ -33,13 +39,26 @@ def as_values(result: Result, classes: Collection[str] | None = None) -> dict[st
     }
 
 
-def as_text(result: Result) -> JSONText:
+def as_pieces(result: Result) -> JSONPieces:
     """The same as `as_values` with all classes, as JSON."""
-    requests = ', '.join([_candidate_text(candidate) for candidate in result.candidates])
-    summaries = ', '.join([_summary_text(provider) for provider in result.providers])
-    return JSONText(
-        f'{{"allocation_requests": [{requests}], "provider_summaries": {{{summaries}}}}}'
-    )
+    requests = _joined(map(_candidate_text, result.candidates), '{"allocation_requests": [')
+    summaries = _joined(map(_summary_text, result.providers), '], "provider_summaries": {')
+    return JSONPieces(_together([*requests, *summaries, b'}}']))
+
+
+def _joined(texts: Iterator[str], opening: str) -> Iterator[bytes]:
+    """The texts with commas between them, after an opening, some of them at a time."""
+    separator = opening
+    while some := list(itertools.islice(texts, TEXTS_PER_PIECE)):
+        yield f'{separator}{", ".join(some)}'.encode()
+        separator = ', '
+    if separator is opening:
+        yield opening.encode()
+
+
+def _together(pieces: list[bytes]) -> list[bytes]:
+    """One piece where there are few: an answer that fits a buffer should be sent at once."""
+    return [b''.join(pieces)] if len(pieces) <= FEW_PIECES else pieces
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from collections.abc import Sequence
 from typing import Any
 
 CREATED = 201
@@ -17,6 +18,22 @@ class JSONText(str):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class JSONPieces:
+    """A body that is JSON already, as bytes that are sent one after the other.
+
+    A large answer is held once so: as one text it would be held as text, as bytes, and while it is
+    put together.
+    """
+
+    pieces: Sequence[bytes]
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all pieces."""
+        return sum(map(len, self.pieces))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Reply:
     """What to answer; `dispatch` gives it the shape of the version asked for.
 
@@ -26,6 +43,7 @@ class Reply:
     them; `has_cache_headers` says otherwise.
     `last_modified` is UTC without time zone; None means now. What shows nothing that has a time
     `omit_last_modified`: it may not be kept either, but does not say when it was modified.
+    `headers` are sent beside those that every answer has.
     """
 
     body: Any = None
@@ -34,6 +52,7 @@ class Reply:
     last_modified: datetime.datetime | None = None
     has_cache_headers: bool | None = None
     omit_last_modified: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_cacheable(self) -> bool:

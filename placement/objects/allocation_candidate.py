@@ -29,8 +29,9 @@ def find(context: RequestContext, request: CandidateRequest) -> Result:
     check_names(context, request, snapshot)
     result = find_candidates(snapshot, request)
     if result.explanation is not None:
+        # The log format may leave the request out; whoever looks for a missing host needs it.
         level = logging.WARNING if result.is_cut else logging.INFO
-        LOG.log(level, '%s', result.explanation.line)
+        LOG.log(level, '%s: %s', context.request_id, result.explanation.line)
     return result
 
 

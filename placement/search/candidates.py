@@ -79,6 +79,7 @@ def _collected(search: Search) -> tuple[list[Candidate], bool]:
             candidates.append(candidate)
             if len(candidates) == wanted:
                 break
+            search.work.check()
     except BudgetSpent:
         is_cut = True
     anchors.settle()

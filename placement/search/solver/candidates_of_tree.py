@@ -14,6 +14,7 @@ from placement.search.solver.layout import Candidate
 from placement.search.solver.plan import Plan
 from placement.search.solver.solution import Check, Solution, Taking, checks_of, fits
 from placement.search.solver.tally import COMBINATION, Reason
+from placement.search.solver.work import PLACES_PER_CANDIDATE
 
 # For how many shapes the solutions that their capacities allow are kept.
 MAX_SHAPES = 1024
@@ -48,7 +49,7 @@ class CandidatesOfTree:
             if fits(checks, self.search.usage_of(tree)) and not (
                 needs_member and solution.is_all_shared
             ):
-                self.search.work.spent += len(solution.layout.serving)
+                self.search.work.spent += PLACES_PER_CANDIDATE
                 return (solution.candidate(self.plan.providers(tree)),)
             self.search.tally.add(COMBINATION, Reason.USED)
             return ()
@@ -94,7 +95,7 @@ class CandidatesOfTree:
         for solution, checks in checked:
             if fits(checks, usage) and not (needs_member and solution.is_all_shared):
                 is_empty = False
-                search.work.spent += len(solution.layout.serving)
+                search.work.spent += PLACES_PER_CANDIDATE
                 yield solution.candidate(providers)
         if is_empty:
             search.tally.add(COMBINATION, Reason.USED)
@@ -106,10 +107,10 @@ class CandidatesOfTree:
         one candidate of each of a thousand needs one search instead of a thousand.
         """
         plan, search, providers = self.plan, self.search, self.plan.providers(tree)
-        work, cost = search.work, len(search.resolved.provider_requests)
+        work = search.work
         first = self._first_of_last
         if first is not None and self._serves(first, tree, needs_member):
-            work.spent += cost
+            work.spent += PLACES_PER_CANDIDATE
             yield plan.solution(first).candidate(providers)
         else:
             first = None
@@ -121,7 +122,7 @@ class CandidatesOfTree:
                 if is_new and not search.request.randomize:
                     self._first_of_last = assignment
                 is_new = False
-                work.spent += cost
+                work.spent += PLACES_PER_CANDIDATE
                 yield plan.solution(assignment).candidate(providers)
 
     def _serves(self, assignment: Assignment, tree: Tree, needs_member: bool) -> bool:

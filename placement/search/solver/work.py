@@ -9,6 +9,9 @@ answer that the budget cuts is the same everywhere.
 # A search of one tree pauses after so many places, so that others have their turn.
 SLICE = 4_000
 
+# What a candidate counts for, beside the places looked at to find it: it has to be written, too.
+PLACES_PER_CANDIDATE = 2
+
 
 class BudgetSpent(Exception):
     """The search has looked at as many places as it may."""

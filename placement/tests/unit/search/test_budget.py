@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Budgets of work and slices of it, in clouds whose hosts are all different.
+
+Held against the oracle: a budget takes candidates away and adds none, a slice takes none away.
+No test here takes the time; work is counted, and the count is the same on every run.
+"""
+
+import contextlib
+import random
+from collections.abc import Iterator
+from unittest import mock
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from placement.search.candidates import find_candidates
+from placement.search.explanation import Verdict
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
+from placement.search.model.snapshot import Snapshot
+from placement.tests.unit.search.cloud import cloud, provider, search, who
+from placement.tests.unit.search.oracle import Cloud, solve
+from placement.tests.unit.search.test_oracle import ask, examples, questions
+
+BACKTRACKING = 'placement.search.solver.backtracking'
+PLAN = 'placement.search.solver.plan'
+
+
+@st.composite
+def unlike_questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
+    """A cloud in which no two providers are alike, and a request."""
+    rows, request = draw(questions())
+    totals = st.sampled_from([0, 0, 1, 2, 5])
+    return [
+        row._replace(
+            traits=frozenset(row.traits) | {f'CUSTOM_{row.id}'},
+            inventories={
+                name: inventory._replace(total=inventory.total + draw(totals))
+                for name, inventory in row.inventories.items()
+            },
+        )
+        for row in rows
+    ], request
+
+
+@contextlib.contextmanager
+def every_tree_searched(slice_of_work: int = 4000) -> Iterator[None]:
+    """Lets the solver search trees whose solutions are few, too, and pause so often."""
+    with mock.patch(f'{PLAN}.FEW', 0), mock.patch(f'{BACKTRACKING}.SLICE', slice_of_work):
+        yield
+
+
+@examples(200)
+@hypothesis.given(unlike_questions())
+def test_every_candidate_of_unlike_hosts_is_found_once(question: tuple) -> None:
+    rows, request = question
+    found = ask(Snapshot.of(rows), request)
+    assert len(found) == len(set(found))
+    assert set(found) == set(solve(Cloud(rows), request))
+
+
+@examples(200)
+@hypothesis.given(questions(), st.integers(1, 30), st.booleans())
+def test_slices_lose_no_candidate(question: tuple, places: int, randomize: bool) -> None:
+    rows, request = question
+    with every_tree_searched(slice_of_work=places):
+        found = ask(Snapshot.of(rows), request, randomize=randomize)
+        again = ask(Snapshot.of(rows), request, randomize=randomize)
+    assert len(found) == len(set(found))
+    assert set(found) == set(solve(Cloud(rows), request))
+    assert again == found
+
+
+@examples(100)
+@hypothesis.given(questions(), st.integers(1, 30), st.integers(1, 9))
+def test_limit_keeps_the_first_of_a_search_in_slices(
+    question: tuple, places: int, limit: int
+) -> None:
+    rows, request = question
+    snapshot = Snapshot.of(rows)
+    with every_tree_searched(slice_of_work=places):
+        found = ask(snapshot, request)
+        assert ask(snapshot, request, limit=limit) == found[:limit]
+
+
+@examples(200)
+@hypothesis.given(unlike_questions(), st.integers(1, 400), st.sampled_from(list(Strategy)))
+def test_budget_keeps_a_part_of_the_candidates(
+    question: tuple, budget: int, strategy: Strategy
+) -> None:
+    rows, request = question
+    snapshot = Snapshot.of(rows)
+    with every_tree_searched(slice_of_work=7):
+        found = ask(snapshot, request, strategy=strategy)
+        cut = ask(snapshot, request, strategy=strategy, budget=budget)
+        enough = ask(snapshot, request, strategy=strategy, budget=10**9)
+    assert cut == found[: len(cut)]
+    assert enough == found
+
+
+@examples(100)
+@hypothesis.given(unlike_questions(), st.integers(1, 400))
+def test_work_is_the_same_on_every_run(question: tuple, budget: int) -> None:
+    rows, request = question
+    request = CandidateRequest(request.groups, request.isolate, budget=budget)
+    results = []
+    for order in (rows, rows[::-1]):
+        snapshot = Snapshot.of(order)
+        for _ in range(2):
+            result = find_candidates(snapshot, request)
+            results.append((result.work, result.is_cut, len(result.candidates)))
+    assert len(set(results)) == 1
+    if not results[0][1]:
+        assert len(solve(Cloud(rows), request)) == results[0][2]
+
+
+def packing(host: int, children: int, size: int, wanted: list[int]) -> tuple[list[dict], str]:
+    """A host with children of equal size, and groups to be packed into them."""
+    rows = [provider(f'cn{host}')]
+    rows += [provider(f'pf{host}_{one}', parent=f'cn{host}', VF=size) for one in range(children)]
+    groups = '&'.join(f'resources_{number}=VF:{amount}' for number, amount in enumerate(wanted))
+    return rows, f'{groups}&group_policy=none'
+
+
+# Six children of 10 have room for 60, and 59 are asked for.  But a child holds 4 + 3 + 3, or 4 + 4,
+# or 3 + 3 + 3, and whichever way they are filled one group is left over.
+HARD = [4] * 8 + [3] * 9
+
+
+def hard_host(host: int) -> tuple[list[dict], str]:
+    return packing(host, 6, 10, HARD)
+
+
+def test_hard_host_holds_nobody_up() -> None:
+    rows, query = hard_host(1)
+    for host in range(2, 52):
+        rows += packing(host, 6, 30, HARD)[0]
+    with mock.patch(f'{BACKTRACKING}.SLICE', 50):
+        result = search(cloud(*rows), query, limit=10)
+    assert len(result.candidates) == 10
+    hosts = {name.split('+')[0].split('_')[0] for name in who(result)}
+    assert len(hosts) == 10
+    assert 'pf1' not in hosts
+
+
+def test_alike_hosts_are_searched_once() -> None:
+    one, query = hard_host(1)
+    hundred = [row for host in range(1, 101) for row in hard_host(host)[0]]
+    alone = search(cloud(*one), query)
+    together = search(cloud(*hundred), query)
+    assert not alone.candidates
+    assert not together.candidates
+    # A look at each of seven providers of the other trees, at each for each group, and at what
+    # they have in common; what was found out about the first is not found out again.
+    assert together.work < alone.work + 100 * 7 * 3 * 17
+
+
+def test_cut_search_says_so() -> None:
+    rows, query = hard_host(1)
+    with mock.patch(f'{BACKTRACKING}.SLICE', 50):
+        result = search(cloud(*rows), query, budget=100)
+    assert result.is_cut
+    assert result.explanation is not None
+    assert result.explanation.verdict is Verdict.UNKNOWN
+    assert result.explanation.line == (
+        f'No candidates: the search budget was spent after {result.work} places; '
+        'unknown whether it could fit.'
+    )
+
+
+def test_search_that_ends_in_time_is_not_cut() -> None:
+    result = search(cloud(provider('cn', VCPU=8)), 'resources=VCPU:1', budget=1000)
+    assert not result.is_cut
+    assert 0 < result.work < 20
+
+
+def test_budget_cuts_an_answer_that_is_too_long() -> None:
+    rows = [provider('cn'), *[provider(f'pf{one}', parent='cn', VF=8) for one in range(8)]]
+    groups = '&'.join(f'resources{number}=VF:1' for number in range(6))
+    result = search(cloud(*rows), f'{groups}&group_policy=none', budget=3000)
+    assert result.is_cut
+    assert 1000 <= len(result.candidates) <= 1500
+
+
+@pytest.mark.parametrize('groups', [9, 10])
+def test_as_many_isolated_groups_as_slots_or_one_more(groups: int) -> None:
+    snapshot = Snapshot.of(
+        [
+            ProviderRow(1, 'cn'),
+            *[ProviderRow(n, f'pf{n}', 1, 1, {'VF': InventoryRow(1)}) for n in range(2, 11)],
+        ]
+    )
+    wanted = tuple(RequestGroup(f'_{number}', {'VF': 1}) for number in range(groups))
+    result = find_candidates(snapshot, CandidateRequest(wanted, isolate=True, limit=1))
+    assert bool(result.candidates) is (groups == 9)
+    assert result.work < 600
+
+
+def test_random_answers_of_unlike_hosts_look_at_what_they_return() -> None:
+    rows = [
+        ProviderRow(number, f'cn{number}', None, number, {'VCPU': InventoryRow(8 + number)})
+        for number in range(1, 3001)
+    ]
+    request = CandidateRequest((RequestGroup('', {'VCPU': 2}),), limit=10, randomize=True)
+    samples = set()
+    for seed in range(5):
+        result = find_candidates(Snapshot.of(rows), request, random.Random(seed))
+        samples.add(tuple(who(result)))
+        assert result.trees_examined == 10
+    assert len(samples) == 5
