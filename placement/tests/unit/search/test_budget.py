@@ -123,8 +123,8 @@ def packing(host: int, children: int, size: int, wanted: list[int]) -> tuple[lis
     return rows, f'{groups}&group_policy=none'
 
 
-# Six children of 10 have room for 60, and 59 are asked for.  But a child holds 4 + 3 + 3, or 4 + 4,
-# or 3 + 3 + 3, and whichever way they are filled one group is left over.
+# Six children of 10 have room for 60, and 59 are asked for.  But a child holds 4 + 3 + 3, or
+# 4 + 4, or 3 + 3 + 3, and whichever way they are filled one group is left over.
 HARD = [4] * 8 + [3] * 9
 
 
