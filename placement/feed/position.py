@@ -13,7 +13,8 @@ restored gives out ids again. One strategy covers all of that:
   transaction has committed.
 * The lowest id of the feed tells whether old entries were removed, or appeared below all others.
 
-Each of these costs a worker nothing but a full load, so none of them needs a clock.
+Each of these costs a worker nothing but a full load, so none of them needs a clock. Old entries
+are removed in whole blocks, so that a worker that misses no id needs no load when that happens.
 """
 
 from __future__ import annotations
@@ -39,6 +40,15 @@ MIN_WINDOW = 10
 # 1,000 entries in them. Without gaps, which only a failed COMMIT or a Galera cluster leaves, there
 # are no zones.
 MAX_ZONES = 4
+
+# Old entries are removed in blocks of so many ids: first those below this id, then those below
+# twice this id, and so on.
+BLOCK = 20_000
+
+
+def next_block(entry_id: int) -> int:
+    """The id with which the next block begins."""
+    return (entry_id // BLOCK + 1) * BLOCK
 
 
 class Entry(NamedTuple):
@@ -134,16 +144,30 @@ class Position:
         """What is new, or why that cannot be known."""
         if not self.window:
             return Reload.EMPTY
+        if reading.lowest is None:
+            return Reload.OTHER
         found = {Mark(entry.id, entry.token) for entry in reading.entries}
         if not found.issuperset(self.window):
             return Reload.OTHER
-        if reading.in_zones != self.in_zones or (reading.lowest or 0) < self.lowest:
-            return Reload.LATE
-        if reading.lowest != self.lowest:
+        if reading.lowest > self.lowest and not self._has_every_id:
             return Reload.PRUNED
-        if len(found) == len(self.window):
+        if reading.lowest < self.lowest or reading.in_zones != self.in_zones:
+            return Reload.LATE
+        return dataclasses.replace(self, lowest=reading.lowest)._news(reading.entries)
+
+    @property
+    def _has_every_id(self) -> bool:
+        """Whether no id is missing from a boundary of blocks to the window.
+
+        Then whatever a block that is removed can have had was read. Where ids are missing, an
+        entry may have appeared in a block just before it was removed.
+        """
+        return not self.zones and (self.lowest == 1 or self.lowest % BLOCK == 0)
+
+    def _news(self, entries: Sequence[Entry]) -> News:
+        if len(entries) == len(self.window):
             return News((), self)
-        return self._after(reading.entries)
+        return self._after(entries)
 
     def _after(self, entries: Sequence[Entry]) -> News:
         known = {mark.id for mark in self.window}

@@ -10,7 +10,7 @@ import pytest
 from placement import deploy
 from placement.db.engine.database import Database
 from placement.db.schema import own_tables
-from placement.feed import change_feed
+from placement.feed import change_feed, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.history import NEWEST
@@ -57,12 +57,13 @@ def service(
         connections.dispose()
 
 
-@pytest.mark.parametrize(('seed', 'span'), [(1, 40_000), (2, 40_000), (3, 24)])
+@pytest.mark.parametrize(('seed', 'block'), [(1, position.BLOCK), (2, position.BLOCK), (3, 12)])
 def test_every_change_of_a_random_workload_is_seen(
-    database: databases.Database, seed: int, span: int, monkeypatch: pytest.MonkeyPatch
+    database: databases.Database, seed: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 5)
-    monkeypatch.setattr(change_feed, 'MAX_SPAN', span)
+    monkeypatch.setattr(position, 'BLOCK', block)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
     with service(database) as (client, connections):
         workload = Workload(client, seed)
         watch = freshness.Watch(connections)

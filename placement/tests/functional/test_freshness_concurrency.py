@@ -31,8 +31,8 @@ HOSTS = tuple(f'host{number}' for number in range(4))
 PROCESSES = 3
 STEPS = 60
 
-# So few ids the feed spans that a worker now and then finds itself behind.
-SPAN = 60
+# Blocks of the feed are so small that a worker now and then finds itself behind.
+BLOCK = 30
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_every_worker_sees_what_all_of_them_have_committed(url: str) -> None:
     context = multiprocessing.get_context('spawn')
     with concurrent.futures.ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
         futures = [
-            pool.submit(freshness.work, url, seed, STEPS, SPAN) for seed in range(PROCESSES)
+            pool.submit(freshness.work, url, seed, STEPS, BLOCK) for seed in range(PROCESSES)
         ]
         stale = [line for future in futures for line in future.result()]
 

@@ -316,62 +316,59 @@ def test_what_is_used_is_read_with_whether_the_feed_changed(database: Database, 
 
 
 @pytest.fixture
-def _short_feed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, 'MAX_SPAN', 4)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of ten ids; one with two entries or less counts as removed before."""
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
 
 
-@pytest.mark.usefixtures('_short_feed')
-def test_pruning_removes_the_older_half_of_a_feed_that_spans_too_much(
+@pytest.mark.usefixtures('_small_blocks')
+def test_pruning_removes_the_oldest_block_when_a_whole_one_stays(
     database: Database, rows: Rows
 ) -> None:
-    record(database, 7, 8, 9)
+    record(database, *range(1, 19))
     prune(database)
-    assert entries(rows) == [FIRST, (2, 7), (3, 8), (4, 9)]
-    record(database, 10)
-    prune(database)
-
-    assert entries(rows) == [(3, 8), (4, 9), (5, 10)]
-
-
-@pytest.mark.usefixtures('_short_feed')
-def test_pruning_keeps_one_entry_at_least(database: Database, rows: Rows) -> None:
-    with database.writer() as connection:
-        connection.execute(sa.delete(feed))
-        ChangeFeed(connection).prune()
-    write(database, 99)
+    assert len(entries(rows)) == 19
+    record(database, 7)
     prune(database)
 
-    assert entries(rows) == [(99, 990)]
+    assert [entry_id for entry_id, _provider_id in entries(rows)] == [*range(10, 21)]
 
 
-@pytest.mark.usefixtures('_short_feed')
-def test_pruning_makes_workers_reload(database: Database) -> None:
-    record(database, *range(1, 40))
+@pytest.mark.usefixtures('_small_blocks')
+def test_pruning_appends_late_entries_of_a_removed_block_again(
+    database: Database, rows: Rows
+) -> None:
+    record(database, *range(1, 20))
+    prune(database)
+    before = position_in(database)
+    write(database, 2)
+    prune(database)
+
+    assert entries(rows)[0][0] == 10
+    news = read_on(database, before)
+    assert isinstance(news, News)
+    assert [(entry.id, entry.provider_id) for entry in news.entries] == [(21, 20)]
+
+
+@pytest.mark.usefixtures('_small_blocks')
+def test_pruning_concerns_no_worker_that_has_read_every_id(database: Database) -> None:
+    record(database, *range(1, 20))
     before = position_in(database)
     prune(database)
 
-    assert read_on(database, before) is Reload.PRUNED
+    news = read_on(database, before)
+    assert isinstance(news, News)
+    assert (news.entries, news.position.lowest) == ((), 10)
 
 
-@pytest.mark.usefixtures('_short_feed')
+@pytest.mark.usefixtures('_small_blocks')
 def test_pruning_makes_workers_reload_that_have_fallen_behind(database: Database) -> None:
     before = position_in(database)
-    record(database, 7, 8, 9, 10)
+    record(database, *range(1, 20))
     prune(database)
 
     assert read_on(database, before) is Reload.OTHER
-
-
-@pytest.mark.usefixtures('_short_feed')
-def test_pruning_what_appeared_below_all_others_makes_workers_reload(database: Database) -> None:
-    write(database, *range(50, 90))
-    with database.writer() as connection:
-        connection.execute(sa.delete(feed).where(feed.c.id < 50))
-    before = position_in(database)
-    write(database, 3)
-    prune(database)
-
-    assert read_on(database, before) is Reload.PRUNED
 
 
 def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> None:
@@ -384,11 +381,12 @@ def test_ids_do_not_come_back_after_pruning(database: Database, rows: Rows) -> N
     assert entries(rows) == [(4, 9)]
 
 
-@pytest.mark.usefixtures('_short_feed')
 def test_a_record_prunes_by_chance(
     database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 1)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 0)
+    monkeypatch.setattr(position, 'BLOCK', 2)
     record(database, 7, 8, 9, 10)
 
-    assert entries(rows) == [(3, 8), (4, 9), (5, 10)]
+    assert entries(rows) == [(2, 7), (3, 8), (4, 9), (5, 10)]

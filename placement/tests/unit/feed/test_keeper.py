@@ -537,20 +537,18 @@ def test_a_search_sees_other_changes_that_commit_while_it_reads_claims(
     assert between.statements == CLAIMS + 1
 
 
-def test_a_search_loads_everything_when_the_feed_is_pruned_while_it_reads_claims(
-    filed: Cloud, between: Between, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures('_small_blocks')
+def test_a_block_may_be_removed_while_a_search_reads_claims(
+    filed: Cloud, between: Between, caplog: pytest.LogCaptureFixture
 ) -> None:
-    claim(filed, 'root')()
-    for _ in range(30):
-        filed.give('leaf', VCPU=11)
+    fill_block(filed)
     between.search()
+    caplog.set_level(logging.INFO)
     claim(filed, 'root', 3)()
 
-    def bypass_then_prune() -> None:
-        set_total(filed, 'leaf', 12)
-        prune(filed, monkeypatch)
-
-    assert total(between.search(bypass_then_prune), 'leaf') == 12
+    assert between.search(lambda: prune(filed)) == fresh(filed)
+    assert between.search() == fresh(filed)
+    assert caplog.text == ''
 
 
 def test_a_provider_that_came_and_went_unseen_is_no_matter(
@@ -806,58 +804,79 @@ def test_claims_that_commit_out_of_order_are_seen(cloud: Cloud, keeper: Snapshot
 # A feed that was pruned
 
 
-def prune(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, 'MAX_SPAN', 1)
+@pytest.fixture
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 30 ids; one with two entries or less counts as removed before."""
+    monkeypatch.setattr(position, 'BLOCK', 30)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
+
+
+def prune(cloud: Cloud) -> None:
     with cloud.database.writer() as connection:
         ChangeFeed(connection).prune()
 
 
-def test_a_worker_that_slept_while_the_feed_was_pruned_loads_everything(
-    cloud: Cloud,
-    keeper: SnapshotKeeper,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+def fill_block(cloud: Cloud) -> None:
+    """Write until the oldest block may be removed."""
+    while newest(cloud) < 2 * position.BLOCK:
+        cloud.give('leaf', VCPU=11)
+
+
+@pytest.mark.usefixtures('_small_blocks')
+def test_a_worker_that_slept_while_a_block_was_removed_loads_everything(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    for total in range(11, 31):
-        cloud.give('leaf', VCPU=total)
-    prune(cloud, monkeypatch)
+    fill_block(cloud)
+    prune(cloud)
 
     assert keeper.current() == fresh(cloud)
     assert 'fallen behind' in caplog.text
     assert selects(cloud, keeper) == 1
 
 
-def test_a_worker_that_read_everything_before_the_feed_was_pruned_loads_everything(
-    cloud: Cloud,
-    keeper: SnapshotKeeper,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.usefixtures('_small_blocks')
+def test_a_worker_that_read_a_block_before_it_was_removed_reads_on(
+    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for _ in range(30):
-        cloud.give('leaf', VCPU=11)
+    fill_block(cloud)
     keeper.current()
     caplog.set_level(logging.INFO)
-    prune(cloud, monkeypatch)
+    prune(cloud)
 
-    assert selects(cloud, keeper) == 1 + 1 + 5
-    assert 'old entries were removed' in caplog.text
     assert selects(cloud, keeper) == 1
+    assert caplog.text == ''
     assert keeper.current() == fresh(cloud)
 
 
-def test_a_change_whose_entry_filled_a_gap_and_was_pruned_is_seen(
-    cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures('_small_blocks')
+def test_a_change_whose_entry_filled_a_gap_in_a_removed_block_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper
 ) -> None:
     last = newest(cloud)
-    feed(cloud, *[(last + number, 'root') for number in range(2, 40)])
+    feed(cloud, *[(last + number, 'root') for number in range(2, 62)])
     keeper.current()
     set_total(cloud, 'leaf', 11)
     feed(cloud, (last + 1, 'leaf'))
     # The entries that were read last stay, and the one that was missing goes.
-    prune(cloud, monkeypatch)
+    prune(cloud)
 
     assert total(keeper.current(), 'leaf') == 11
+
+
+@pytest.mark.usefixtures('_small_blocks')
+def test_a_change_whose_entry_appeared_in_a_block_removed_before_is_seen(
+    cloud: Cloud, keeper: SnapshotKeeper
+) -> None:
+    fill_block(cloud)
+    prune(cloud)
+    keeper.current()
+    set_total(cloud, 'leaf', 12)
+    feed(cloud, (2, 'leaf'))
+    prune(cloud)
+
+    assert total(keeper.current(), 'leaf') == 12
+    assert keeper.current() == fresh(cloud)
 
 
 def empty_feed(cloud: Cloud) -> None:

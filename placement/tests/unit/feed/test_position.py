@@ -105,7 +105,6 @@ def test_the_nearest_zones_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
         ([*range(1, 19), 20], Reload.OTHER),
         ([*range(1, 15), *range(16, 21)], Reload.OTHER),
         (range(100, 200), Reload.OTHER),
-        (range(2, 21), Reload.PRUNED),
         (range(21), Reload.LATE),
     ],
 )
@@ -115,6 +114,34 @@ def test_a_feed_that_cannot_be_read_on_makes_a_worker_reload(
     position = at(*range(1, 20))
 
     assert position.read_on(answer(position, present)) is reason
+
+
+def test_a_removed_block_is_nothing_to_a_worker_that_has_read_every_id() -> None:
+    position = at(*range(1, 20))
+    position = read_on(position, *range(8, 21))
+
+    assert (position.lowest, ids_of(position.window)) == (8, [20])
+    assert position.read_on(answer(position, range(15, 21))) is Reload.PRUNED
+
+
+def test_a_removed_block_makes_a_worker_reload_that_misses_ids_below_its_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(position_module, 'MAX_WINDOW', 2)
+    position = at(1, *range(3, 20))
+    assert position.zones
+
+    assert position.read_on(answer(position, [1, *range(3, 20)])) == News((), position)
+    removed = Reading(entries(18, 19), 8, position.in_zones)
+    assert position.read_on(removed) is Reload.PRUNED
+
+
+def test_a_worker_reads_on_after_each_removed_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(position_module, 'BLOCK', 10)
+    position = read_on(at(*range(1, 20)), *range(10, 25))
+    position = read_on(position, *range(20, 35))
+
+    assert (position.lowest, position.zones) == (20, ())
 
 
 def test_another_token_makes_a_worker_reload() -> None:
