@@ -151,20 +151,27 @@ class ProviderFactory:
 
     def provider(self, row: ProviderRow) -> Provider:
         """The provider of a row, which is its own root until `with_relatives` says otherwise."""
-        pool = self._pool
         inventories = sorted(row.inventories.items())
-        profile = pool.shared(
+        profile = self._pool.shared(
             Profile,
             tuple([name for name, inventory in inventories]),
-            pool.names(row.traits),
-            pool.names(row.aggregates),
+            self._pool.names(row.traits),
+            self._pool.names(row.aggregates),
         )
-        capacities = tuple(
-            [pool.shared(Capacity, *inventory[:6]) for name, inventory in inventories]
-        )
+        kind = self._kind(profile, tuple([inventory[:6] for name, inventory in inventories]))
         used = tuple([inventory[6] for name, inventory in inventories])
-        kind = pool.shared(ProviderKind, profile, capacities)
         return Provider(row, None, row.uuid, kind, self._usages.setdefault(used, used))
+
+    def _kind(
+        self, profile: Profile, members: tuple[tuple[int, int, int, int, int, float], ...]
+    ) -> ProviderKind:
+        """The one kind of this profile whose capacities have these members."""
+        pool, key = self._pool, (ProviderKind, profile, members)
+        kind: ProviderKind | None = pool.find(key)
+        if kind is None:
+            capacities = tuple([pool.shared(Capacity, *of_class) for of_class in members])
+            kind = pool.keep(key, ProviderKind(profile, capacities))
+        return kind
 
 
 def root_of(row: ProviderRow) -> int:

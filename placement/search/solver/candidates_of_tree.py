@@ -5,9 +5,9 @@ Trees with a common plan come one after the other, so an object of this kind sta
 and keeps what the next tree can use.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from placement.search.model.tree import Shape, Tree
+from placement.search.model.tree import Shape, Tree, Usage
 from placement.search.solver.backtracking import Assignment
 from placement.search.solver.bounded_cache import BoundedCache
 from placement.search.solver.layout import Candidate
@@ -19,7 +19,8 @@ from placement.search.solver.work import PLACES_PER_CANDIDATE
 # For how many shapes the solutions that their capacities allow are kept.
 MAX_SHAPES = 1024
 
-Checked = list[tuple[Solution, tuple[Check, ...]]]
+# A solution with what it takes from members of the tree.
+Taken = tuple[Solution, tuple[Taking, ...]]
 # Candidates, and None whenever a slice of work was done.
 Stream = Iterator[Candidate | None]
 
@@ -30,9 +31,12 @@ class CandidatesOfTree:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.search = plan.search
-        self._solutions: list[tuple[Solution, tuple[Taking, ...]]] | None = None
-        self._by_shape: BoundedCache[Shape, Checked] = BoundedCache(MAX_SHAPES)
+        self._solutions: list[Taken] | None = None
+        self._by_shape: BoundedCache[Shape, dict[int, tuple[Check, ...] | None]] = BoundedCache(
+            MAX_SHAPES
+        )
         self._first_of_last: Assignment | None = None
+        self._infeasible: BoundedCache[tuple[Shape, Usage], bool] = BoundedCache(MAX_SHAPES)
 
     def of(self, tree: Tree, needs_member: bool) -> Iterable[Candidate | None]:
         """Every candidate of the tree, and None whenever a slice of work was done.
@@ -43,35 +47,37 @@ class CandidatesOfTree:
         """
         if not self.plan.is_small:
             return self._searched(tree, needs_member)
-        checked = self._checked(tree.shape)
-        if len(checked) == 1:
-            solution, checks = checked[0]
-            if fits(checks, self.search.usage_of(tree)) and not (
-                needs_member and solution.is_all_shared
-            ):
-                self.search.work.spent += PLACES_PER_CANDIDATE
-                return (solution.candidate(self.plan.providers(tree)),)
-            self.search.tally.add(COMBINATION, Reason.USED)
-            return ()
-        if not checked:
+        solutions = self._all_solutions()
+        if len(solutions) == 1:
+            return self._only(solutions[0][0], tree, needs_member)
+        return self._fitting(tree, solutions, needs_member)
+
+    def _only(self, solution: Solution, tree: Tree, needs_member: bool) -> Sequence[Candidate]:
+        """The candidate of a tree where there is but one way to serve the request."""
+        checks = self._checks(0, tree.shape)
+        if checks is None:
             self._count_refusals(tree)
             return ()
-        return self._fitting(tree, checked, needs_member)
+        if not fits(checks, self.search.usage_of(tree)):
+            self.search.tally.add(COMBINATION, Reason.USED)
+            return ()
+        if needs_member and solution.is_all_shared:
+            return ()
+        self.search.work.spent += PLACES_PER_CANDIDATE
+        return (solution.candidate(self.plan.providers(tree)),)
 
-    def _checked(self, shape: Shape) -> Checked:
-        """The solutions that the capacities of a shape allow, with what its usage is compared
-        with."""
-        checked = self._by_shape.get(shape)
-        if checked is None:
-            checked = []
-            for solution, takings in self._all_solutions():
-                checks = checks_of(takings, shape.kinds)
-                if checks is not None:
-                    checked.append((solution, checks))
-            self._by_shape.add(shape, checked)
-        return checked
+    def _checks(self, number: int, shape: Shape) -> tuple[Check, ...] | None:
+        """What usage has to be compared with for a solution in trees of a shape; None where the
+        capacities of the shape do not allow it."""
+        known = self._by_shape.get(shape)
+        if known is None:
+            known = {}
+            self._by_shape.add(shape, known)
+        if number not in known:
+            known[number] = checks_of(self._all_solutions()[number][1], shape.kinds)
+        return known[number]
 
-    def _all_solutions(self) -> list[tuple[Solution, tuple[Taking, ...]]]:
+    def _all_solutions(self) -> list[Taken]:
         if self._solutions is None:
             plan = self.plan
             domains = [[value.slot for value in domain] for domain in plan.domains]
@@ -85,19 +91,27 @@ class CandidatesOfTree:
         for (where, reason), count in self.plan.refusals_of(tree.shape).items():
             self.search.tally.add(where, reason, count)
 
-    def _fitting(self, tree: Tree, checked: Checked, needs_member: bool) -> Stream:
+    def _fitting(
+        self, tree: Tree, solutions: Sequence[Taken], needs_member: bool
+    ) -> Iterator[Candidate]:
         """The candidates of a tree among solutions that are known."""
         search, usage = self.search, self.search.usage_of(tree)
         providers = self.plan.providers(tree)
+        numbers: Sequence[int] = range(len(solutions))
         if search.request.randomize:
-            checked = search.random.sample(checked, len(checked))
+            numbers = search.random.sample(numbers, len(numbers))
         is_empty = True
-        for solution, checks in checked:
-            if fits(checks, usage) and not (needs_member and solution.is_all_shared):
-                is_empty = False
+        for number in numbers:
+            solution = solutions[number][0]
+            checks = self._checks(number, tree.shape)
+            if checks is None or not fits(checks, usage):
+                continue
+            is_empty = False
+            if not (needs_member and solution.is_all_shared):
                 search.work.spent += PLACES_PER_CANDIDATE
                 yield solution.candidate(providers)
         if is_empty:
+            self._count_refusals(tree)
             search.tally.add(COMBINATION, Reason.USED)
 
     def _searched(self, tree: Tree, needs_member: bool) -> Stream:
@@ -107,23 +121,27 @@ class CandidatesOfTree:
         one candidate of each of a thousand needs one search instead of a thousand.
         """
         plan, search, providers = self.plan, self.search, self.plan.providers(tree)
-        work = search.work
+        state = (tree.shape, search.usage_of(tree))
+        if state in self._infeasible:
+            return
         first = self._first_of_last
         if first is not None and self._serves(first, tree, needs_member):
-            work.spent += PLACES_PER_CANDIDATE
+            search.work.spent += PLACES_PER_CANDIDATE
             yield plan.solution(first).candidate(providers)
         else:
             first = None
-        is_new = first is None
+        is_empty = first is None
         for assignment in self._searched_assignments(tree, needs_member):
             if assignment is None:
                 yield None
             elif assignment != first:
-                if is_new and not search.request.randomize:
+                if is_empty and not search.request.randomize:
                     self._first_of_last = assignment
-                is_new = False
-                work.spent += PLACES_PER_CANDIDATE
+                is_empty = False
+                search.work.spent += PLACES_PER_CANDIDATE
                 yield plan.solution(assignment).candidate(providers)
+        if is_empty and not needs_member:
+            self._infeasible.add(state, True)
 
     def _serves(self, assignment: Assignment, tree: Tree, needs_member: bool) -> bool:
         """Whether the assignment is a solution in this tree, too."""

@@ -12,7 +12,7 @@ from placement.search.solver.provider_request import Match, ProviderRequest, cap
 from placement.search.solver.slots import Slots
 from placement.search.solver.tally import Reason
 
-Refusals = Counter[tuple[str, Reason]]
+Refusals = Counter[Reason]
 
 
 class DomainValue(NamedTuple):
@@ -26,24 +26,24 @@ def members_for(
     request: ProviderRequest, slots: Slots, root_id: int, refusals: Refusals
 ) -> list[DomainValue]:
     """The members of the tree that can serve the request."""
-    profiles, suffix = slots.structure.profiles, request.group.suffix
+    profiles = slots.structure.profiles
     if request.tree_id not in (None, root_id):
-        refusals[suffix, Reason.TREE] += len(profiles)
+        refusals[Reason.TREE] += len(profiles)
         return []
     # The aggregates of the root span the tree, but not for groups that one provider serves alone.
     spanning = frozenset() if request.is_suffixed else profiles[0].aggregates
     if request.is_barred_from(spanning):
-        refusals[suffix, Reason.AGGREGATE] += len(profiles)
+        refusals[Reason.AGGREGATE] += len(profiles)
         return []
     values = []
     for slot, profile in enumerate(profiles):
         verdict = request.verdict(profile)
         if isinstance(verdict, Reason):
-            refusals[suffix, verdict] += 1
+            refusals[verdict] += 1
         elif verdict.is_member or request.is_within(spanning):
             values.append(DomainValue(slot, verdict))
         else:
-            refusals[suffix, Reason.AGGREGATE] += 1
+            refusals[Reason.AGGREGATE] += 1
     return values
 
 
@@ -60,7 +60,7 @@ def sharing_for(request: ProviderRequest, slots: Slots, refusals: Refusals) -> l
         if isinstance(verdict, Match):
             values.append(DomainValue(slots.size + number, verdict))
         else:
-            refusals[request.group.suffix, verdict] += 1
+            refusals[verdict] += 1
     return values
 
 

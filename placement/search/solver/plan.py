@@ -35,8 +35,9 @@ MAX_ENTRIES = 1024
 # The ids of the sharing providers that can serve each provider request.
 SharedDomains = tuple[frozenset[int], ...]
 RoomOf = Callable[[int, str], int]
-# The slots that the capacities of a shape admit, each with what its usage is compared with.
-Admitted = list[list[tuple[int, tuple[Check, ...]]]]
+# The slots that the capacities of a shape admit, each with what its usage is compared with, by the
+# number of the first provider request that asks for the same.
+Admitted = dict[int, list[tuple[int, tuple[Check, ...]]]]
 
 NOTHING: Mapping[int, int] = {}
 
@@ -54,28 +55,39 @@ class Plan:
         self.search = search
         self.slots = Slots(search.snapshot, structure, sharing, search.ignores_usage)
         self.trees = 0
-        self.refusals: Refusals = Counter()
+        self.refusals: Counter[tuple[str, Reason]] = Counter()
+        # Of provider requests that ask for the same, by the number of the first.
+        self._distinct: dict[int, list[DomainValue]] = {}
         self.domains: list[list[DomainValue]] = [[]]
         if self._suits_root(structure.profiles[0]):
-            self.domains = [
-                [
-                    *members_for(request, self.slots, root_id, self.refusals),
-                    *sharing_for(request, self.slots, self.refusals),
-                ]
-                for request in search.resolved.provider_requests
-            ]
+            self.domains = self._find_domains(root_id)
+        distinct = self._distinct.values()
         self.is_infeasible = not all(self.domains)
         self.is_small = math.prod(map(len, self.domains)) <= FEW
         self.uses_members = any(
-            not self.is_sharing(value.slot) for domain in self.domains for value in domain
+            not self.is_sharing(value.slot) for domain in distinct for value in domain
         )
         self.may_be_all_shared = all(
-            any(self.is_sharing(value.slot) for value in domain) for domain in self.domains
+            any(self.is_sharing(value.slot) for value in domain) for domain in distinct
         )
         self._positions = self._class_positions()
         self._shared_domains: SharedDomains | None = None
         self._stores = StoreByOrder()
         self._admitted: BoundedCache[Shape, Admitted] = BoundedCache(MAX_ENTRIES)
+
+    def _find_domains(self, root_id: int) -> list[list[DomainValue]]:
+        resolved, refusals = self.search.resolved, dict[int, Refusals]()
+        for request in resolved.provider_requests:
+            alike = resolved.alike[request.number]
+            if alike not in self._distinct:
+                refusals[alike] = Counter()
+                self._distinct[alike] = [
+                    *members_for(request, self.slots, root_id, refusals[alike]),
+                    *sharing_for(request, self.slots, refusals[alike]),
+                ]
+            for reason, count in refusals[alike].items():
+                self.refusals[request.group.suffix, reason] += count
+        return [self._distinct[alike] for alike in resolved.alike]
 
     def _suits_root(self, root: Profile) -> bool:
         request = self.search.request
@@ -87,17 +99,14 @@ class Plan:
             return False
         return True
 
-    def _requested(self) -> Iterator[tuple[ProviderRequest, list[DomainValue]]]:
-        if not self.is_infeasible:
-            yield from zip(self.search.resolved.provider_requests, self.domains, strict=True)
-
     def _class_positions(self) -> dict[tuple[int, str], int]:
         """The position of each class that something is asked of, by slot."""
+        requests = self.search.resolved.provider_requests
         return {
             (value.slot, name): position
-            for request, domain in self._requested()
+            for alike, domain in self._distinct.items()
             for value in domain
-            for name, (position, _) in zip(request.amounts, value.match.needs, strict=True)
+            for name, (position, _) in zip(requests[alike].amounts, value.match.needs, strict=True)
         }
 
     def is_sharing(self, slot: int) -> bool:
@@ -132,23 +141,20 @@ class Plan:
 
     def open_domains(self, tree: Tree) -> list[list[int]]:
         """For each provider request, the slots that have room for it alone in this tree."""
-        usage = self.search.usage_of(tree)
-        self.search.work.spent += len(usage)
-        return [
-            [slot for slot, checks in domain if fits(checks, usage)]
-            for domain in self._admitted_by(tree.shape)
-        ]
+        usage, work = self.search.usage_of(tree), self.search.work
+        open_slots = {}
+        for alike, domain in self._admitted_by(tree.shape).items():
+            work.spent += len(domain)
+            open_slots[alike] = [slot for slot, checks in domain if fits(checks, usage)]
+        return [open_slots[alike] for alike in self.search.resolved.alike]
 
     def _admitted_by(self, shape: Shape) -> Admitted:
         admitted = self._admitted.get(shape)
         if admitted is None:
-            # Provider requests that ask for the same have the same slots.
-            known: dict[int, list[tuple[int, tuple[Check, ...]]]] = {}
-            admitted = []
-            for alike, domain in zip(self.search.resolved.alike, self.domains, strict=True):
-                if alike not in known:
-                    known[alike] = list(self._admitted_values(domain, shape))
-                admitted.append(known[alike])
+            admitted = {
+                alike: list(self._admitted_values(domain, shape))
+                for alike, domain in self._distinct.items()
+            }
             self._admitted.add(shape, admitted)
         return admitted
 
@@ -173,8 +179,10 @@ class Plan:
 
     def refusals_of(self, shape: Shape) -> Counter[tuple[str, Reason]]:
         """Why members of a shape cannot serve what their profiles could, beside usage."""
-        refusals: Refusals = Counter()
-        for request, domain in self._requested():
+        refusals: Counter[tuple[str, Reason]] = Counter()
+        for request, domain in zip(
+            self.search.resolved.provider_requests, self.domains, strict=True
+        ):
             for slot, match in domain:
                 if slot < self.slots.size:
                     refusal = capacity_refusal(match.needs, shape.kinds[slot].capacities)
