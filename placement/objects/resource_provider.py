@@ -13,7 +13,7 @@ from oslo_versionedobjects import fields
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
-from placement.db.statements import names, providers
+from placement.db.statements import names, provider_filters, providers
 from placement.feed.change_feed import ChangeFeed
 from placement.objects import base
 from placement.schemas import common
@@ -265,9 +265,9 @@ def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequen
     amounts = _amounts(connection, filters.resources)
     if any(amount > common.MAX_INT for _class_id, amount in amounts):
         return []
-    return providers.list_by_filters(
+    return provider_filters.list_by_filters(
         connection,
-        providers.Filters(
+        provider_filters.Filters(
             name=filters.name,
             uuid=filters.uuid,
             in_tree=filters.in_tree,

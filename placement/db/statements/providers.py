@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
@@ -11,7 +10,6 @@ import sqlalchemy as sa
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     allocations,
-    placement_aggregates,
     resource_provider_aggregates,
     resource_provider_traits,
 )
@@ -43,19 +41,6 @@ _PROVIDER = (
     .where(providers.c.uuid == sa.bindparam('uuid'))
 )
 
-# Only the columns that a list shows, because it may have every provider of a cloud. The time stays
-# as the driver returns it: SQLite stores texts, whose order is that of the times.
-_LISTED = sa.select(
-    providers.c.uuid,
-    providers.c.name,
-    providers.c.generation,
-    _root.c.uuid.label('root_provider_uuid'),
-    _parent.c.uuid.label('parent_provider_uuid'),
-    sa.type_coerce(
-        sa.func.coalesce(providers.c.updated_at, providers.c.created_at), sa.String
-    ).label('modified_at'),
-).select_from(_TREE)
-
 _LOCKED = (
     sa.select(
         providers.c.id,
@@ -83,83 +68,10 @@ _INCREMENT_ONE = (
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters of a list of providers; a provider has to meet every one.
-
-    `required_traits` has collections of trait ids, `member_of` collections of aggregate uuids: a
-    provider has to have at least one of each collection. `amounts` has pairs of the id of a
-    resource class and the amount that the provider itself has to have room for.
-    """
-
-    name: str | None = None
-    uuid: str | None = None
-    in_tree: str | None = None
-    required_traits: Sequence[Collection[int]] = ()
-    forbidden_traits: Collection[int] = ()
-    member_of: Sequence[Collection[str]] = ()
-    forbidden_aggregates: Collection[str] = ()
-    amounts: Sequence[tuple[int, int]] = ()
-
-
 def find(connection: sa.Connection, uuid: str) -> Row | None:
     """Return the provider with a uuid, or None."""
     row = connection.execute(_PROVIDER, {'uuid': uuid}).one_or_none()
     return collation.exactly(row, 'uuid', uuid)
-
-
-def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
-    """Return the columns that a list shows of the providers that meet every filter."""
-    rows = connection.execute(_LISTED.where(*_conditions(filters))).all()
-    if filters.name is None and filters.uuid is None:
-        return rows
-    return [
-        row
-        for row in rows
-        if filters.name in (None, row.name) and filters.uuid in (None, row.uuid)
-    ]
-
-
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    conditions: list[sa.ColumnElement[bool]] = []
-    if filters.name is not None:
-        conditions.append(providers.c.name == filters.name)
-    if filters.uuid is not None:
-        conditions.append(providers.c.uuid == filters.uuid)
-    if filters.in_tree is not None:
-        member = providers.alias('member')
-        root = sa.select(member.c.root_provider_id).where(member.c.uuid == filters.in_tree)
-        conditions.append(providers.c.root_provider_id == root.scalar_subquery())
-    conditions.extend(_has_trait(traits) for traits in filters.required_traits)
-    conditions.extend(_in_aggregate(uuids) for uuids in filters.member_of)
-    if filters.forbidden_traits:
-        conditions.append(~_has_trait(filters.forbidden_traits))
-    if filters.forbidden_aggregates:
-        conditions.append(~_in_aggregate(filters.forbidden_aggregates))
-    conditions.extend(
-        inventories.has_room(providers.c.id, class_id, amount)
-        for class_id, amount in filters.amounts
-    )
-    return conditions
-
-
-def _has_trait(trait_ids: Collection[int]) -> sa.ColumnElement[bool]:
-    having = sa.select(resource_provider_traits.c.resource_provider_id).where(
-        resource_provider_traits.c.trait_id.in_(trait_ids)
-    )
-    return providers.c.id.in_(having)
-
-
-def _in_aggregate(uuids: Collection[str]) -> sa.ColumnElement[bool]:
-    members = (
-        sa.select(resource_provider_aggregates.c.resource_provider_id)
-        .join(
-            placement_aggregates,
-            placement_aggregates.c.id == resource_provider_aggregates.c.aggregate_id,
-        )
-        .where(placement_aggregates.c.uuid.in_(uuids))
-    )
-    return providers.c.id.in_(members)
 
 
 def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:

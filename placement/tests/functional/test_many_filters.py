@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries with many filters: they answer, and cost no more than in proportion."""
+
+import itertools
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement import deploy
+from placement.db.engine.database import Database
+from placement.db.statements import provider_filters
+from placement.http.querystring import MAX_CONDITIONS
+
+from .fixtures import applications, clouds, databases
+from .fixtures.client import Answer, Client
+
+HOSTS = ('one', 'two', 'three')
+CLASSES = [f'CUSTOM_CLASS_{number}' for number in range(40)]
+
+
+@pytest.fixture(scope='module')
+def database() -> Iterator[Database]:
+    """A cloud whose first two hosts have every trait, aggregate and class, the third some."""
+    made = databases.create()
+    database = Database.from_conf(applications.configured(made.url))
+    client = Client(deploy.application_on(database, applications.configured(made.url)))
+    for name in CLASSES:
+        assert client.send('PUT', f'/resource_classes/{name}', version='1.39').status == 201
+    traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
+    for number, host in enumerate(HOSTS):
+        part = slice(None) if number < 2 else slice(None, None, 2)
+        clouds.build((clouds.Provider(host, dict.fromkeys(CLASSES[part], 8)),), client)
+        path = f'/resource_providers/{clouds.uuid_of(host)}'
+        for what, body in (
+            ('traits', {'traits': traits[part]}),
+            ('aggregates', {'aggregates': aggregates(MAX_CONDITIONS + 1)[part]}),
+        ):
+            body['resource_provider_generation'] = client.send('GET', path, version='1.39').json[
+                'generation'
+            ]
+            assert client.send('PUT', f'{path}/{what}', body, version='1.39').status == 200
+    yield database
+    database.dispose()
+    made.drop()
+
+
+@pytest.fixture(scope='module')
+def client(database: Database) -> Client:
+    return Client(deploy.application_on(database, applications.configured('sqlite://')))
+
+
+def traits_of(client: Client) -> list[str]:
+    found: list[str] = client.send('GET', '/traits', version='1.39').json['traits']
+    return found
+
+
+def aggregates(number: int) -> list[str]:
+    return [str(uuid.UUID(int=one)) for one in range(1, number + 1)]
+
+
+def by_member_of(number: int, _traits: list[str]) -> str:
+    return '&'.join(f'member_of={one}' for one in aggregates(number))
+
+
+def by_member_of_any(number: int, _traits: list[str]) -> str:
+    """Pairs, each with one more aggregate than the pair before."""
+    pairs = itertools.pairwise(aggregates(number + 1))
+    return '&'.join(f'member_of=in:{one},{other}' for one, other in pairs)
+
+
+def by_forbidden(number: int, _traits: list[str]) -> str:
+    return '&'.join(f'member_of=!{uuid.UUID(int=10**6 + one)}' for one in range(number))
+
+
+def by_required(number: int, traits: list[str]) -> str:
+    return '&'.join(f'required={one}' for one in traits[:number])
+
+
+def by_required_any(number: int, traits: list[str]) -> str:
+    groups = itertools.islice(itertools.combinations(traits, 2), number)
+    return '&'.join(f'required=in:{one},{other}' for one, other in groups)
+
+
+QUERIES = [by_member_of, by_member_of_any, by_forbidden, by_required, by_required_any]
+Query = Callable[[int, list[str]], str]
+
+
+def ask(client: Client, query: str) -> Answer:
+    return client.send('GET', f'/resource_providers?{query}', version='1.39')
+
+
+def names(answer: Answer) -> set[str]:
+    assert answer.status == 200, answer.text
+    return {provider['name'] for provider in answer.json['resource_providers']}
+
+
+@pytest.mark.parametrize('query', QUERIES)
+@pytest.mark.parametrize('number', [1, 2, 5, MAX_CONDITIONS])
+def test_any_number_of_filters_finds_the_same_as_few(
+    client: Client, query: Query, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
+    found = names(ask(client, query(number, traits)))
+    everywhere = query in (by_member_of_any, by_forbidden) or number == 1
+    if query is by_required_any:
+        # The first trait is in each of the first pairs, and the third host has it.
+        everywhere = number < 300
+    assert found == (set(HOSTS) if everywhere else {'one', 'two'})
+    monkeypatch.setattr(provider_filters, 'MAX_CONDITIONS', 0)
+    assert names(ask(client, query(number, traits))) == found
+
+
+@pytest.mark.parametrize('number', [1, 4, 5, 40])
+def test_any_number_of_amounts_finds_providers_with_room(client: Client, number: int) -> None:
+    amounts = ','.join(f'{name}:8' for name in CLASSES[:number])
+    expected = set(HOSTS) if number == 1 else {'one', 'two'}
+    assert names(ask(client, f'resources={amounts}')) == expected
+    too_much = amounts[:-1] + '9'
+    assert names(ask(client, f'resources={too_much}')) == set()
+
+
+class Work:
+    """Counts statements and what is sent with them."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self.statements = 0
+        self.size = 0
+
+    def note(self, _connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        self.statements += 1
+        self.size += len(statement) + len(json.dumps(values, default=str))
+
+    def __enter__(self) -> 'Work':
+        sa.event.listen(self._engine, 'before_cursor_execute', self.note)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        sa.event.remove(self._engine, 'before_cursor_execute', self.note)
+
+
+@pytest.mark.parametrize('query', QUERIES)
+def test_twice_the_filters_send_at_most_three_times_as_much(
+    client: Client, database: Database, query: Query
+) -> None:
+    traits = traits_of(client)
+    measured = []
+    for number in (MAX_CONDITIONS // 2, MAX_CONDITIONS):
+        with Work(database.engine) as work:
+            assert ask(client, query(number, traits)).status == 200
+        measured.append(work)
+    assert measured[1].size <= 3 * measured[0].size
+    assert measured[1].statements == measured[0].statements <= 5
+
+
+@pytest.mark.parametrize('prefix', ['%25', '_', '%25' * 20_000, 'HW%5F', 'HW%25', '%5C', '%2F'])
+def test_prefix_of_traits_has_no_wildcards(client: Client, prefix: str) -> None:
+    found = client.send('GET', f'/traits?name=startswith:{prefix}', version='1.39')
+    assert found.status == 200, found.text
+    expected = [trait for trait in traits_of(client) if trait.startswith('HW_')]
+    assert found.json['traits'] == (expected if prefix == 'HW%5F' else [])
+
+
+def test_combinations_of_filters_do_not_fill_the_statement_cache(
+    client: Client, database: Database
+) -> None:
+    """Each number of filters of each kind is a statement of its own to SQLAlchemy."""
+    traits = traits_of(client)
+    kinds = (
+        lambda number: [f'required={one}' for one in traits[:number]],
+        lambda number: [f'member_of={one}' for one in aggregates(number)],
+        lambda number: (
+            ['resources=' + ','.join(f'{c}:1' for c in CLASSES[:number])] * bool(number)
+        ),
+    )
+    before = len(database.engine._compiled_cache or ())
+    for numbers in itertools.product(range(7), repeat=3):
+        parts = [
+            part for kind, number in zip(kinds, numbers, strict=True) for part in kind(number)
+        ]
+        assert ask(client, '&'.join(parts)).status == 200
+    assert len(database.engine._compiled_cache or ()) - before < 60
