@@ -42,7 +42,7 @@ def port(name: str) -> Iterator[int]:
 
 
 def made(name: str, directory: pathlib.Path) -> servers.Server:
-    """A server, to be started."""
+    """A server, to be started; a prefix says that nginx is to be in front of it."""
     if name.endswith('apache'):
         installation.install_system_packages(*test_apache.PACKAGES)
         environment = installation.service_environment('apache', installation.SYSTEM_PYTHON)
@@ -51,10 +51,10 @@ def made(name: str, directory: pathlib.Path) -> servers.Server:
     environment = installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
     kinds: dict[str, type[servers.Server]] = {
         'placement-api': servers.PlacementApi,
-        'nginx-uwsgi': servers.Uwsgi,
-        'nginx-gunicorn': servers.Gunicorn,
+        'uwsgi': servers.Uwsgi,
+        'gunicorn': servers.Gunicorn,
     }
-    return kinds[name](directory, environment, '')
+    return kinds[name.removeprefix('nginx-')](directory, environment, '')
 
 
 def test_query_of_16_kilobytes_is_answered(port: int) -> None:
