@@ -2,7 +2,7 @@
 """`placement-serve` and `placement-api`: the service in a process of its own, with its server.
 
 ``placement-serve`` runs out of the box. Without a configuration file it keeps its data in a
-directory, brings the database up to date, and believes what callers say who they are.
+directory, brings the database up to date, and does not authenticate callers (noauth2).
 ``placement-api`` adds nothing to what is configured.
 """
 
@@ -99,7 +99,7 @@ def _serve(options: argparse.Namespace, say: Callable[..., None], out_of_the_box
     """
     state = os.path.abspath(options.state_dir) if out_of_the_box else None
     conf = _load_configuration(options.config_file, state)
-    _check_audience(conf.api.auth_strategy, options.host, options.port)
+    _refuse_noauth2_beyond_loopback(conf.api.auth_strategy, options.host, options.port)
     conf.set_default('noauth2_allowed_hosts', [options.host], 'api')
     with _listen(options.host, options.port) as listener:
         _prepare_database(conf, state, say)
@@ -157,10 +157,10 @@ def _sqlite_url(state: str) -> str:
     return f'sqlite:///{os.path.join(state, "placement.sqlite")}'
 
 
-def _check_audience(strategy: str, host: str, port: int) -> None:
-    """Pass unless strangers could reach a service that believes everybody.
+def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None:
+    """Refuse noauth2 on an address that is not a loopback address.
 
-    :raises CannotServe: they could, or the host is not known
+    :raises CannotServe: it is refused, or the host has no address
     """
     if strategy == 'noauth2' and not all(map(loopback_hosts.is_loopback, _addresses(host, port))):
         raise CannotServe(
@@ -248,7 +248,7 @@ def _words(error: Exception) -> str:
 
 def _describe_authentication(strategy: str) -> str:
     if strategy == 'noauth2':
-        return 'noauth2, callers are believed, and only those on this machine can connect'
+        return 'noauth2: callers are not authenticated, and only this machine can connect'
     return strategy
 
 

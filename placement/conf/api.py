@@ -11,7 +11,7 @@ Tokens are validated by the OpenStack identity service, as configured in
 """
 
 _NOAUTH2 = """
-The token itself names the caller, as ``user`` or ``user:project``, and is believed. Only for
+The token itself names the caller, as ``user`` or ``user:project``; nobody checks it. Only for
 tests and for trying the service out.
 """
 

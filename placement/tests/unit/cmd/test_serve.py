@@ -388,10 +388,10 @@ class TestConfiguration:
 
     @pytest.mark.parametrize('host', ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
     def test_addresses_of_this_machine_alone(self, host: str) -> None:
-        serve._check_audience('noauth2', host, 8778)
+        serve._refuse_noauth2_beyond_loopback('noauth2', host, 8778)
 
     def test_keystone_may_be_served_to_all(self) -> None:
-        serve._check_audience('keystone', '0.0.0.0', 8778)
+        serve._refuse_noauth2_beyond_loopback('keystone', '0.0.0.0', 8778)
 
 
 def load(state: Path, file: str | None = None) -> cfg.ConfigOpts:
