@@ -12,12 +12,18 @@ import sqlalchemy as sa
 from placement.db.engine.database import Database
 from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.schema import tables
+from placement.db.schema.own_tables import change_feed
+
+_READ = sa.select(
+    tables.resource_classes.c.id, sa.select(change_feed.c.token).limit(1).scalar_subquery()
+).limit(1)
 
 
 def check_ready(database: Database) -> None:
-    """Read a table through every engine; return when all of them answered and writes succeed.
+    """Read two tables through every engine; return when all of them answered and writes succeed.
 
-    A table, because a Galera node that has lost its cluster still answers `SELECT 1`. A lost
+    Tables, because a Galera node that has lost its cluster still answers `SELECT 1`, and because
+    the change feed can be missing in a database that came from upstream or a backup. A lost
     connection is retried, since it says nothing about the next one. Raises
     `errors.DatabaseUnavailable`, or the error of the database.
     """
@@ -28,4 +34,4 @@ def check_ready(database: Database) -> None:
 
 def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
     with connect() as connection:
-        connection.execute(sa.select(tables.resource_classes.c.id).limit(1)).all()
+        connection.execute(_READ).all()

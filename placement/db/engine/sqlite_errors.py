@@ -53,10 +53,11 @@ BY_CAUSE: dict[Cause, dict[int, str]] = {
 
 CAUSES = {code: cause for cause, codes in BY_CAUSE.items() for code in codes}
 
-# How messages of SQLITE_ERROR begin, or what the driver says before SQLite is asked.
+# What is in messages of SQLITE_ERROR, or what the driver says before SQLite is asked.
 BY_MESSAGE: dict[str, Cause] = {
     'no such table': Cause.SCHEMA,
     'no such column': Cause.SCHEMA,
+    'has no column named': Cause.SCHEMA,
     'too many SQL variables': Cause.VALUE,
     'Expression tree is too large': Cause.VALUE,
     'LIKE or GLOB pattern too complex': Cause.VALUE,

@@ -58,6 +58,9 @@ _ANSWERS: Mapping[Cause, type[errors.ServiceUnavailable]] = {
     Cause.SCHEMA: errors.DatabaseNotMigrated,
 }
 
+# What the log tells operators to do.
+_REMEDIES = {Cause.SCHEMA: ' (run "placement-manage db sync")'}
+
 # The causes that pass by themselves; for the others an operator has to act.
 _TEMPORARY = RETRIED | {Cause.NO_FREE_CONNECTION, Cause.TIMEOUT}
 
@@ -193,7 +196,7 @@ def _answer(cause: Cause, failure: Exception, name: str, attempts: int) -> error
         '%s failed after %d attempt(s), %s: %s',
         name,
         attempts,
-        cause.value,
+        cause.value + _REMEDIES.get(cause, ''),
         failures.message_of(failure),
     )
     if cause is Cause.CONFLICT:

@@ -47,7 +47,11 @@ def sync(engine: sa.Engine) -> None:
     for chain in CHAINS:
         if version(engine, chain) != chain.newest:
             with ALEMBIC, migrating(engine) as connection:
-                command.upgrade(configuration(connection, chain), 'head')
+                settings = configuration(connection, chain)
+                if chain.first and not sa.inspect(connection).has_table(chain.first):
+                    # A revision may be stored although the tables are gone.
+                    command.stamp(settings, 'base')
+                command.upgrade(settings, 'head')
 
 
 def stamp(engine: sa.Engine, revision: str) -> None:

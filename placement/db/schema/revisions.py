@@ -12,22 +12,31 @@ import dataclasses
 
 import sqlalchemy as sa
 
+from placement.db.schema.own_tables import change_feed
+
 
 @dataclasses.dataclass(frozen=True)
 class Chain:
     """A chain of revisions.
 
     `versions` is the directory of its migrations, `table` the table that stores the revision of a
-    database, `newest` the revision that this release needs.
+    database, `newest` the revision that this release needs. Without the table `first`, if
+    one is named, a database has no revision, whatever is stored: it was dropped, or not restored.
     """
 
     versions: str
     table: str
     newest: str
+    first: str | None = None
 
 
 UPSTREAM = Chain('placement.db.schema.migrations:versions', 'alembic_version', 'a082b8bb98d0')
-OWN = Chain('placement.db.schema:own_migrations', 'placement_alembic_version', 'c27f90b4e6d1')
+OWN = Chain(
+    'placement.db.schema:own_migrations',
+    'placement_alembic_version',
+    'c27f90b4e6d1',
+    change_feed.name,
+)
 CHAINS = (UPSTREAM, OWN)
 
 
@@ -40,7 +49,8 @@ def version(engine: sa.Engine, chain: Chain = UPSTREAM) -> str | None:
     """Return the revision that the database has in a chain; None if it has none."""
     table = sa.table(chain.table, sa.column('version_num', sa.String))
     with engine.connect() as connection:
-        if not sa.inspect(connection).has_table(chain.table):
+        inspector = sa.inspect(connection)
+        if not all(inspector.has_table(name) for name in (chain.table, chain.first) if name):
             return None
         revision: str | None = connection.scalar(sa.select(table.c.version_num))
         return revision

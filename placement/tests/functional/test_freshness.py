@@ -6,10 +6,12 @@ import random
 from collections.abc import Collection, Iterator
 
 import pytest
+import sqlalchemy as sa
 
 from placement import deploy
 from placement.db.engine.database import Database
-from placement.db.schema import own_tables
+from placement.db.schema import migration, own_tables
+from placement.db.schema.revisions import OWN
 from placement.feed import change_feed, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
@@ -150,6 +152,40 @@ def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
 
         assert renamed.status == 200
         assert newest(connections) > before
+
+
+@pytest.mark.parametrize('statement', ['DROP TABLE {}', 'ALTER TABLE {} DROP COLUMN token'])
+def test_a_feed_that_is_missing_makes_requests_fail_with_503_until_it_is_migrated(
+    database: databases.Database, statement: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = {'name': 'host', 'uuid': uuid_of('host')}
+    with service(database) as (client, connections):
+        assert search(client, SEARCHES[0]).status == 200
+        execute(connections, statement.format(own_tables.change_feed.name))
+        if 'COLUMN' in statement:
+            # As a release without the column has left it.
+            execute(connections, f"UPDATE {OWN.table} SET version_num = '8e41b6c03d57'")
+        caplog.clear()
+        answers = [
+            search(client, SEARCHES[0]),
+            client.send('POST', '/resource_providers', host, version='1.39'),
+            client.send('GET', '/healthcheck'),
+        ]
+        assert [answer.status for answer in answers] == [503, 503, 503]
+        assert not any('SELECT' in answer.text for answer in answers)
+        lines = [record.getMessage() for record in caplog.records if record.levelname == 'ERROR']
+        assert len(lines) == len(answers)
+        assert all('placement-manage db sync' in line for line in lines)
+        migration.sync(connections.engine)
+
+        assert client.send('POST', '/resource_providers', host, version='1.39').status == 200
+        assert search(client, SEARCHES[0]).status == 200
+        assert client.send('GET', '/healthcheck').status == 200
+
+
+def execute(connections: Database, statement: str) -> None:
+    with connections.writer() as connection:
+        connection.execute(sa.text(statement))
 
 
 def newest(connections: Database) -> int:
