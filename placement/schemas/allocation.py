@@ -5,6 +5,13 @@ from __future__ import annotations
 
 from placement.schemas import common
 
+# Bounds of one write, which no real client meets: the largest are reshapes, which name every
+# consumer of one host. They keep a write within seconds, and each of its statements within the
+# 65,535 parameters that PostgreSQL accepts. An amount is that of one class of one provider for
+# one consumer.
+MAX_CONSUMERS = 20_000
+MAX_AMOUNTS = 20_000
+
 
 def _an_object(
     properties: common.Schema, required: tuple[str, ...] | None = None
@@ -77,8 +84,10 @@ SET_WITH_TYPE = _CONSUMER_WITH_TYPE
 
 
 def _of_many(consumer: common.Schema) -> common.Schema:
-    """The body that names several consumers."""
-    return common.keyed_by(common.UUID_KEY_PATTERN, consumer, minProperties=1)
+    """The body that names several consumers; their number is checked before they are."""
+    return {'maxProperties': MAX_CONSUMERS} | common.keyed_by(
+        common.UUID_KEY_PATTERN, consumer, minProperties=1
+    )
 
 
 SET_MANY = _of_many(_CONSUMER)

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from placement.schemas import allocation, common, inventory
 
+# No real client comes near: a reshape is of one host.
+MAX_PROVIDERS = 10_000
+
 
 def _reshape(allocations: common.Schema) -> common.Schema:
     """Inventories of some providers and allocations of any number of consumers."""
     without_minimum = {k: v for k, v in allocations.items() if k != 'minProperties'}
     return common.an_object(
         {
-            'inventories': common.keyed_by(
-                common.UUID_KEY_PATTERN, inventory.SET, minProperties=1
-            ),
+            'inventories': {'maxProperties': MAX_PROVIDERS}
+            | common.keyed_by(common.UUID_KEY_PATTERN, inventory.SET, minProperties=1),
             'allocations': without_minimum,
         }
     )

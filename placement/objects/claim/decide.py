@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from placement import errors
 from placement.objects.claim.claim import Amount, Claim, amounts, named_providers
+from placement.schemas.allocation import MAX_AMOUNTS
 from placement.schemas.not_sent import NOT_SENT
 from placement.search.model.capacity import Capacity
 
@@ -28,6 +29,15 @@ class Stock(NamedTuple):
 
 #: By the uuid of the provider and the name of the class.
 Stocks = Mapping[tuple[str, str], Stock]
+
+
+def check_size(claims: Sequence[Claim]) -> None:
+    """Raise `errors.BadRequest` for more amounts than one request may write."""
+    found = sum(1 for _ in amounts(claims))
+    if found > MAX_AMOUNTS:
+        raise errors.BadRequest(
+            f'A request may write at most {MAX_AMOUNTS} amounts; this one has {found}.'
+        )
 
 
 def check_generations(claims: Sequence[Claim], generations: Mapping[str, int]) -> None:

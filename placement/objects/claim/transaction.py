@@ -55,9 +55,9 @@ class Locked:
 def replace(context: RequestContext, claims: Sequence[Claim]) -> None:
     """Let every consumer of the claims have what they say: all of it, or none.
 
-    Raises, in this order, `errors.ConsumerGenerationConflict`,
-    `errors.UnknownAllocationProvider`, `errors.ResourceClassNotFound` and
-    `errors.UnableToAllocate`.
+    Raises, in this order, `errors.BadRequest` for more than the service takes at once,
+    `errors.ConsumerGenerationConflict`, `errors.UnknownAllocationProvider`,
+    `errors.ResourceClassNotFound` and `errors.UnableToAllocate`.
     """
     if all(claim.is_of_new_consumer for claim in claims):
         with contextlib.suppress(consumer_statements.ConsumerExists):
@@ -97,8 +97,10 @@ def lock(
 ) -> Locked:
     """Lock everything that a write of claims works on, and read what its consumers have.
 
-    `also` names providers, by uuid, that the same transaction changes besides.
+    `also` names providers, by uuid, that the same transaction reshapes. Raises
+    `errors.BadRequest` for more than the service takes at once.
     """
+    decide.check_size(claims)
     consumers = consumers_of(context, claims)
     existing = [c.consumer_uuid for c in consumers.claims if c.consumer_uuid in consumers.before]
     used = allocations.list_providers_used(context.connection, existing)

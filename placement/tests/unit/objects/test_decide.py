@@ -30,6 +30,17 @@ def check_fit(stocks: dict[tuple[str, str], Stock], *claims: Claim) -> None:
     decide.check_fit(claims, ['VCPU', 'DISK_GB'], stocks)
 
 
+def test_more_amounts_than_one_request_may_write_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(decide, 'MAX_AMOUNTS', 3)
+    three_amounts = [claim('one', host={'VCPU': 1, 'DISK_GB': 1}), claim('two', host={'VCPU': 1})]
+
+    decide.check_size(three_amounts)
+    with pytest.raises(errors.BadRequest, match='at most 3 amounts; this one has 4'):
+        decide.check_size([*three_amounts, claim('three', other={'VCPU': 1})])
+
+
 @pytest.mark.parametrize(
     ('given', 'recorded'),
     [(None, {}), (3, {'server': 3}), (NOT_SENT, {}), (NOT_SENT, {'server': 3})],

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from placement import history
+from placement.schemas.allocation import MAX_CONSUMERS
+from placement.schemas.reshaper import MAX_PROVIDERS
 
 A = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 B = '0f5d1b52-9d5c-4d0f-8e5f-52a3a1e0a9b2'
@@ -552,3 +554,18 @@ def test_parts_of_a_reshape_are_checked_as_they_are_alone(
     path: str, value: Any, fragment: str
 ) -> None:
     assert_refused(complaint('reshaper.reshape', 38, altered(RESHAPE, path, value)), fragment)
+
+
+@pytest.mark.parametrize('action', ['allocations.set_many', 'reshaper.reshape'])
+def test_too_many_consumers_are_refused_before_any_of_them_is_checked(action: str) -> None:
+    """Checking each of them takes a worker seconds."""
+    many: dict[str, Any] = {f'consumer {number}': None for number in range(MAX_CONSUMERS + 1)}
+    body = many if action == 'allocations.set_many' else RESHAPE | {'allocations': many}
+    told = complaint(action, 38, body)
+    assert_refused(told, "Failed validating 'maxProperties'")
+
+
+def test_too_many_providers_of_a_reshape_are_refused_before_any_of_them_is_checked() -> None:
+    many: dict[str, Any] = {f'provider {number}': None for number in range(MAX_PROVIDERS + 1)}
+    told = complaint('reshaper.reshape', 38, RESHAPE | {'inventories': many})
+    assert_refused(told, "Failed validating 'maxProperties'")
