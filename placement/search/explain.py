@@ -50,15 +50,14 @@ def _explain(search: Search, is_cut: bool) -> Explanation:
 
 
 def _explain_whole(search: Search) -> Explanation:
-    providers = len(search.snapshot)
-    funnels = []
-    for request in search.resolved.provider_requests:
-        funnels.append(FunnelOf(search, request))
-        if funnel := funnels[-1].if_infeasible():
+    providers, requests = len(search.snapshot), search.resolved.distinct_requests
+    for request in requests:
+        if funnel := FunnelOf(search, request).if_infeasible():
             return Explanation(Verdict.INFEASIBLE, providers, _last_condition(funnel), funnel)
     fits = _could_be_found(search, search.request, UNUSED_PLACES)
     if fits:
-        full = next(filter(None, (one.if_full() for one in funnels)), None)
+        # Made anew: with many groups in a large cloud they would fill the memory together.
+        full = next(filter(None, (FunnelOf(search, one).if_full() for one in requests)), None)
         decisive = _last_condition(full) if full else scarcest_in_trees(search)
         return Explanation(Verdict.FULL, providers, decisive, full)
     verdict = Verdict.UNKNOWN if fits is None else Verdict.INFEASIBLE

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from placement.search.explanation import Condition, ProviderFunnel, Rejection
-from placement.search.model.block import Block, BlockBounds
+from placement.search.model.block import Block, BlockBounds, ProfileBound
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
 from placement.search.solver.provider_request import Match, ProviderRequest
-from placement.search.solver.search_state import Search
+from placement.search.solver.search_state import Search, root_may_span
 from placement.search.solver.tally import Reason
 
 # How many providers are looked at one by one to find one that may fit, and how many to tell why
@@ -64,9 +64,10 @@ class FunnelOf:
         for block in self._blocks():
             bounds = block.bounds
             search.work.spent += len(bounds.profiles)
+            is_spanned = root_may_span(request, bounds)
             for number, bound in enumerate(bounds.profiles):
                 providers += bound.members
-                self._judge(block, number, bounds)
+                self._judge(block, number, bound, is_spanned)
         search.work.check()
         if outside := len(search.snapshot) - providers:
             self.rejected[Reason.TREE] = outside
@@ -77,22 +78,15 @@ class FunnelOf:
             return snapshot.blocks.values()
         return [Block({root_id: snapshot.tree(root_id)})]
 
-    def _judge(self, block: Block, number: int, bounds: BlockBounds) -> None:
-        bound = bounds.profiles[number]
+    def _judge(self, block: Block, number: int, bound: ProfileBound, is_spanned: bool) -> None:
         verdict = self.request.verdict(bound.profile)
-        if isinstance(verdict, Match) and not verdict.is_member and not self._is_spanned(bounds):
+        if isinstance(verdict, Match) and not verdict.is_member and not is_spanned:
             verdict = Reason.AGGREGATE
         if isinstance(verdict, Reason):
             self.rejected[verdict] += bound.members
             self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
         else:
             self.matching.append(Matching(block, number, bound.profile, verdict, bound.members))
-
-    def _is_spanned(self, bounds: BlockBounds) -> bool:
-        return not self.request.is_suffixed and any(
-            bound.are_roots and self.request.is_within(bound.profile.aggregates)
-            for bound in bounds.profiles
-        )
 
     def if_infeasible(self) -> ProviderFunnel | None:
         """The funnel where no provider could serve the request if nothing were used; None where

@@ -268,7 +268,7 @@ class Plan:
         goal = (1 << (len(resolved.collected) + needs_member)) - 1
         if not resolved.constraints:
             return Problem(variables, room, goal)
-        parents, lineages = self.slots.parents(), self.slots.lineages()
+        parents, lineages = self.slots.parents, self.slots.lineages
         return Problem(variables, room, goal, resolved.constraints, parents, lineages)
 
     def _gains(

@@ -31,21 +31,54 @@ class Plans:
         self._named_roots = search.resolved.named_roots
         self._by_structure: BoundedCache[Structure, CandidatesOfTree] = BoundedCache(MAX_PLANS)
         self._by_roles: BoundedCache[object, CandidatesOfTree] = BoundedCache(MAX_PLANS)
+        self._of_pools: BoundedCache[object, CandidatesOfTree] = BoundedCache(MAX_PLANS)
+        self._sharing: BoundedCache[frozenset[str], Sequence[Provider]] = BoundedCache(MAX_PLANS)
 
     def candidates_of(self, tree: Tree) -> CandidatesOfTree:
         """What finds the candidates of this tree."""
         structure = tree.shape.structure
-        if structure.has_sharing or tree.root_id in self._named_roots:
-            # This tree stands for itself: its own sharing providers are no other tree's.
+        if tree.root_id in self._named_roots:
             return self._plan(tree, structure, tree.root_id)
+        if structure.has_sharing:
+            # This tree stands for itself: its own sharing providers are no other tree's.
+            pool_key = self._pool_key(structure)
+            if pool_key is None:
+                return self._plan(tree, structure, tree.root_id)
+            return self._plan_of_pools(tree, structure, pool_key)
         planned = self._by_structure.get(structure)
         if planned is None:
             planned = self._plan(tree, structure, ANY_ROOT)
             self._by_structure.add(structure, planned)
         return planned
 
+    def _pool_key(self, structure: Structure) -> object:
+        """Equal for trees that consist of one sharing provider and have the same candidates, which
+        are those of all that share in the same aggregates; None for any other tree."""
+        if len(structure.profiles) > 1:
+            return None
+        request, root = self.search.request, structure.profiles[0]
+        return (
+            structure.aggregates,
+            request.root_required <= root.traits,
+            request.root_forbidden.isdisjoint(root.traits),
+        )
+
+    def _plan_of_pools(
+        self, tree: Tree, structure: Structure, pool_key: object
+    ) -> CandidatesOfTree:
+        """The plan of the first tree with this key.
+
+        It has the slots of that tree only. The others need none: whatever they could offer was
+        offered there, and a thousand pools would need a thousand slots each.
+        """
+        planned = self._of_pools.get(pool_key)
+        if planned is None:
+            planned = self._plan(tree, structure, tree.root_id)
+            self._of_pools.add(pool_key, planned)
+        return planned
+
     def _plan(self, tree: Tree, structure: Structure, root_id: int) -> CandidatesOfTree:
-        sharing = sharing_with(self.search.snapshot, tree)
+        sharing = self._sharing_with(tree)
         key = (root_id, self._key(structure, sharing))
         planned = self._by_roles.get(key)
         if planned is None:
@@ -54,6 +87,18 @@ class Plans:
             if forgotten is not None:
                 forgotten.plan.settle()
         return planned
+
+    def _sharing_with(self, tree: Tree) -> Sequence[Provider]:
+        """The sharing providers of other trees that have this one as an anchor, by id."""
+        structure, work = tree.shape.structure, self.search.work
+        # A tree that shares something itself is among those that share with it.
+        known = None if structure.has_sharing else self._sharing.get(structure.aggregates)
+        if known is None:
+            known = tuple(sharing_with(self.search.snapshot, tree))
+            work.spent += len(known)
+            if not structure.has_sharing:
+                self._sharing.add(structure.aggregates, known)
+        return known
 
     def settle(self) -> None:
         """Add to the tally what the plans refused in the trees they were made for."""

@@ -82,6 +82,15 @@ class ResolvedRequest:
         return None in self.tree_ids.values()
 
     @property
+    def distinct_requests(self) -> list[ProviderRequest]:
+        """The provider requests without those that ask for the same as one before."""
+        return [
+            one
+            for one, alike in zip(self.provider_requests, self.alike, strict=True)
+            if one.number == alike
+        ]
+
+    @property
     def named_roots(self) -> set[int]:
         """The ids of the roots of trees that `in_tree` names."""
         return {root_id for root_id in self.tree_ids.values() if root_id is not None}

@@ -117,9 +117,11 @@ class Search:
         Then those of whole trees: all of a class that is asked for has to be in one tree.
         """
         bounds = self.bounds_of(block)
-        self.work.spent += len(bounds.profiles)
-        for request in self.resolved.provider_requests:
-            if request.number not in self._served_by_sharing and not _has_room(request, bounds):
+        for request in self.resolved.distinct_requests:
+            if request.number in self._served_by_sharing:
+                continue
+            self.work.spent += len(bounds.profiles)
+            if not _has_room(request, bounds):
                 self._count_refusals(request, bounds)
                 return False
         for name, total in self.resolved.totals.items():
@@ -129,16 +131,19 @@ class Search:
         return True
 
     def _count_refusals(self, request: ProviderRequest, bounds: BlockBounds) -> None:
+        is_spanned = root_may_span(request, bounds)
         for bound in bounds.profiles:
             verdict = request.verdict(bound.profile)
             if isinstance(verdict, Match):
-                is_within = verdict.is_member or _root_may_span(request, bounds)
+                is_within = verdict.is_member or is_spanned
                 verdict = Reason.ROOM if is_within else Reason.AGGREGATE
             self.tally.add(request.group.suffix, verdict, bound.members)
 
 
 def _has_room(request: ProviderRequest, bounds: BlockBounds) -> bool:
     """Whether some profile of the block can serve the request, and has room for each class."""
+    # One that is no member will do if a root spans it, which is asked once for all of them.
+    fits_if_spanned = False
     for bound in bounds.profiles:
         verdict = request.verdict(bound.profile)
         if isinstance(verdict, Reason):
@@ -148,12 +153,13 @@ def _has_room(request: ProviderRequest, bounds: BlockBounds) -> bool:
             if room[position] < amount:
                 break
         else:
-            if verdict.is_member or _root_may_span(request, bounds):
+            if verdict.is_member:
                 return True
-    return False
+            fits_if_spanned = True
+    return fits_if_spanned and root_may_span(request, bounds)
 
 
-def _root_may_span(request: ProviderRequest, bounds: BlockBounds) -> bool:
+def root_may_span(request: ProviderRequest, bounds: BlockBounds) -> bool:
     """Whether some root of the block is in the aggregates that the unsuffixed group wants."""
     return not request.is_suffixed and any(
         bound.are_roots and request.is_within(bound.profile.aggregates)

@@ -6,6 +6,7 @@ Specification:
 allocation_candidates, "Terms of the search".
 """
 
+import functools
 from collections.abc import Sequence
 
 from placement.search.model.kind import Profile
@@ -31,8 +32,7 @@ class Slots:
     `sharing_usage`, which is nothing where usage is to be ignored.
     """
 
-    __slots__ = ('profiles', 'sharing', 'sharing_usage', 'size', 'snapshot', 'structure')
-
+    # No __slots__: cached properties are kept in the dictionary, and there is one for each plan.
     def __init__(
         self,
         snapshot: Snapshot,
@@ -64,6 +64,7 @@ class Slots:
         # Any number that is no id will do for the tree itself.
         return [-1] * self.size + [provider.root_id for provider in self.sharing]
 
+    @functools.cached_property
     def parents(self) -> Sequence[int]:
         """The slot of each slot's parent, or -1: for sharing providers of other trees, of the
         nearest ancestor that has a slot."""
@@ -75,9 +76,10 @@ class Slots:
             *[self._nearest_ancestor(one, slots) for one in self.sharing],
         ]
 
+    @functools.cached_property
     def lineages(self) -> list[frozenset[int]]:
         """For each slot, the slots that are itself or an ancestor."""
-        return lineages_of(self.parents()) if self.sharing else self.structure.lineages
+        return lineages_of(self.parents) if self.sharing else self.structure.lineages
 
     def _nearest_ancestor(self, provider: Provider, slots: dict[int, int]) -> int:
         tree = self.snapshot.tree(provider.root_id)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work that grows with the cloud or with the request, and not with the square of either."""
+
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+from placement.search.explain import FunnelOf
+from placement.search.model.tree import lineages_of
+from placement.search.solver import plans, slots
+from placement.search.solver.plan import Plan
+from placement.search.solver.provider_request import ProviderRequest
+from placement.search.solver.slots import sharing_with
+from placement.tests.unit.search.cloud import SHARING, cloud, provider, search, who
+
+POOLS = [provider(f'pool{n}', DISK_GB=100, traits=SHARING, aggregates='A') for n in range(70)]
+TWO_POOLS = 'resources_1=DISK_GB:1&resources_2=DISK_GB:1&group_policy=isolate'
+
+
+@pytest.fixture
+def made_plans() -> Iterator[mock.Mock]:
+    """Counts the plans that are made."""
+    with mock.patch.object(plans, 'Plan', side_effect=Plan) as made:
+        yield made
+
+
+def test_pools_of_the_same_aggregates_have_one_plan(made_plans: mock.Mock) -> None:
+    result = search(cloud(*POOLS), TWO_POOLS)
+    assert len(result.candidates) == 70 * 69
+    assert made_plans.call_count == 1
+
+
+def test_pools_that_root_required_tells_apart_have_plans_of_their_own(
+    made_plans: mock.Mock,
+) -> None:
+    gold = provider('gold', DISK_GB=1, traits=f'{SHARING} GOLD', aggregates='A')
+    result = search(cloud(*POOLS[:3], gold), 'resources=DISK_GB:1&root_required=GOLD')
+    assert who(result) == ['gold', 'pool0', 'pool1', 'pool2']
+    assert made_plans.call_count == 2
+
+
+def test_in_tree_finds_a_pool_among_others_alike() -> None:
+    snapshot = cloud(*POOLS[:5])
+    assert who(search(snapshot, 'resources=DISK_GB:1&in_tree=pool3')) == ['pool3']
+    query = f'{TWO_POOLS}&in_tree_2=pool3'
+    assert who(search(snapshot, query)) == [f'pool{n}+pool3' for n in (0, 1, 2)] + ['pool3+pool4']
+
+
+def test_unlike_hosts_of_the_same_aggregates_look_up_their_pools_once() -> None:
+    hosts = [provider(f'host{n}', VCPU=8, traits=f'T{n}', aggregates='A') for n in range(30)]
+    with mock.patch.object(plans, 'sharing_with', side_effect=sharing_with) as looked_up:
+        result = search(cloud(*POOLS[:3], *hosts), 'resources=DISK_GB:1,VCPU:1')
+    assert len(result.candidates) == 30 * 3
+    # Once for the hosts, once for the pools.
+    assert looked_up.call_count == 2
+
+
+def test_alike_trees_have_their_lineages_worked_out_once() -> None:
+    hosts = [provider(f'host{n}', VCPU=8, aggregates='A') for n in range(30)]
+    query = 'resources_D=DISK_GB:1&resources_C=VCPU:1&same_subtree=_C,_D&group_policy=none'
+    with mock.patch.object(slots, 'lineages_of', side_effect=lineages_of) as worked_out:
+        # 70 ways to choose are too many to be all kept: each host is searched.
+        result = search(cloud(*POOLS, *hosts), query)
+    assert not result.candidates
+    # Hosts and pools, in the search and once more for its explanation.
+    assert worked_out.call_count < 8
+
+
+def test_unlike_providers_ask_once_whether_a_root_spans_them() -> None:
+    trees = [
+        part
+        for n in range(10)
+        for part in (
+            provider(f'root{n}', traits=f'ROOT{n}'),
+            *[
+                provider(f'numa{n}_{k}', parent=f'root{n}', VCPU=8, traits=f'T{n}_{k}')
+                for k in range(10)
+            ],
+        )
+    ]
+    snapshot = cloud(*trees)
+    is_within = ProviderRequest.is_within
+    with mock.patch.object(
+        ProviderRequest, 'is_within', autospec=True, side_effect=is_within
+    ) as asked:
+        result = search(snapshot, 'resources=VCPU:1&member_of=A')
+    assert not result.candidates
+    assert asked.call_count < 3 * len(snapshot)
+
+
+def test_alike_groups_are_explained_once() -> None:
+    hosts = [provider(f'host{n}', VCPU=8, traits=f'T{n}') for n in range(20)]
+    query = '&'.join(f'resources_{n}=VCPU:1' for n in range(30)) + '&group_policy=none'
+    with mock.patch('placement.search.explain.FunnelOf', side_effect=FunnelOf) as made:
+        result = search(cloud(*hosts), query)
+    assert result.explanation is not None
+    assert 'VCPU in one tree: 30 asked, largest 8' in result.explanation.line
+    assert made.call_count == 1
