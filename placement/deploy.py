@@ -53,7 +53,8 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
     """The service as a WSGI application, from a ready configuration.
 
     `project_name` is ignored (specification: configuration, "Entry points for Python"). Raises
-    what the database raises when it cannot be reached or has no schema.
+    what the database raises when it cannot be reached, and `revisions.MissingSchemaError` when it
+    has no tables.
     """
     return application_on(Database.from_conf(config), config)
 
@@ -65,6 +66,7 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
         from placement.db.schema import migration
 
         migration.sync(database.engine)
+    revisions.check(database.engine)
     standard_names.sync(database)
     snapshots = SnapshotKeeper(
         database,

@@ -99,7 +99,7 @@ def _add_parsers(subparsers: Any) -> None:
     )
 
     add(sync, 'Migrate the schema to the newest revision.')
-    add(version, 'Print the revision of the schema.')
+    add(version, 'Print the revisions of the schema.')
     add(stamp, 'Stamp a revision without running migrations.').add_argument(
         'revision', metavar='version', help='The revision, or "head" for the newest.'
     )
@@ -130,9 +130,18 @@ def sync(conf: cfg.ConfigOpts) -> int:
 
 
 def version(conf: cfg.ConfigOpts) -> int:
-    """Run `db version`: print the revision, None if there are no tables."""
+    """Run `db version`: print the revision of each chain, None for one that has no tables.
+
+    The first line is that of upstream's command. What to do about another revision is printed on
+    standard error.
+    """
     with _database(conf) as database:
-        print(revisions.version(database.engine))
+        found = [revisions.version(database.engine, chain) for chain in revisions.CHAINS]
+    print(found[0])
+    print(f'{found[1]} (tables of this service)')
+    words = revisions.difference(found)
+    if words is not None:
+        print(words, file=sys.stderr)
     return 0
 
 

@@ -7,16 +7,18 @@ exit statuses.
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oslo_config import cfg
 from oslo_upgradecheck import common_checks, upgradecheck
 
 from placement import conf as configuration
+from placement import errors
 from placement.context import RequestContext
 from placement.db.engine.database import Database
-from placement.db.schema import data_migrations
+from placement.db.schema import data_migrations, revisions
 
 REMEDY = 'Run the "placement-manage db online_data_migrations" command.'
 
@@ -35,6 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
 
+def _needs_tables(
+    check: Callable[[Checks], upgradecheck.Result],
+) -> Callable[[Checks], upgradecheck.Result]:
+    """Make a check fail, instead of the command, where the tables are missing."""
+
+    @functools.wraps(check)
+    def run(self: Checks) -> upgradecheck.Result:
+        try:
+            return check(self)
+        except errors.DatabaseNotMigrated as error:
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, f'{error} {revisions.REMEDY}')
+
+    return run
+
+
 class Checks(upgradecheck.UpgradeCommands):
     """The checks; the configuration is read when they run."""
 
@@ -42,6 +59,7 @@ class Checks(upgradecheck.UpgradeCommands):
         super().__init__()
         self._conf = conf
         self._upgrade_checks = (
+            ('Schema Revisions', Checks.check_schema),
             ('Missing Root Provider IDs', Checks.check_root_provider_ids),
             ('Incomplete Consumers', Checks.check_incomplete_consumers),
             (
@@ -59,6 +77,16 @@ class Checks(upgradecheck.UpgradeCommands):
         finally:
             database.dispose()
 
+    def check_schema(self) -> upgradecheck.Result:
+        """Fail if the schema is not that of this release."""
+        engine = self._context.database.engine
+        found = [revisions.version(engine, chain) for chain in revisions.CHAINS]
+        words = revisions.difference(found)
+        if words is not None:
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, words)
+        return upgradecheck.Result(upgradecheck.Code.SUCCESS)
+
+    @_needs_tables
     def check_root_provider_ids(self) -> upgradecheck.Result:
         """Fail if a provider lacks a root."""
         if data_migrations.has_missing_root_provider_ids(self._context):
@@ -68,6 +96,7 @@ class Checks(upgradecheck.UpgradeCommands):
             )
         return upgradecheck.Result(upgradecheck.Code.SUCCESS)
 
+    @_needs_tables
     def check_incomplete_consumers(self) -> upgradecheck.Result:
         """Warn if allocations lack the record of their consumer."""
         count = data_migrations.count_incomplete_consumers(self._context)

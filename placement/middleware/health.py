@@ -10,9 +10,11 @@ from oslo_middleware import healthcheck
 from oslo_middleware.healthcheck import pluginbase
 from stevedore import extension
 
+from placement import errors
 from placement.conf import ConfigOpts
 from placement.db.engine import readiness
 from placement.db.engine.database import Database
+from placement.db.schema.revisions import REMEDY
 
 LOG = logging.getLogger(__name__)
 
@@ -30,6 +32,11 @@ class DatabaseCheck(pluginbase.HealthcheckBaseExtension):
         """Check the database; the reason for a failure goes to the log, not to the caller."""
         try:
             readiness.check_ready(self._database)
+        except errors.DatabaseNotMigrated as error:
+            LOG.warning('%s', error)
+            return pluginbase.HealthcheckResult(
+                False, f'The schema of the database is not that of this release. {REMEDY}'
+            )
         except Exception as error:
             LOG.warning('The database does not answer: %s', error)
             return pluginbase.HealthcheckResult(False, 'The database does not answer.')

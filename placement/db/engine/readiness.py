@@ -6,26 +6,38 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import sqlalchemy as sa
 
+from placement import errors
 from placement.db.engine.database import Database
 from placement.db.engine.transactions import READ_ATTEMPTS, retry
-from placement.db.schema import tables
+from placement.db.schema import revisions, tables
 from placement.db.schema.own_tables import change_feed
 
 _READ = sa.select(
     tables.resource_classes.c.id, sa.select(change_feed.c.token).limit(1).scalar_subquery()
 ).limit(1)
 
+# The revision of each chain, with its number.
+_REVISIONS: sa.CompoundSelect[Any] = sa.union_all(
+    *(
+        sa.select(sa.literal(number), sa.column('version_num')).select_from(sa.table(chain.table))
+        for number, chain in enumerate(revisions.CHAINS)
+    )
+)
+
 
 def check_ready(database: Database) -> None:
-    """Read two tables through every engine; return when all of them answered and writes succeed.
+    """Read two tables and the revisions of the schema through every engine.
 
-    Tables, because a Galera node that has lost its cluster still answers `SELECT 1`, and because
+    Returns when all of them answered, with the revisions of this release, and writes succeed. From
+    tables, because a Galera node that has lost its cluster still answers `SELECT 1`, and because
     the change feed can be missing in a database that came from upstream or a backup. A lost
     connection is retried, since it says nothing about the next one. Raises
-    `errors.DatabaseUnavailable`, or the error of the database.
+    `errors.ServiceUnavailable`, which is `errors.DatabaseNotMigrated` for a schema that is not
+    that of this release, or the error of the database.
     """
     database.check_writable()
     for connect in database.readers:
@@ -35,3 +47,8 @@ def check_ready(database: Database) -> None:
 def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
     with connect() as connection:
         connection.execute(_READ).all()
+        rows = connection.execute(_REVISIONS).all()
+    found: dict[int, str] = dict(rows)
+    words = revisions.difference([found.get(number) for number in range(len(revisions.CHAINS))])
+    if words is not None:
+        raise errors.DatabaseNotMigrated(words)

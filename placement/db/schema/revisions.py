@@ -9,10 +9,18 @@ tenth of the time to start and is needed only to migrate.
 from __future__ import annotations
 
 import dataclasses
+import logging
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 
 from placement.db.schema.own_tables import change_feed
+
+LOG = logging.getLogger(__name__)
+
+
+class MissingSchemaError(Exception):
+    """The database has no tables; the message names the command that makes them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,9 +48,45 @@ OWN = Chain(
 CHAINS = (UPSTREAM, OWN)
 
 
+# What brings a database to the revisions of this release.
+REMEDY = 'Run "placement-manage db sync".'
+
+
 def is_newest(engine: sa.Engine) -> bool:
     """Whether the database has the newest revision of every chain."""
     return all(version(engine, chain) == chain.newest for chain in CHAINS)
+
+
+def difference(found: Sequence[str | None]) -> str | None:
+    """Return what is wrong with the revisions of the chains, and the remedy, or None."""
+    if tuple(found) == tuple(chain.newest for chain in CHAINS):
+        return None
+    if not any(found):
+        return f'The database has no tables. {REMEDY}'
+    differing = [
+        f'{revision or "none"} instead of {chain.newest} in {chain.table}'
+        for chain, revision in zip(CHAINS, found, strict=True)
+        if revision != chain.newest
+    ]
+    return (
+        'The schema of the database is not that of this release: '
+        f'revision {", ".join(differing)}. {REMEDY}'
+    )
+
+
+def check(engine: sa.Engine) -> None:
+    """Tell an operator at start when the schema is not that of this release.
+
+    A service on an older schema starts, and works as soon as somebody migrates it. Raises
+    `MissingSchemaError` for a database without tables.
+    """
+    found = [version(engine, chain) for chain in CHAINS]
+    words = difference(found)
+    if words is None:
+        return
+    if found[0] is None:
+        raise MissingSchemaError(words)
+    LOG.error('%s', words)
 
 
 def version(engine: sa.Engine, chain: Chain = UPSTREAM) -> str | None:

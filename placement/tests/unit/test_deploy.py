@@ -4,6 +4,7 @@
 Specification: http, "Layers"; data_model, "Synchronisation at start-up".
 """
 
+import contextlib
 import io
 import pathlib
 import sqlite3
@@ -11,11 +12,11 @@ from wsgiref.types import WSGIApplication
 
 import pytest
 import webob
-from oslo_db import exception as db_errors
 
 from placement import conf as placement_conf
 from placement import deploy
 from placement.conf import ConfigOpts
+from placement.db.schema import revisions
 from placement.history import NEWEST
 from placement.tests.unit.middleware.samples import ask, error_of
 
@@ -68,9 +69,31 @@ def test_second_start_inserts_nothing(path: pathlib.Path) -> None:
     assert count(path, 'traits') == before
 
 
-def test_service_without_database_schema_does_not_start(path: pathlib.Path) -> None:
-    with pytest.raises(db_errors.DBError):
+def test_service_without_tables_names_the_command_and_does_not_start(path: pathlib.Path) -> None:
+    with pytest.raises(revisions.MissingSchemaError, match='placement-manage db sync'):
         deploy.loadapp(configured(path))
+
+
+def test_service_on_an_older_schema_names_the_command_and_works_after_it(
+    path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An upstream database before `db sync`: it has no table of this service."""
+    load(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for table in ('placement_alembic_version', 'placement_provider_changes'):
+            connection.execute(f'DROP TABLE {table}')
+    application = deploy.loadapp(configured(path))
+
+    assert 'Run "placement-manage db sync".' in caplog.text
+    search = '/allocation_candidates?resources=VCPU:1'
+    headers = {'X_Auth_Token': 'admin', 'OpenStack_API_Version': f'placement {NEWEST}'}
+    refused = ask(application, search, **headers)
+    assert refused.status_int == 503
+    assert 'placement_provider_changes' not in refused.text
+    assert ask(application, '/healthcheck').status_int == 503
+    load(path)
+    assert ask(application, '/healthcheck').status_int == 200
+    assert ask(application, search, **headers).status_int == 200
 
 
 def test_project_name_in_loadapp_is_ignored(path: pathlib.Path) -> None:

@@ -84,18 +84,32 @@ def test_sync_inserts_no_standard_names(run: Run, database: Database) -> None:
         assert connection.execute(sa.select(tables.resource_classes)).all() == []
 
 
-def test_the_version_of_an_empty_database_is_none(run: Run) -> None:
-    assert run('db', 'version') == (0, 'None\n', '')
+def test_version_of_an_empty_database_is_none_and_names_the_remedy(run: Run) -> None:
+    status, printed, complained = run('db', 'version')
+    assert (status, printed) == (0, 'None\nNone (tables of this service)\n')
+    assert complained == 'The database has no tables. Run "placement-manage db sync".\n'
 
 
 @pytest.mark.usefixtures('database')
-def test_the_version_is_printed_alone(run: Run) -> None:
-    assert run('db', 'version') == (0, f'{HEAD}\n', '')
+def test_version_prints_the_revisions_of_both_chains(run: Run) -> None:
+    expected = f'{HEAD}\n{revisions.OWN.newest} (tables of this service)\n'
+    assert run('db', 'version') == (0, expected, '')
+
+
+def test_version_tells_that_the_tables_of_this_service_are_missing(
+    run: Run, database: Database
+) -> None:
+    with database.writer() as connection:
+        connection.exec_driver_sql('DROP TABLE placement_alembic_version')
+    outcome = run('db', 'version')
+    assert outcome.printed == f'{HEAD}\nNone (tables of this service)\n'
+    assert f'none instead of {revisions.OWN.newest}' in outcome.complained
+    assert 'placement-manage db sync' in outcome.complained
 
 
 def test_stamp_writes_the_version_without_migrating(run: Run, engine: sa.Engine) -> None:
     assert run('db', 'stamp', 'b4ed3a175331') == (0, '', '')
-    assert run('db', 'version').printed == 'b4ed3a175331\n'
+    assert run('db', 'version').printed.splitlines()[0] == 'b4ed3a175331'
     assert sa.inspect(engine).get_table_names() == ['alembic_version']
 
 

@@ -18,6 +18,10 @@ ALL_IS_WELL = """\
 +-------------------------------------------+
 | Upgrade Check Results                     |
 +-------------------------------------------+
+| Check: Schema Revisions                   |
+| Result: Success                           |
+| Details: None                             |
++-------------------------------------------+
 | Check: Missing Root Provider IDs          |
 | Result: Success                           |
 | Details: None                             |
@@ -63,6 +67,7 @@ def test_healthy_database_passes_all_checks(check: Check) -> None:
     assert check() == (
         0,
         {
+            'Schema Revisions': (0, None),
             'Missing Root Provider IDs': (0, None),
             'Incomplete Consumers': (0, None),
             'Policy File JSON to YAML Migration': (0, None),
@@ -129,11 +134,22 @@ def test_a_wrong_command_line_is_refused(
     assert capsys.readouterr().err.startswith('usage:')
 
 
-def test_an_unexpected_error_has_a_status_of_its_own(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert status.main(['upgrade', 'check']) == 255
-    assert 'no such table' in capsys.readouterr().out
+def test_missing_tables_are_a_failure_with_the_remedy(check: Check) -> None:
+    exit_status, found = check()
+    assert exit_status == 2
+    for name in ('Schema Revisions', 'Missing Root Provider IDs', 'Incomplete Consumers'):
+        result, details = found[name]
+        assert result == 2
+        assert 'placement-manage db sync' in details.replace('\n', ' ')
+
+
+def test_another_revision_is_a_failure_with_the_remedy(check: Check, database: Database) -> None:
+    with database.writer() as connection:
+        connection.exec_driver_sql("UPDATE placement_alembic_version SET version_num = '0'")
+    exit_status, found = check()
+    assert exit_status == 2
+    assert 'placement-manage db sync' in found['Schema Revisions'][1].replace('\n', ' ')
+    assert found['Missing Root Provider IDs'] == (0, None)
 
 
 @pytest.mark.usefixtures('database')

@@ -35,6 +35,9 @@ def database(tmp_path: pathlib.Path) -> Iterator[Database]:
     database.dispose()
 
 
+SCHEMA = 'The schema of the database is not that of this release. Run "placement-manage db sync".'
+
+
 def lose(engine: sa.Engine) -> None:
     """Make a database unable to answer."""
     with engine.begin() as connection:
@@ -50,8 +53,43 @@ def test_healthcheck_is_200_while_the_database_answers(
     lose(database.engine)
     lost = ask(application, '/healthcheck', Accept='application/json')
     assert lost.status_int == 503
-    assert json.loads(lost.body)['reasons'] == ['The database does not answer.']
+    assert json.loads(lost.body)['reasons'] == [SCHEMA]
     assert ask(application, '/healthcheck', method='HEAD').status_int == 503
+
+
+@pytest.mark.parametrize(
+    'statement',
+    [
+        'DROP TABLE placement_alembic_version',
+        'DROP TABLE alembic_version',
+        "UPDATE alembic_version SET version_num = 'b4ed3a175331'",
+        'DELETE FROM placement_alembic_version',
+    ],
+)
+def test_healthcheck_is_503_for_a_schema_of_another_release(
+    conf: cfg.ConfigOpts, database: Database, statement: str
+) -> None:
+    application = health.answer_healthcheck(Inner(), conf, database)
+    with database.writer() as connection:
+        connection.exec_driver_sql(statement)
+
+    answer = ask(application, '/healthcheck', Accept='application/json')
+    assert answer.status_int == 503
+    assert json.loads(answer.body)['reasons'] == [SCHEMA]
+
+
+def test_healthcheck_does_not_tell_errors_to_strangers(
+    conf: cfg.ConfigOpts, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_database: Database) -> None:
+        raise RuntimeError('secret')
+
+    monkeypatch.setattr(health.readiness, 'check_ready', fail)
+    application = health.answer_healthcheck(Inner(), conf, database)
+
+    answer = ask(application, '/healthcheck', Accept='application/json')
+    assert answer.status_int == 503
+    assert json.loads(answer.body)['reasons'] == ['The database does not answer.']
 
 
 def test_healthcheck_needs_the_replica(
