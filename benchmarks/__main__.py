@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from benchmarks import chart, clouds, databases, growth, report, services, starts, upstream
+from benchmarks import chart, clouds, databases, growth, hard, report, services, starts, upstream
 from benchmarks.measure import Durations, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
@@ -49,24 +49,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = [scenario for kind in KINDS for scenario in kind(sizes)]
     scenarios = list(choose(known, options.only, options.quick))
     start_sizes = starts.sizes(sizes, options.only)
+    hard_queries = hard.queries() if hard.is_chosen(options.only) else []
     if options.list:
         titles = [scenario.title for scenario in scenarios]
-        print('\n'.join(titles + [f'{starts.NAME} [{size}]' for size in start_sizes]))
+        titles += [f'{starts.NAME} [{size}]' for size in start_sizes]
+        print('\n'.join(titles + [hard.NAME] * bool(hard_queries)))
         return 0
-    if not scenarios and not start_sizes:
+    if not scenarios and not start_sizes and not hard_queries:
         print('no title of a scenario contains these words, see --list', file=sys.stderr)
         return 2
     bench, durations = _bench(options), _durations(options)
     progress = Progress(len(scenarios) + len(start_sizes))
     try:
         started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
+        searched = run_hard(hard_queries, bench, progress, options.limit)
         results = run(scenarios, bench, durations, progress)
     except CannotStart as reason:
         print(f'\n{reason}', file=sys.stderr)
         return 1
     progress.end()
     shutil.rmtree(bench.directory)
-    _report(options, results, started)
+    _report(options, results, started, searched)
     if len(results) < len(scenarios):
         print(f'\nTime limit reached: {len(scenarios) - len(results)} scenarios were not run.')
     return 0
@@ -119,6 +122,16 @@ def run_starts(
             progress.advance()
 
 
+def run_hard(
+    queries: Sequence[hard.Query], bench: Bench, progress: Progress, limit: float
+) -> list[hard.HardResult]:
+    """The outcomes of hard searches, with a time limit for each answer."""
+    if not queries:
+        return []
+    with bench.services(hard.cloud(queries), {}, progress.say) as both:
+        return hard.measure_hard(queries, both, limit, progress.say)
+
+
 def _by_cloud(scenarios: Iterable[Scenario]) -> Iterable[list[Scenario]]:
     """The scenarios in groups that can be measured without another start."""
     groups: dict[Any, list[Scenario]] = {}
@@ -132,6 +145,7 @@ def _report(
     options: argparse.Namespace,
     results: Sequence[report.Result],
     started: Sequence[starts.StartResult],
+    searched: Sequence[hard.HardResult],
 ) -> None:
     facts = _facts(options)
     print(*(f'{name}: {value}' for name, value in facts.items()), '', sep='\n')
@@ -142,11 +156,14 @@ def _report(
         print(*filter(None, tables), sep='\n\n')
     if started:
         print(f'\n{starts.table(started)}')
+    if searched:
+        print(f'\n{hard.table(searched)}')
     if options.json:
         values = {
             **facts,
             'results': [result.as_dict() for result in results],
             'starts': [result.as_dict() for result in started],
+            'hard': [result.as_dict() for result in searched],
         }
         options.json.write_text(json.dumps(values, indent=1) + '\n')
     if options.chart:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import json
 import socket
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from benchmarks.upstream import MICROVERSION
@@ -29,10 +30,11 @@ class Unexpected(Exception):
 
 
 class Answer(NamedTuple):
-    """Status and body of an answer."""
+    """Status, body and headers, by lower-case name, of an answer."""
 
     status: int
     body: bytes
+    headers: Mapping[str, str] = {}
 
     def json(self) -> Any:
         """The body as values."""
@@ -102,16 +104,17 @@ class Client:
         received = self._rest
         while (end := received.find(b'\r\n\r\n')) < 0:
             received += _receive(connection)
-        status, length, closes = _parse_head(received[:end])
+        status, headers = _parse_head(received[:end])
+        length = 0 if status in WITHOUT_BODY else int(headers.get('content-length', 0))
         parts, missing = [received[end + 4 :]], length - (len(received) - end - 4)
         while missing > 0:
             parts.append(_receive(connection))
             missing -= len(parts[-1])
         body = b''.join(parts)
         self._rest = body[length:]
-        if closes:
+        if headers.get('connection', '').lower() == 'close':
             self.close()
-        return Answer(status, body[:length])
+        return Answer(status, body[:length], headers)
 
 
 def _receive(connection: socket.socket) -> bytes:
@@ -121,13 +124,11 @@ def _receive(connection: socket.socket) -> bytes:
     return received
 
 
-def _parse_head(head: bytes) -> tuple[int, int, bool]:
-    """Status, length of the body, and whether the connection ends with it."""
+def _parse_head(head: bytes) -> tuple[int, dict[str, str]]:
+    """The status and the headers, by lower-case name."""
     first, *lines = head.decode('latin-1').split('\r\n')
     headers = {name.lower(): value.strip() for name, _, value in (x.partition(':') for x in lines)}
-    status = int(first.split(' ', 2)[1])
-    length = 0 if status in WITHOUT_BODY else int(headers.get('content-length', 0))
-    return status, length, headers.get('connection', '').lower() == 'close'
+    return int(first.split(' ', 2)[1]), headers
 
 
 def _checked(answer: Answer, request: str) -> Answer:

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often schedulers that search at the same moment claim the same host.
+
+Scheduler processes search together, then claim together, round by round, in a cloud of hosts that
+one candidate fills each. Compares schedulers that take the first candidate or any of them, with
+`randomize_allocation_candidates` off and on.
+
+    python -m benchmarks.schedulers --db mariadb
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import multiprocessing.synchronize
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from benchmarks import databases, services
+from benchmarks.client import Client
+from benchmarks.clouds import Cloud, Provider, inventory, uuid_of
+from benchmarks.loading import claim, load_as_rows
+from benchmarks.report import columns, significant
+from benchmarks.services import Service
+
+ROOT = pathlib.Path(__file__).parents[1]
+CONFLICT = 409
+STEP_LIMIT = 60.0
+RANDOMIZE = 'OS_PLACEMENT__RANDOMIZE_ALLOCATION_CANDIDATES'
+HEADINGS = ('randomize', 'takes', 'claims', 'refused', 'search ms', 'CPU ms of a round')
+
+
+class Kind(NamedTuple):
+    """Whether answers are in random order, and whether a scheduler takes any candidate."""
+
+    randomizes: bool
+    takes_any: bool
+
+
+KINDS = (Kind(False, False), Kind(False, True), Kind(True, False))
+
+
+class Settings(NamedTuple):
+    """What all schedulers have in common."""
+
+    port: int
+    rounds: int
+    limit: int
+    takes_any: bool
+
+
+class Outcome(NamedTuple):
+    """What one scheduler met: its claims, those refused, and how long it searched, in seconds."""
+
+    claims: int
+    refused: int
+    searches: list[float]
+
+
+def hosts(count: int) -> Cloud:
+    """Hosts of one core each."""
+    names = [f'single-{number}' for number in range(count)]
+    return Cloud(
+        f'{count} hosts of one core',
+        tuple(Provider(uuid_of(name), name, {'VCPU': inventory(1)}) for name in names),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure each kind of scheduler; the exit status."""
+    options = _parser().parse_args(arguments)
+    directory = ROOT / '.bench' / f'run-{os.getpid()}'
+    directory.mkdir(parents=True)
+    lines: list[Sequence[str]] = [HEADINGS]
+    try:
+        lines.extend(_measure(kind, options, directory) for kind in KINDS)
+    finally:
+        shutil.rmtree(directory)
+    print(f'database: {options.db}, schedulers: {options.schedulers}, limit: {options.limit}\n')
+    print(columns(lines))
+    return 0
+
+
+def _measure(kind: Kind, options: argparse.Namespace, directory: pathlib.Path) -> Sequence[str]:
+    """The line of one kind of scheduler, in a cloud of its own."""
+    count = options.schedulers * (options.rounds + options.limit)
+    with databases.temporary_database(
+        options.db, 'schedulers', directory, options.database_url
+    ) as database:
+        service = Service('ours', sys.executable, database, directory, options.schedulers)
+        try:
+            # The start creates the tables.
+            service.start({RANDOMIZE: str(kind.randomizes)})
+            service.stop()
+            load_as_rows(database, hosts(count))
+            service.start({RANDOMIZE: str(kind.randomizes)})
+            before = service.cpu_seconds()
+            settings = Settings(service.port, options.rounds, options.limit, kind.takes_any)
+            outcomes = _run(settings, options.schedulers)
+            spent = service.cpu_seconds() - before
+        finally:
+            service.stop()
+    return _line(kind, outcomes, spent / options.rounds)
+
+
+def _line(kind: Kind, outcomes: Sequence[Outcome], cpu_seconds: float) -> Sequence[str]:
+    claims = sum(one.claims for one in outcomes)
+    refused = sum(one.refused for one in outcomes)
+    search = statistics.median(seconds for one in outcomes for seconds in one.searches)
+    return (
+        'on' if kind.randomizes else 'off',
+        'any' if kind.takes_any else 'the first',
+        str(claims), f'{refused / claims:.1%}', significant(search * 1000),
+        significant(cpu_seconds * 1000),
+    )  # fmt: skip
+
+
+def _run(settings: Settings, count: int) -> list[Outcome]:
+    """The outcomes of that many scheduler processes, which search and claim in step."""
+    barrier = multiprocessing.Barrier(count)
+    queue: multiprocessing.Queue[Outcome] = multiprocessing.Queue()
+    processes = [
+        multiprocessing.Process(target=_schedule, args=(settings, number, barrier, queue))
+        for number in range(count)
+    ]
+    for process in processes:
+        process.start()
+    outcomes = [queue.get(timeout=STEP_LIMIT * settings.rounds) for _ in processes]
+    for process in processes:
+        process.join()
+    return outcomes
+
+
+def _schedule(
+    settings: Settings,
+    number: int,
+    barrier: multiprocessing.synchronize.Barrier,
+    queue: multiprocessing.Queue[Outcome],
+) -> None:
+    generator = random.Random(number)
+    client = Client(settings.port)
+    claims = refused = 0
+    searches = []
+    for path in _rounds(settings, barrier):
+        begin = time.perf_counter()
+        found = client.get(path).json()['allocation_requests']
+        searches.append(time.perf_counter() - begin)
+        barrier.wait(STEP_LIMIT)
+        chosen = generator.choice(found) if settings.takes_any else found[0]
+        taken = {one: parts['resources'] for one, parts in chosen['allocations'].items()}
+        answer = client.request('PUT', f'/allocations/{uuid.uuid4()}', claim(taken))
+        claims += 1
+        refused += answer.status == CONFLICT
+    client.close()
+    queue.put(Outcome(claims, refused, searches))
+
+
+def _rounds(settings: Settings, barrier: multiprocessing.synchronize.Barrier) -> Iterator[str]:
+    """The path of each search, when all schedulers are ready for it."""
+    for _ in range(settings.rounds):
+        barrier.wait(STEP_LIMIT)
+        yield f'/allocation_candidates?resources=VCPU:1&limit={settings.limit}'
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='python -m benchmarks.schedulers', description=__doc__)
+    add = parser.add_argument
+    add('--db', choices=databases.ENGINES, default='sqlite', help='database engine (%(default)s)')
+    add('--database-url', metavar='URL', help='SQLAlchemy URL of the database server')
+    add('--schedulers', type=int, default=8, help='scheduler processes (%(default)s)')
+    add('--rounds', type=int, default=50, help='searches of each scheduler (%(default)s)')
+    add('--limit', type=int, default=10, help='candidates that a search asks for (%(default)s)')
+    return parser
+
+
+if __name__ == '__main__':
+    services.stop_on_sigterm()
+    sys.exit(main())
