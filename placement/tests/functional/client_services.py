@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service in a process of its own for the client to talk to: this one, or another release.
 
-The interpreter named by an environment variable runs it, so the released service can be
+The interpreter named by an environment variable runs it, so upstream can be
 installed in an environment of its own and tested against as a black box.
 """
 

@@ -25,7 +25,7 @@ from . import client_services
 VARIABLE = 'PLACEMENT_TEST_CLIENT_INSTANCES'
 INSTANCES = int(os.environ.get(VARIABLE, '64'))
 
-#: The released service answers 500 to much of what comes at once, on SQLite: it gets less.
+#: Upstream answers 500 to much of what comes at once, on SQLite: it gets less.
 THREADS = 8 if client_services.is_ours() else 1
 HOSTS = 6
 CELLS_PER_HOST = 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real clients get the answers that they got from the released service."""
+"""Real clients get the answers that they got from upstream."""
 
 import dataclasses
 import pathlib

@@ -85,7 +85,7 @@ class Keystone(Process):
         }
 
     def command(self) -> list[str]:
-        """Keystone below waitress."""
+        """Keystone under waitress."""
         python = self.environment / 'bin' / 'python'
         return [str(python), '-c', SERVE, f'127.0.0.1:{self.port}']
 
