@@ -55,7 +55,7 @@ class Group:
 
 
 def parse(api: Api, query: Query) -> CandidateRequest:
-    """The search that a query asks for, whose names nobody has looked up yet.
+    """The search that a query asks for; its names are not looked up here.
 
     Raises `errors.BadRequest` in the words of the specification.
     """
@@ -150,7 +150,7 @@ def _parse_subtree(value: str) -> frozenset[str]:
 def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
     """Groups by suffix, in the order in which the suffixes first appear.
 
-    What is wrong is told of the first parameter that it is wrong with, in query order.
+    Raises the error of the first invalid parameter, in query order.
     """
     groups: dict[str, Group] = {}
     read: set[str] = set()

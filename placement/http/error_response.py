@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of an error, as JSON, HTML or plain text.
+"""Error responses as JSON, HTML or plain text.
 
 Specification: http, "Responses and errors".
 """
@@ -18,7 +18,7 @@ Environ = dict[str, Any]
 def error_response(
     environ: Environ, status: int, detail: str, code: str | None = None, **extra: Any
 ) -> webob.Response:
-    """The answer that tells `detail`, in the form that the request accepts.
+    """The error response with this `detail`, in the format that the request accepts.
 
     `code` is left out when it is None: below the microversion that has it, and where no
     version was established. `extra` members are added to the error object.
@@ -37,8 +37,7 @@ def error_response(
         return {'errors': [error | extra]}
 
     problem = _problem_class(status)(detail, json_formatter=error_object)
-    # webob leaves an empty header to its own default, which is HTML, and the place of a media
-    # type that is not there to whoever reads the message.
+    # WebOb takes an empty Accept header for HTML, and shows a missing media type as nothing.
     environ = environ | {
         'HTTP_ACCEPT': environ.get('HTTP_ACCEPT') or 'application/json',
         'CONTENT_TYPE': environ.get('CONTENT_TYPE') or 'None',

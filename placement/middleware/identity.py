@@ -85,8 +85,8 @@ def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
 class ContextBuilder:
     """The wrapped application, with a request context made from the headers of the caller.
 
-    Requests without a user are refused, except for the public paths. On those nobody has checked
-    the headers, so they are not looked at.
+    Requests without a user are refused, except for the public paths. The identity
+    headers of those are not authenticated, and are ignored.
     """
 
     def __init__(self, application: WSGIApplication) -> None:

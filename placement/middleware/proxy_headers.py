@@ -12,7 +12,7 @@ from placement.conf import ConfigOpts
 
 
 def proxy_headers(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
-    """The application, told by the headers of a proxy, where the configuration trusts those.
+    """The application, with scheme, host and mount point of the headers of a trusted proxy.
 
     The object with the configuration is handed over: without it the library asks the one of
     oslo.config that is global to the process, which nobody has filled.

@@ -95,7 +95,7 @@ def _of_headers(
         for name, header in described.items()
         if _resolved(version, header)['required']
     }
-    # A proxy or a browser may get more, but not of what some answers tell.
+    # Proxies and CORS may add headers, but not these, which only some responses have.
     optional = {'location', 'last-modified', 'cache-control'} & headers.keys()
     missing = required - headers.keys()
     unexpected = optional - {name.lower() for name in described}

@@ -29,7 +29,7 @@ PROFILE = hypothesis.settings(
 
 @functools.cache
 def populated_database() -> databases.Contents:
-    """A cloud with two consumers, a class in use and a trait that nobody has."""
+    """A cloud with two consumers, a class in use and a trait that no provider has."""
     service = applications.Service()
     client = Client(service.application)
     clouds.build(clouds.FLAT_WITH_SHARED_STORAGE, client)
