@@ -2,17 +2,20 @@
 """What clients see of errors that the database itself raises."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from placement import deploy
 from placement.db.engine import mysql_errors, postgresql_errors
 from placement.db.engine.causes import Cause
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.engine.failures import DATABASE_ERRORS, cause_of
 
-from .fixtures import databases
+from .fixtures import applications, databases
+from .fixtures.client import Answer, Client, check_tells_no_internals
 
 on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
 on_postgresql = pytest.mark.skipif(
@@ -56,3 +59,45 @@ def test_every_state_that_the_server_raises_has_its_cause(database: Database) ->
         for state in postgresql_errors.CAUSES
     }
     assert found == postgresql_errors.CAUSES
+
+
+@pytest.mark.parametrize(
+    'words', ['no such table: SELECT 1', 'sqlite3.OperationalError', 'Traceback (most recent']
+)
+def test_client_of_the_tests_refuses_answers_that_tell_internals(words: str) -> None:
+    """Every functional test checks its answers so."""
+    check_tells_no_internals(Answer(500, {}, b'The service failed unexpectedly.'))
+    check_tells_no_internals(Answer(400, {}, words.encode()))
+    with pytest.raises(AssertionError):
+        check_tells_no_internals(Answer(503, {}, words.encode()))
+
+
+@pytest.mark.parametrize(
+    ('method', 'path'),
+    [
+        ('GET', '/resource_providers'),
+        ('GET', '/traits'),
+        ('GET', '/allocation_candidates?resources=VCPU:1'),
+        ('PUT', '/traits/CUSTOM_A'),
+        ('DELETE', '/traits/CUSTOM_B'),
+        ('GET', '/healthcheck'),
+    ],
+)
+def test_defective_statement_is_answered_without_its_text(
+    url: str, method: str, path: str
+) -> None:
+    """An error of the database that no table of errors has."""
+    database = Database(create_engine(url))
+    try:
+        client = Client(deploy.application_on(database, applications.configured('sqlite://')))
+
+        @sa.event.listens_for(database.engine, 'before_cursor_execute', retval=True)
+        def break_statement(
+            _connection: Any, _cursor: Any, text: str, values: Any, *_: Any
+        ) -> Any:
+            is_broken = text.split()[0] in ('SELECT', 'INSERT', 'DELETE')
+            return (f'SELECT SYNTAX ERROR {text}' if is_broken else text), values
+
+        assert client.send(method, path, version='1.39').status >= 500
+    finally:
+        database.dispose()
