@@ -7,11 +7,11 @@ blocks.  Readers hold a snapshot and never see it change, whatever is made of it
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from placement.search.model.block import BLOCK_BITS, Block
 from placement.search.model.interning import InternPool
-from placement.search.model.kind import Profile
+from placement.search.model.name_counts import changed_counts, classes_of, traits_of
 from placement.search.model.provider import Provider, ProviderFactory, ProviderRow
 from placement.search.model.sharded_map import ShardedMap
 from placement.search.model.tree import Tree
@@ -68,8 +68,8 @@ class Snapshot:
             self._changed_ids(before, after),
             self._changed_roots(before, after),
             self._changed_sharing(before, after),
-            _changed_counts(self._trait_counts, before, after, _traits_of),
-            _changed_counts(self._class_counts, before, after, _classes_of),
+            changed_counts(self._trait_counts, before, after, traits_of),
+            changed_counts(self._class_counts, before, after, classes_of),
             self._pool,
         )
 
@@ -277,33 +277,3 @@ def _by_sharing_aggregate(providers: dict[int, Provider]) -> dict[str, set[int]]
         for aggregate in provider.kind.profile.sharing_aggregates:
             sharers.setdefault(aggregate, set()).add(provider.id)
     return sharers
-
-
-def _traits_of(profile: Profile) -> Iterable[str]:
-    return profile.traits
-
-
-def _classes_of(profile: Profile) -> Iterable[str]:
-    return profile.classes
-
-
-def _changed_counts(
-    counts: Counter[str],
-    before: Mapping[int, Provider],
-    after: Mapping[int, Provider],
-    names_of: Callable[[Profile], Iterable[str]],
-) -> Counter[str]:
-    """How many providers have each name, after these providers have changed."""
-    # By profile, of which there are fewer than providers.
-    change = Counter(provider.kind.profile for provider in after.values())
-    change.subtract(provider.kind.profile for provider in before.values())
-    by_name: Counter[str] = Counter()
-    for profile, providers in change.items():
-        for name in names_of(profile) if providers else ():
-            by_name[name] += providers
-    if not any(by_name.values()):
-        return counts
-    changed = counts.copy()
-    changed.update(by_name)
-    # Without names that nobody has any more.
-    return +changed

@@ -11,20 +11,20 @@ import itertools
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
 from placement.search.model.tree import Shape, Structure, Tree
-from placement.search.solver.assignment_problem import Problem, Variable, contested_amounts
 from placement.search.solver.backtracking import Assignment, StoreByOrder, assignments
 from placement.search.solver.bounded_cache import BoundedCache
 from placement.search.solver.domains import DomainValue, Refusals, members_for, sharing_for
-from placement.search.solver.provider_request import ProviderRequest, capacity_refusal
+from placement.search.solver.provider_request import capacity_refusal
 from placement.search.solver.search_state import Search
 from placement.search.solver.slots import Slots
 from placement.search.solver.solution import Check, Solution, Taking, fits
 from placement.search.solver.tally import ROOT, Reason
+from placement.search.solver.tree_problem import RoomOf, problem_for
 
 # Up to this many ways to choose a slot for each provider request, all solutions are kept.
 FEW = 64
@@ -34,12 +34,9 @@ MAX_ENTRIES = 1024
 
 # The ids of the sharing providers that can serve each provider request.
 SharedDomains = tuple[frozenset[int], ...]
-RoomOf = Callable[[int, str], int]
 # The slots that the capacities of a shape admit, each with what its usage is compared with, by the
 # number of the first provider request that asks for the same.
 Admitted = dict[int, list[tuple[int, tuple[Check, ...]]]]
-
-NOTHING: Mapping[int, int] = {}
 
 
 class Plan:
@@ -217,7 +214,7 @@ class Plan:
 
         With `needs_member` only those in which somebody serves who is no sharing provider.
         """
-        problem = self._problem(domains, room_of, needs_member)
+        problem = problem_for(self.search, self.slots, domains, room_of, needs_member)
         if problem.is_independent:
             return itertools.product(*domains)
         return assignments(problem, self._stores, self.search.tally, self.search.work)
@@ -240,49 +237,3 @@ class Plan:
             return kinds[slot].capacities[position].room(usage[slot][position])
 
         return room_of
-
-    def _problem(
-        self, domains: Sequence[Sequence[int]], room_of: RoomOf, needs_member: bool
-    ) -> Problem:
-        resolved = self.search.resolved
-        room = {
-            (slot, name): room_of(slot, name)
-            for amounts, domain in zip(resolved.contested, domains, strict=True)
-            for name, _ in amounts
-            for slot in domain
-        }
-        contested = contested_amounts(resolved.contested, domains, room)
-        trees = self.slots.trees() if resolved.request.single_provider_per_tree else None
-        variables = [
-            Variable(
-                domain,
-                contested[request.number],
-                resolved.exclusive[request.number],
-                self._gains(request, domain, needs_member),
-                trees if request.amounts else None,
-                resolved.alike[request.number],
-                resolved.weights[request.number],
-            )
-            for request, domain in zip(resolved.provider_requests, domains, strict=True)
-        ]
-        goal = (1 << (len(resolved.collected) + needs_member)) - 1
-        if not resolved.constraints:
-            return Problem(variables, room, goal)
-        parents, lineages = self.slots.parents, self.slots.lineages
-        return Problem(variables, room, goal, resolved.constraints, parents, lineages)
-
-    def _gains(
-        self, request: ProviderRequest, domain: Sequence[int], needs_member: bool
-    ) -> Mapping[int, int]:
-        """Which of the traits that the unsuffixed group collects each slot would bring, and
-        whether it is a provider that is no sharing one."""
-        collected = 0 if request.is_suffixed else len(self.search.resolved.collected)
-        if not collected and not needs_member:
-            return NOTHING
-        member_bit = 1 << len(self.search.resolved.collected)
-        profiles, traits = self.slots.profiles, self.search.traits_brought_by
-        return {
-            slot: (traits(profiles[slot]) if collected else 0)
-            | (member_bit if needs_member and not self.is_sharing(slot) else 0)
-            for slot in domain
-        }

@@ -78,6 +78,7 @@ def test_table_tells_the_share_decided_and_contradictions() -> None:
     line = hard.table([result]).splitlines()[-1].split()
     assert line[:3] == ['packing', '2', '1']
     assert line[6] == '100%'
-    assert line[10] == '50%'
+    assert line[7] == '2'
+    assert line[11] == '50%'
     opposite = hard.HardResult('packing', ours, (upstream[0], hard.Outcome(1.0, True)))
     assert opposite.contradictions() == 1

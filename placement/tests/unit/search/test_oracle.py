@@ -392,7 +392,7 @@ def test_an_empty_answer_tells_never_from_not_now(question: tuple) -> None:
         assert result.explanation.verdict is expected
 
 
-def test_chance_may_pick_every_candidate() -> None:
+def test_random_search_may_return_every_candidate() -> None:
     rows = [
         ProviderRow(number, f'p{number}', parent, parent or number, {'VCPU': InventoryRow(8)})
         for number, parent in enumerate([None, 1, 1, None, 4, None], 1)

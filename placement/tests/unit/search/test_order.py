@@ -89,17 +89,21 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize('randomize', [False, True])
-def test_a_limit_costs_what_it_returns(generated: list[Candidate], randomize: bool) -> None:
+def test_search_with_a_limit_generates_what_it_returns(
+    generated: list[Candidate], randomize: bool
+) -> None:
     result = search(hosts(1000), SERVER, limit=10, randomize=randomize)
     assert len(result.candidates) == 10
     assert len(generated) == 10
 
 
-def test_a_limit_leaves_most_of_the_cloud_alone() -> None:
+def test_search_with_a_limit_examines_few_trees() -> None:
     assert search(hosts(1000), SERVER, limit=10).trees_examined < 100
 
 
-def test_a_wide_tree_costs_what_it_returns(generated: list[Candidate], tried: list[int]) -> None:
+def test_search_of_a_wide_tree_generates_what_it_returns(
+    generated: list[Candidate], tried: list[int]
+) -> None:
     snapshot = nested(1, 64)
     result = search(snapshot, equal_groups(64), limit=5)
     assert len(result.candidates) == len(generated) == 5
@@ -108,12 +112,14 @@ def test_a_wide_tree_costs_what_it_returns(generated: list[Candidate], tried: li
 
 
 @pytest.mark.parametrize('policy', ['none', 'isolate'])
-def test_one_short_is_told_before_anything_is_tried(tried: list[int], policy: str) -> None:
+def test_bounds_refuse_one_group_too_many_before_any_slot_is_tried(
+    tried: list[int], policy: str
+) -> None:
     assert not search(nested(1, 63), equal_groups(64, policy)).candidates
     assert tried == []
 
 
-def test_one_of_the_children_being_used_is_one_short(tried: list[int]) -> None:
+def test_bounds_count_a_used_child_as_missing(tried: list[int]) -> None:
     children = [provider(f'pf{number}', parent='cn', VF=1) for number in range(63)]
     used = provider('used', parent='cn', VF={'total': 1, 'used': 1})
     snapshot = cloud(provider('cn'), *children, used)
@@ -122,7 +128,7 @@ def test_one_of_the_children_being_used_is_one_short(tried: list[int]) -> None:
     assert len(tried) < 2 * 64 * 64
 
 
-def test_groups_that_are_too_large_for_what_is_left_everywhere_are_told_at_once(
+def test_bounds_refuse_groups_that_leave_room_over_in_every_slot(
     tried: list[int],
 ) -> None:
     # Room for 24, and yet no room for nine times two: three hold one group of two.
@@ -134,7 +140,7 @@ def test_groups_that_are_too_large_for_what_is_left_everywhere_are_told_at_once(
     assert tried == []
 
 
-def test_dead_ends_are_not_explored_under_other_names(tried: list[int]) -> None:
+def test_nogoods_cover_slots_that_mean_the_same(tried: list[int]) -> None:
     # Sums allow it: 12 children of 5 hold 60.  But 5 = 3 + 2 only, and there is one 2 too few for
     # every 3 to have its own, so 2 + 2 has to stand somewhere and wastes 1.
     children = [provider(f'pf{one}', parent='cn', VF=5) for one in range(12)]
@@ -148,7 +154,7 @@ def test_dead_ends_are_not_explored_under_other_names(tried: list[int]) -> None:
     assert len(tried) < 50_000
 
 
-def test_crossing_choices_are_matched(tried: list[int]) -> None:
+def test_bounds_match_groups_to_slots(tried: list[int]) -> None:
     # Each half of the groups is content with two thirds of the children, and they need them all.
     children = [
         provider(f'pf{one}', parent='cn', VF=1, traits='LEFT ' * (one < 40) + 'RIGHT' * (one > 19))
@@ -174,9 +180,7 @@ def test_crossing_choices_are_matched(tried: list[int]) -> None:
 
 
 @pytest.mark.parametrize('policy', ['none', 'isolate'])
-def test_pairs_in_subtrees_are_not_explored_under_other_names(
-    tried: list[int], policy: str
-) -> None:
+def test_nogoods_cover_subtrees_that_mean_the_same(tried: list[int], policy: str) -> None:
     # Eight pairs, each to be served beneath one NUMA node, and one node has its port elsewhere.
     def pairs_on(ports: list[int]) -> Result:
         snapshot = cloud(
@@ -204,7 +208,7 @@ def test_pairs_in_subtrees_are_not_explored_under_other_names(
     assert len(tried) < 20_000
 
 
-def test_a_full_cloud_is_passed_over_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_passes_over_full_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Tree] = []
     of = CandidatesOfTree.of
 
@@ -219,7 +223,7 @@ def test_a_full_cloud_is_passed_over_in_blocks(monkeypatch: pytest.MonkeyPatch) 
     assert len(opened) == 1
 
 
-def test_every_tree_that_only_borrows_is_asked_once(generated: list[Candidate]) -> None:
+def test_search_finds_what_sharing_providers_serve_alone_once(generated: list[Candidate]) -> None:
     snapshot = cloud(
         *[provider(f'cn{number}', VCPU=8, aggregates='A') for number in range(500)],
         provider('ss1', DISK_GB=8, aggregates='A', traits=SHARING),
@@ -233,7 +237,7 @@ def test_candidates_come_from_many_hosts() -> None:
     assert [one['1'] for one in found] == [['pf1_1'], ['pf2_1'], ['pf3_1'], ['pf4_1']]
 
 
-def test_a_bound_spreads_as_a_limit_does() -> None:
+def test_bound_spreads_candidates_over_hosts_as_limit_does() -> None:
     found = mapped(search(nested(2, 4), 'resources1=VF:1', bound=3))
     assert [one['1'] for one in found] == [['pf1_1'], ['pf2_1'], ['pf1_2']]
 
@@ -261,7 +265,7 @@ def test_the_smaller_of_limit_and_bound_counts(settings: dict, wanted: int | Non
     assert CandidateRequest((), **settings).wanted == wanted
 
 
-def test_summaries_are_of_what_is_returned() -> None:
+def test_summaries_cover_the_returned_candidates_only() -> None:
     assert summarised(search(nested(4, 2), 'resources1=VF:1', limit=1)) == [
         'cn1',
         'pf1_1',
@@ -270,14 +274,14 @@ def test_summaries_are_of_what_is_returned() -> None:
 
 
 @pytest.mark.parametrize('limit', [None, 7])
-def test_the_order_is_stable(limit: int | None) -> None:
+def test_equal_searches_return_candidates_in_equal_order(limit: int | None) -> None:
     snapshot, request = nested(3, 4), parse(equal_groups(2), limit=limit)
     orders = [mapped(find_candidates(snapshot, request)) for _ in range(3)]
     assert orders[0] == orders[1] == orders[2]
     assert orders[0] == mapped(search(snapshot, equal_groups(2)))[:limit]
 
 
-def test_a_random_answer_holds_everything_in_some_order() -> None:
+def test_random_answer_has_every_candidate_in_another_order() -> None:
     snapshot = nested(3, 4)
     found = mapped(search(snapshot, equal_groups(2)))
     shuffled = mapped(search(snapshot, equal_groups(2), randomize=True))
@@ -285,7 +289,7 @@ def test_a_random_answer_holds_everything_in_some_order() -> None:
     assert sorted(map(str, shuffled)) == sorted(map(str, found))
 
 
-def test_a_random_sample_is_another_one_each_time() -> None:
+def test_random_searches_return_different_samples() -> None:
     snapshot, request = hosts(200), parse(SERVER, limit=5, randomize=True)
     samples = {
         tuple(who(find_candidates(snapshot, request, random.Random(seed)))) for seed in range(20)

@@ -38,7 +38,7 @@ def test_a_refusal_says_why(
     assert capacity.refusal(amount, used) is refusal
 
 
-def test_only_use_passes() -> None:
+def test_only_a_refusal_for_usage_is_temporary() -> None:
     assert [refusal for refusal in Refusal if not refusal.is_permanent] == [Refusal.USED]
 
 

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from placement.search.model.block import BLOCK_BITS
+from placement.search.model.capacity import Capacity
+from placement.search.model.interning import InternPool
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
@@ -141,7 +143,7 @@ def test_other_usage_shares_all_trees_but_its_own() -> None:
     )
 
 
-def test_only_of_a_provider_that_is_there_it_can_be_said_what_is_used() -> None:
+def test_with_used_raises_for_an_unknown_provider() -> None:
     snapshot = cloud(provider('cn1'))
     assert snapshot.has_provider(1)
     assert not snapshot.has_provider(2)
@@ -149,7 +151,7 @@ def test_only_of_a_provider_that_is_there_it_can_be_said_what_is_used() -> None:
         snapshot.with_used({2: {}})
 
 
-def test_what_is_used_of_a_sharing_provider_is_seen() -> None:
+def test_search_sees_the_usage_of_a_sharing_provider() -> None:
     before = cloud(
         provider('cn1', VCPU=8, aggregates='A'),
         provider('ss1', DISK_GB=8, aggregates='A', traits=SHARING),
@@ -180,7 +182,7 @@ class Inventories(dict[str, InventoryRow]):
     """Inventories of which one can tell whether anybody still holds them."""
 
 
-def test_a_row_is_let_go_before_all_are_read() -> None:
+def test_snapshot_releases_each_row_before_it_reads_the_next() -> None:
     held: list[weakref.ref[Inventories]] = []
 
     def rows() -> Iterator[ProviderRow]:
@@ -193,7 +195,7 @@ def test_a_row_is_let_go_before_all_are_read() -> None:
     assert len(Snapshot.of(rows())) == 4
 
 
-def test_a_reader_keeps_what_it_has() -> None:
+def test_change_leaves_the_snapshot_of_a_reader_alone() -> None:
     before = cloud(provider('cn1', VCPU=8), provider('cn2', VCPU=8))
     after = before.with_changes(
         [before.provider(1).as_row()._replace(inventories={'VCPU': InventoryRow(8, used=8)})]
@@ -218,7 +220,7 @@ def test_a_provider_moves_to_another_tree_with_its_children() -> None:
     assert who(search(before, 'resources=VCPU:1,DISK_GB:1,FPGA:1')) == []
 
 
-def test_sharing_comes_and_goes() -> None:
+def test_snapshot_follows_a_provider_that_starts_and_stops_sharing() -> None:
     snapshot = cloud(
         provider('cn1', VCPU=8, aggregates='A'),
         provider('ss1', DISK_GB=8, aggregates='A'),
@@ -232,7 +234,7 @@ def test_sharing_comes_and_goes() -> None:
     assert who(search(sharing.with_changes([], [2]), query)) == []
 
 
-def test_what_is_not_there_can_be_removed() -> None:
+def test_snapshot_ignores_the_removal_of_an_unknown_provider() -> None:
     snapshot = cloud(provider('cn1'))
     assert snapshot.with_changes([], [7]) == snapshot
 
@@ -242,7 +244,7 @@ def test_a_row_without_root_is_its_own() -> None:
     assert snapshot.provider(3).root_uuid == 'cn3'
 
 
-def test_a_missing_provider_is_told() -> None:
+def test_provider_raises_for_an_unknown_id() -> None:
     snapshot = cloud(provider('cn1'))
     assert snapshot.find_by_uuid('CN1') is None
     with pytest.raises(KeyError):
@@ -256,9 +258,31 @@ def test_a_provider_shows_its_inventories() -> None:
     assert shown == [('DISK_GB', 7, 0), ('VCPU', 8, 3)]
 
 
-def test_a_circle_of_parents_ends() -> None:
+def test_search_ends_where_parents_form_a_circle() -> None:
     vcpu = {'VCPU': InventoryRow(8)}
     snapshot = Snapshot.of([ProviderRow(1, 'p1', 2, 1), ProviderRow(2, 'p2', 1, 1, vcpu)])
     query = 'resources_A=VCPU:1&resources_B=VCPU:1&same_subtree=_A,_B&group_policy='
     assert who(search(snapshot, query + 'none')) == ['p2']
     assert who(search(snapshot, query + 'isolate')) == []
+
+
+def test_pool_forgets_values_that_no_snapshot_holds() -> None:
+    pool = InternPool()
+    kept = [pool.shared(Capacity, total) for total in range(100)]
+    for total in range(100, 30_000):
+        pool.shared(Capacity, total)
+    assert len(pool) <= 10_000
+    assert all(pool.shared(Capacity, one.total) is one for one in kept)
+
+
+def test_snapshot_knows_which_names_are_in_use() -> None:
+    before = cloud(
+        provider('cn1', traits='FAST', VCPU=8), provider('cn2', traits='FAST BIG', FPGA=1)
+    )
+    after = before.with_changes([before.provider(2).as_row()._replace(traits=[], inventories={})])
+    assert before.has_trait('BIG')
+    assert before.has_class('FPGA')
+    assert after.has_trait('FAST')
+    assert not after.has_trait('BIG')
+    assert not after.has_class('FPGA')
+    assert not after.with_changes([], [1]).has_trait('FAST')
