@@ -39,17 +39,20 @@ class Search:
         self.resolved = ResolvedRequest.of(snapshot, request)
         self._layouts: dict[tuple[int, ...], Layout] = {}
         self._roles: dict[Profile, tuple[object, ...]] = {}
+        self._distinct = self.resolved.distinct_requests
         self._served_by_sharing, self.shared_classes = self._sharing()
 
     def _sharing(self) -> tuple[set[int], set[str]]:
-        """The numbers of the provider requests that some sharing provider can serve, and the
-        classes that sharing providers have: no tree needs to have these of its own."""
+        """The numbers of the distinct provider requests that some sharing provider can serve, and
+        the classes that sharing providers have: no tree needs to have these of its own."""
         served: set[int] = set()
+        distinct = self._distinct
         classes: set[str] = set()
         for provider in self.snapshot.sharing_providers:
             profile = provider.kind.profile
             classes.update(profile.classes)
-            for request in self.resolved.provider_requests:
+            self.work.spent += len(distinct)
+            for request in distinct:
                 verdict = request.verdict(profile)
                 if isinstance(verdict, Match) and not capacity_refusal(
                     verdict.needs, provider.kind.capacities
@@ -103,10 +106,11 @@ class Search:
         have a plan in common."""
         role = self._roles.get(profile)
         if role is None:
+            self.work.spent += len(self._distinct)
             role = self._roles[profile] = (
                 profile.is_sharing,
                 self.traits_brought_by(profile),
-                *[one.verdict(profile) for one in self.resolved.provider_requests],
+                *[one.verdict(profile) for one in self._distinct],
             )
         return role
 
@@ -117,7 +121,7 @@ class Search:
         Then those of whole trees: all of a class that is asked for has to be in one tree.
         """
         bounds = self.bounds_of(block)
-        for request in self.resolved.distinct_requests:
+        for request in self._distinct:
             if request.number in self._served_by_sharing:
                 continue
             self.work.spent += len(bounds.profiles)

@@ -8,7 +8,7 @@ import pytest
 
 from placement.search.explain import FunnelOf
 from placement.search.model.tree import lineages_of
-from placement.search.solver import plans, slots
+from placement.search.solver import plans, provider_request, slots
 from placement.search.solver.plan import Plan
 from placement.search.solver.provider_request import ProviderRequest
 from placement.search.solver.slots import sharing_with
@@ -97,3 +97,14 @@ def test_alike_groups_are_explained_once() -> None:
     assert result.explanation is not None
     assert 'VCPU in one tree: 30 asked, largest 8' in result.explanation.line
     assert made.call_count == 1
+
+
+def test_alike_groups_judge_a_profile_once() -> None:
+    ports = [provider(f'pf{n}', parent='host', VF=8, traits=f'T{n}') for n in range(20)]
+    query = '&'.join(f'resources_{n}=VF:1' for n in range(21)) + '&group_policy=isolate'
+    judge = provider_request._verdict
+    with mock.patch.object(provider_request, '_verdict', side_effect=judge) as judged:
+        result = search(cloud(provider('host'), *ports), query)
+    assert not result.candidates
+    # In the search, and in each search that explains it.
+    assert judged.call_count < 10 * len(ports)
