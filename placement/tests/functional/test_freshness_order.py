@@ -58,6 +58,8 @@ def database(url: str) -> Iterator[Database]:
 class Cluster:
     """Nodes with transactions that write one entry each, and workers that search.
 
+    They write as the engine does, since `Database.writer` would leave entries of its own.
+
     Each node leaves out the ids of the others, and goes on from what was committed anywhere. A
     transaction may run for as long as it likes.
     """
@@ -79,7 +81,7 @@ class Cluster:
         self.tokens = itertools.count(1)
         #: How news were found.
         self.found: collections.Counter[str] = collections.Counter()
-        with database.writer() as connection:
+        with database.engine.begin() as connection:
             connection.execute(sa.delete(change_feed))
         self.begin(0)
         self.commit(0)
@@ -101,7 +103,7 @@ class Cluster:
     def commit(self, number: int) -> None:
         if self.running:
             entry = {'id': self._end(number), 'token': next(self.tokens)}
-            with self.database.writer() as connection:
+            with self.database.engine.begin() as connection:
                 connection.execute(
                     sa.insert(change_feed), {**entry, 'provider_id': 7, 'at': self.now}
                 )
@@ -116,8 +118,9 @@ class Cluster:
         return self.running.pop(number % min(3, len(self.running)))
 
     def prune(self, _number: int) -> None:
-        with self.database.writer() as connection:
+        with self.database.engine.begin() as connection:
             before = self._entries(connection)
+            self._count_from_the_highest(connection)
             ChangeFeed(connection).prune()
             # What a block had that was removed before is appended again.
             after = self._entries(connection)
@@ -126,6 +129,17 @@ class Cluster:
             self.replaced |= before - after
         self.committed |= added
         self.given = [max([given, *(one for one, _token in added)]) for given in self.given]
+
+    def _count_from_the_highest(self, connection: sa.Connection) -> None:
+        """Let the database give out no id that a transaction has which runs."""
+        highest = max([*self.given, *(one for one, _token in self.committed)])
+        if connection.dialect.name == 'postgresql':
+            sequence = sa.func.pg_get_serial_sequence(change_feed.name, 'id')
+            connection.execute(sa.select(sa.func.setval(sequence, highest)))
+            return
+        row = {'id': highest + 1, 'provider_id': 7, 'at': self.now}
+        connection.execute(sa.insert(change_feed), row)
+        connection.execute(sa.delete(change_feed).where(change_feed.c.id == highest + 1))
 
     def _entries(self, connection: sa.Connection) -> frozenset[tuple[int, int]]:
         rows = connection.execute(sa.select(change_feed.c.id, change_feed.c.token))
@@ -138,7 +152,7 @@ class Cluster:
     def empty(self, number: int) -> None:
         """Remove all entries by hand, seldom."""
         if number == 0:
-            with self.database.writer() as connection:
+            with self.database.engine.begin() as connection:
                 connection.execute(sa.delete(change_feed))
 
     def back_up(self, _number: int) -> None:
@@ -155,7 +169,7 @@ class Cluster:
             return
         rows, self.committed, given = self.backup
         self.given, self.running = list(given), []
-        with self.database.writer() as connection:
+        with self.database.engine.begin() as connection:
             connection.execute(sa.delete(change_feed))
             if rows:
                 connection.execute(sa.insert(change_feed), rows)
