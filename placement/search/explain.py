@@ -16,6 +16,8 @@ from placement.search.explanation import Condition, Explanation, ProviderFunnel,
 from placement.search.funnel import FunnelOf, scarcest_in_trees, too_small_for_trees
 from placement.search.model.request import AnyOf, CandidateRequest, RequestGroup
 from placement.search.solver.anchors import Anchors
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.provider_request import ProviderRequest
 from placement.search.solver.search_state import Search
 from placement.search.solver.tally import Reason
 from placement.search.solver.turns import breadth_first
@@ -25,6 +27,9 @@ from placement.search.solver.work import BudgetSpent
 # used, and in the same cloud without one of the conditions.
 UNUSED_PLACES = 200_000
 RELAXED_PLACES = 20_000
+
+# How many provider requests are held against all providers once instead of twice.
+MAX_FUNNELS = 4
 
 
 def explain(search: Search, is_cut: bool) -> Explanation:
@@ -51,18 +56,30 @@ def _explain(search: Search, is_cut: bool) -> Explanation:
 
 def _explain_whole(search: Search) -> Explanation:
     providers, requests = len(search.snapshot), search.resolved.distinct_requests
+    # Only some are kept: with many groups in a large cloud they would fill the memory together.
+    kept: BoundedCache[int, FunnelOf] = BoundedCache(MAX_FUNNELS)
     for request in requests:
-        if funnel := FunnelOf(search, request).if_infeasible():
+        if funnel := _funnel_of(search, request, kept).if_infeasible():
             return Explanation(Verdict.INFEASIBLE, providers, _last_condition(funnel), funnel)
     fits = _could_be_found(search, search.request, UNUSED_PLACES)
     if fits:
-        # Made anew: with many groups in a large cloud they would fill the memory together.
-        full = next(filter(None, (FunnelOf(search, one).if_full() for one in requests)), None)
+        funnels = (_funnel_of(search, one, kept) for one in requests)
+        full = next(filter(None, (one.if_full() for one in funnels)), None)
         decisive = _last_condition(full) if full else scarcest_in_trees(search)
         return Explanation(Verdict.FULL, providers, decisive, full)
     verdict = Verdict.UNKNOWN if fits is None else Verdict.INFEASIBLE
     decisive = too_small_for_trees(search) or _decisive_condition(search)
     return Explanation(verdict, providers, decisive)
+
+
+def _funnel_of(
+    search: Search, request: ProviderRequest, kept: BoundedCache[int, FunnelOf]
+) -> FunnelOf:
+    funnel = kept.get(request.number)
+    if funnel is None:
+        funnel = FunnelOf(search, request)
+        kept.add(request.number, funnel)
+    return funnel
 
 
 def _last_condition(funnel: ProviderFunnel) -> Condition | None:

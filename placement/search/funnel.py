@@ -39,16 +39,24 @@ class Matching(NamedTuple):
     match: Match
     members: int
 
-    def room(self, bounds: BlockBounds) -> tuple[int, ...]:
-        """The most that one of them has room for, by class, within these bounds of the block."""
-        return bounds.profiles[self.number].room
-
     def providers(self) -> Iterator[Provider]:
         """Each of them."""
         for tree in self.block.trees.values():
             for member in tree.members:
                 if member.kind.profile is self.profile:
                     yield member
+
+
+class Survey(NamedTuple):
+    """What the bounds of blocks say of matching providers.
+
+    `hopeful` are those of which one may have room for all amounts, `others` those of which none
+    has, and `most` is by class the most that any of them has room for.
+    """
+
+    hopeful: list[Matching]
+    others: list[Matching]
+    most: dict[str, int]
 
 
 class FunnelOf:
@@ -59,6 +67,8 @@ class FunnelOf:
         self.request = request
         self.rejected: Counter[Reason] = Counter()
         self.matching: list[Matching] = []
+        # By whether usage is ignored.
+        self._surveys: dict[bool, Survey] = {}
         self._rejected_profiles: dict[Reason, dict[Profile, None]] = {}
         providers = 0
         for block in self._blocks():
@@ -80,13 +90,14 @@ class FunnelOf:
 
     def _judge(self, block: Block, number: int, bound: ProfileBound, is_spanned: bool) -> None:
         verdict = self.request.verdict(bound.profile)
-        if isinstance(verdict, Match) and not verdict.is_member and not is_spanned:
+        if isinstance(verdict, Match):
+            if verdict.is_member or is_spanned:
+                matching = Matching(block, number, bound.profile, verdict, bound.members)
+                self.matching.append(matching)
+                return
             verdict = Reason.AGGREGATE
-        if isinstance(verdict, Reason):
-            self.rejected[verdict] += bound.members
-            self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
-        else:
-            self.matching.append(Matching(block, number, bound.profile, verdict, bound.members))
+        self.rejected[verdict] += bound.members
+        self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
 
     def if_infeasible(self) -> ProviderFunnel | None:
         """The funnel where no provider could serve the request if nothing were used; None where
@@ -108,24 +119,40 @@ class FunnelOf:
         these a few are looked at, to tell why.
         """
         refused: Refused = Counter()
-        hopeful = [one for one in self.matching if self._may_fit(one, ignores_usage)]
-        for examined, (provider, match) in enumerate(_each(hopeful)):
+        survey = self._survey(ignores_usage)
+        for examined, (provider, match) in enumerate(_each(survey.hopeful)):
             refusal = self._refusal(provider, match, ignores_usage)
             if refusal is None or examined >= MAX_EXAMINED:
                 return None
             refused[refusal] += 1
-        others = [one for one in self.matching if not self._may_fit(one, ignores_usage)]
-        for provider, match in itertools.islice(_each(others), MAX_SAMPLED):
+        for provider, match in itertools.islice(_each(survey.others), MAX_SAMPLED):
             refusal = self._refusal(provider, match, ignores_usage)
             if refusal is not None:
                 refused[refusal] += 1
         self.search.work.check()
         return refused
 
-    def _may_fit(self, matching: Matching, ignores_usage: bool) -> bool:
-        block = matching.block
-        room = matching.room(block.unused_bounds if ignores_usage else block.bounds)
-        return all(room[position] >= amount for position, amount in matching.match.needs)
+    def _survey(self, ignores_usage: bool) -> Survey:
+        """What the bounds of blocks say, read once however much is asked of them."""
+        survey = self._surveys.get(ignores_usage)
+        if survey is None:
+            survey = self._surveys[ignores_usage] = self._read_bounds(ignores_usage)
+        return survey
+
+    def _read_bounds(self, ignores_usage: bool) -> Survey:
+        survey = Survey([], [], dict.fromkeys(self.request.amounts, 0))
+        most = survey.most
+        for one in self.matching:
+            block, may_fit = one.block, True
+            bounds = block.unused_bounds if ignores_usage else block.bounds
+            room = bounds.profiles[one.number].room
+            for name, (position, amount) in zip(most, one.match.needs, strict=True):
+                if room[position] > most[name]:
+                    most[name] = room[position]
+                if room[position] < amount:
+                    may_fit = False
+            (survey.hopeful if may_fit else survey.others).append(one)
+        return survey
 
     def _refusal(
         self, provider: Provider, match: Match, ignores_usage: bool
@@ -140,12 +167,6 @@ class FunnelOf:
                 reason = Reason.TOO_SMALL if amount > capacity.whole else Reason(refusal.value)
                 return reason, provider.kind.classes[position]
         return None
-
-    def _most(self, name: str, bounds_of: Callable[[Block], BlockBounds]) -> int:
-        """The most that a matching provider has of a class."""
-        return max(
-            one.room(bounds_of(one.block))[one.profile.position[name]] for one in self.matching
-        )
 
     def _capacity_rejections(self, refused: Refused) -> list[Rejection]:
         members = sum(one.members for one in self.matching)
@@ -164,15 +185,15 @@ class FunnelOf:
         asked = self.request.amounts[name]
         if reason in (Reason.MIN_UNIT, Reason.STEP_SIZE):
             return Condition(reason, (name,), asked)
-        return Condition(reason, (name,), asked, largest=self._most(name, _unused_bounds))
+        return Condition(reason, (name,), asked, largest=self._survey(True).most[name])
 
     def _scarcity(self) -> Condition:
         """Which amount is asked for that no matching provider has free; all of them together
         where each alone is to be had."""
         for name, asked in self.request.amounts.items():
-            most_free = self._most(name, _bounds)
+            most_free = self._survey(False).most[name]
             if asked > most_free:
-                largest = self._most(name, _unused_bounds)
+                largest = self._survey(True).most[name]
                 return Condition(Reason.USED, (name,), asked, largest, most_free)
         return Condition(Reason.USED, tuple(self.request.amounts))
 

@@ -136,12 +136,15 @@ class Search:
 
     def _count_refusals(self, request: ProviderRequest, bounds: BlockBounds) -> None:
         is_spanned = root_may_span(request, bounds)
+        refused: dict[Reason, int] = {}
         for bound in bounds.profiles:
             verdict = request.verdict(bound.profile)
             if isinstance(verdict, Match):
                 is_within = verdict.is_member or is_spanned
                 verdict = Reason.ROOM if is_within else Reason.AGGREGATE
-            self.tally.add(request.group.suffix, verdict, bound.members)
+            refused[verdict] = refused.get(verdict, 0) + bound.members
+        for reason, members in refused.items():
+            self.tally.add(request.group.suffix, reason, members)
 
 
 def _has_room(request: ProviderRequest, bounds: BlockBounds) -> bool:
