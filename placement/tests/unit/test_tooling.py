@@ -62,3 +62,29 @@ def test_ci_runs_every_test_target() -> None:
     script = (REPOSITORY / '.ci' / 'run').read_text()
     targets = {target for target in make_targets() if target.startswith('test')} | {'docs', 'dist'}
     assert set(re.findall(r'[a-z]+(?:-[a-z]+)*', script)) >= targets
+
+
+def pins(path: str, pattern: str) -> dict[str, str]:
+    """Versions by the normalised name of the package."""
+    found = re.findall(pattern, (REPOSITORY / path).read_text(), re.MULTILINE)
+    return {re.sub(r'[-_.]+', '-', name).lower(): version for name, version in found}
+
+
+def test_requirements_with_hashes_are_the_pins_of_the_tests() -> None:
+    hashed = pins('etc/placement/requirements.txt', r'^([\w.-]+)==([^\s;\\]+)')
+    tested = pins('constraints.txt', r'^([\w.-]+)==([^\s;]+)')
+    assert hashed.items() <= tested.items()
+
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(REPOSITORY / 'setup.cfg')
+    extras = setup['options.extras_require']
+    wanted = setup['options']['install_requires'] + extras['mysql'] + extras['postgresql']
+    names = re.findall(r'^([\w.-]+)', wanted, re.MULTILINE)
+    assert {re.sub(r'[-_.]+', '-', name).lower() for name in names} <= hashed.keys()
+
+
+def test_every_pinned_requirement_has_a_hash() -> None:
+    text = (REPOSITORY / 'etc/placement/requirements.txt').read_text()
+    requirements = re.split(r'^(?=[\w-]+==)', text, flags=re.MULTILINE)[1:]
+
+    assert [one for one in requirements if '--hash=sha256:' not in one] == []
