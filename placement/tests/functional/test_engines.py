@@ -198,6 +198,19 @@ def test_consistent_reader_sees_one_moment(service: applications.Service) -> Non
     database.dispose()
 
 
+def test_migration_stores_the_newest_revisions() -> None:
+    database = databases.create_empty()
+    engine = create_engine(database.url)
+    try:
+        migration.sync(engine)
+
+        stored = [revisions.version(engine, chain) for chain in revisions.CHAINS]
+        assert stored == [chain.newest for chain in revisions.CHAINS]
+    finally:
+        engine.dispose()
+        database.drop()
+
+
 def test_feed_migrates_up_and_down() -> None:
     database = databases.create_empty()
     engine = create_engine(database.url)

@@ -68,7 +68,7 @@ def database() -> Iterator[Database]:
 @contextlib.contextmanager
 def undone(database: Database) -> Iterator[sa.Connection]:
     """A transaction that leaves nothing."""
-    with database.writer() as connection:
+    with database.engine.connect() as connection:
         yield connection
         connection.rollback()
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from placement import routes
 from placement.history import NEWEST
 
-from .fixtures import applications, server_errors
+from .fixtures import applications, databases, server_errors
 from .fixtures.client import Client
 
 PROVIDER = 'aaaaaaaa-0000-4000-8000-000000000001'
@@ -47,8 +47,11 @@ ROUTES = [route for route in routes.ROUTES if route.action != 'root.show']
 @pytest.fixture(scope='module')
 def broken() -> Iterator[applications.Service]:
     """A service whose tables were dropped behind its back."""
-    service = applications.Service()
-    engine = sa.create_engine(service.database.url)
+    # Of its own, because databases that are handed back keep their tables.
+    database = databases.create_empty()
+    databases.migrate(database.url)
+    service = applications.Service(database=database)
+    engine = sa.create_engine(database.url)
     metadata = sa.MetaData()
     metadata.reflect(engine)
     metadata.drop_all(engine)
