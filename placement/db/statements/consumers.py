@@ -95,7 +95,8 @@ def _joined_insert(number: int, has_type: bool) -> sa.Insert:
     # One row of each, by its unique name.
     named = projects.join(users, sa.true())
     conditions = [_HAS_PROJECT, _HAS_USER]
-    type_id: sa.ColumnElement[Any] = sa.null()
+    # With a type of its own, because PostgreSQL takes NULL in a union for text.
+    type_id: sa.ColumnElement[Any] = sa.cast(sa.null(), sa.Integer)
     if has_type:
         type_id = sa.select(consumer_types.c.id).where(_HAS_TYPE).scalar_subquery()
         conditions.append(type_id.is_not(None))
