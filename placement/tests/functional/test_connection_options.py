@@ -391,11 +391,11 @@ def test_silent_server_is_answered_503_within_the_timeouts(
     with connected(proxy.url, connect_timeout=2, response_timeout=1) as database:
         client = client_of(database)
         for method, path, body in (*REQUESTS, ('GET', '/healthcheck', None)):
-            assert client.send('GET', '/traits', version='1.39').status == 200
+            assert client.send('GET', '/traits', version=NEWEST).status == 200
             proxy.freeze()
             with within(BOUND):
-                assert client.send(method, path, body, version='1.39').status == 503
-            assert client.send('GET', '/', version='1.39').status == 200
+                assert client.send(method, path, body, version=NEWEST).status == 503
+            assert client.send('GET', '/', version=NEWEST).status == 200
             proxy.thaw()
 
 
@@ -416,12 +416,12 @@ def test_locked_row_is_answered_503_within_the_lock_timeout(url: str) -> None:
         with database.writer() as connection:
             connection.execute(sa.text('SELECT id FROM resource_providers FOR UPDATE')).all()
             with within(BOUND):
-                answer = client.send('PUT', path, claim, version='1.39')
+                answer = client.send('PUT', path, claim, version=NEWEST)
             assert answer.status == 503
             assert answer.json['errors'][0]['detail'].strip().endswith('try again.')
             for reading in ('/allocation_candidates?resources=VCPU:1', '/traits', '/healthcheck'):
-                assert client.send('GET', reading, version='1.39').status == 200
-        assert client.send('PUT', path, claim, version='1.39').status == 204
+                assert client.send('GET', reading, version=NEWEST).status == 200
+        assert client.send('PUT', path, claim, version=NEWEST).status == 204
 
 
 @on_servers

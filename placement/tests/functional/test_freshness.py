@@ -168,7 +168,7 @@ def test_a_feed_that_is_missing_makes_requests_fail_with_503_until_it_is_migrate
         caplog.clear()
         answers = [
             search(client, SEARCHES[0]),
-            client.send('POST', '/resource_providers', host, version='1.39'),
+            client.send('POST', '/resource_providers', host, version=NEWEST),
             client.send('GET', '/healthcheck'),
         ]
         assert [answer.status for answer in answers] == [503, 503, 503]
@@ -178,7 +178,7 @@ def test_a_feed_that_is_missing_makes_requests_fail_with_503_until_it_is_migrate
         assert all('placement-manage db sync' in line for line in lines)
         migration.sync(connections.engine)
 
-        assert client.send('POST', '/resource_providers', host, version='1.39').status == 200
+        assert client.send('POST', '/resource_providers', host, version=NEWEST).status == 200
         assert search(client, SEARCHES[0]).status == 200
         assert client.send('GET', '/healthcheck').status == 200
 

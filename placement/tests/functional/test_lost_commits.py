@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from placement.db.engine import commit_outcome
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.history import NEWEST
 
 from .fixtures import applications, databases
 from .fixtures.client import Answer, Client
@@ -30,7 +31,6 @@ from .fixtures.commit_proxy import CommitProxy, Cut
 ROUNDS = int(os.environ.get('PLACEMENT_TEST_LOST_COMMIT_ROUNDS', '2'))
 CLIENTS = 4
 SHARE = 0.3
-NEWEST = '1.39'
 
 pytestmark = pytest.mark.skipif(
     databases.backend() == 'sqlite', reason='no reply is lost between a process and its file'

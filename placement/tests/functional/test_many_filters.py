@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from placement import deploy
 from placement.db.engine.database import Database
 from placement.db.statements import provider_filters
+from placement.history import NEWEST
 from placement.http.querystring import MAX_CONDITIONS
 
 from .fixtures import applications, clouds, databases
@@ -29,7 +30,7 @@ def database() -> Iterator[Database]:
     database = Database.from_conf(applications.configured(made.url))
     client = Client(deploy.application_on(database, applications.configured(made.url)))
     for name in CLASSES:
-        assert client.send('PUT', f'/resource_classes/{name}', version='1.39').status == 201
+        assert client.send('PUT', f'/resource_classes/{name}', version=NEWEST).status == 201
     traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
     for number, host in enumerate(HOSTS):
         part = slice(None) if number < 2 else slice(None, None, 2)
@@ -39,10 +40,10 @@ def database() -> Iterator[Database]:
             ('traits', {'traits': traits[part]}),
             ('aggregates', {'aggregates': aggregates(MAX_CONDITIONS + 1)[part]}),
         ):
-            body['resource_provider_generation'] = client.send('GET', path, version='1.39').json[
+            body['resource_provider_generation'] = client.send('GET', path, version=NEWEST).json[
                 'generation'
             ]
-            assert client.send('PUT', f'{path}/{what}', body, version='1.39').status == 200
+            assert client.send('PUT', f'{path}/{what}', body, version=NEWEST).status == 200
     yield database
     database.dispose()
     made.drop()
@@ -54,7 +55,7 @@ def client(database: Database) -> Client:
 
 
 def traits_of(client: Client) -> list[str]:
-    found: list[str] = client.send('GET', '/traits', version='1.39').json['traits']
+    found: list[str] = client.send('GET', '/traits', version=NEWEST).json['traits']
     return found
 
 
@@ -90,7 +91,7 @@ Query = Callable[[int, list[str]], str]
 
 
 def ask(client: Client, query: str) -> Answer:
-    return client.send('GET', f'/resource_providers?{query}', version='1.39')
+    return client.send('GET', f'/resource_providers?{query}', version=NEWEST)
 
 
 def names(answer: Answer) -> set[str]:
@@ -159,7 +160,7 @@ def test_twice_the_filters_send_at_most_three_times_as_much(
 
 @pytest.mark.parametrize('prefix', ['%25', '_', '%25' * 20_000, 'HW%5F', 'HW%25', '%5C', '%2F'])
 def test_prefix_of_traits_has_no_wildcards(client: Client, prefix: str) -> None:
-    found = client.send('GET', f'/traits?name=startswith:{prefix}', version='1.39')
+    found = client.send('GET', f'/traits?name=startswith:{prefix}', version=NEWEST)
     assert found.status == 200, found.text
     expected = [trait for trait in traits_of(client) if trait.startswith('HW_')]
     assert found.json['traits'] == (expected if prefix == 'HW%5F' else [])

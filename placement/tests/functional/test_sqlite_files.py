@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from placement.db.engine.sqlite_lock import MAX_IDLE_SECONDS
+from placement.history import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
@@ -48,12 +49,12 @@ def claim(client: Client, name: str) -> Answer:
         'consumer_generation': None,
         'consumer_type': 'INSTANCE',
     }
-    return client.send('PUT', f'/allocations/{clouds.uuid_of(name)}', body, version='1.39')
+    return client.send('PUT', f'/allocations/{clouds.uuid_of(name)}', body, version=NEWEST)
 
 
 def allocations(client: Client, name: str) -> Any:
     path = f'/allocations/{clouds.uuid_of(name)}'
-    return client.send('GET', path, version='1.39').json['allocations']
+    return client.send('GET', path, version=NEWEST).json['allocations']
 
 
 def add_host(client: Client) -> None:
@@ -80,7 +81,7 @@ def test_reads_do_not_wait_while_another_program_has_the_write_lock(file: pathli
         ):
             writers = [threads.submit(claim, client, f'server-{n}') for n in range(THREADS)]
             started = time.monotonic()
-            readers = [threads.submit(client.send, 'GET', path, version='1.39') for path in READS]
+            readers = [threads.submit(client.send, 'GET', path, version=NEWEST) for path in READS]
             assert [reader.result(60).status for reader in readers] == [200] * len(READS)
             assert time.monotonic() - started < 5 * MAX_IDLE_SECONDS
             # One of them tries on; another is refused at once.
@@ -174,7 +175,7 @@ def test_missing_file_is_answered_503_and_not_made_anew(file: pathlib.Path) -> N
         aside = file.with_suffix('.aside')
         os.rename(file, aside)
         for path in ('/traits', '/healthcheck'):
-            assert client.send('GET', path, version='1.39').status == 503
+            assert client.send('GET', path, version=NEWEST).status == 503
         assert claim(client, 'server').status == 503
         assert not file.exists()
         os.rename(aside, file)
@@ -207,7 +208,7 @@ def test_full_disk_is_answered_503_until_there_is_room(file: pathlib.Path) -> No
             assert answer.status == 503, answer.text
             assert 'INSERT' not in answer.text
             assert client.send('GET', '/healthcheck').status == 503
-            assert client.send('GET', '/traits', version='1.39').status == 200
+            assert client.send('GET', '/traits', version=NEWEST).status == 200
         assert claim(client, 'server').status == 204
         assert client.send('GET', '/healthcheck').status == 200
 
@@ -225,7 +226,7 @@ def test_corrupt_file_is_answered_503(file: pathlib.Path) -> None:
         add_host(client)
         damage(file)
         for path in ('/traits', '/healthcheck'):
-            answer = client.send('GET', path, version='1.39')
+            answer = client.send('GET', path, version=NEWEST)
             assert answer.status == 503
             assert 'malformed' not in answer.text
 

@@ -718,7 +718,7 @@ def test_release_without_delete_returning_reads_the_providers_first(
 
 
 def test_a_claim_of_the_last_unit_is_checked_against_inventories_and_fits(hosts: Cloud) -> None:
-    """Databases do not reckon alike to the last digit, and never decide where that matters."""
+    """Databases differ in the last digits of floats, and do not decide where these matter."""
     hosts.give('host', VCPU={'total': 4, 'allocation_ratio': 2.0})
     hosts.take('known', {'host': {'VCPU': 1}})
     with hosts.statements(by_a_new_process=False) as statements:
@@ -730,7 +730,7 @@ def test_a_claim_of_the_last_unit_is_checked_against_inventories_and_fits(hosts:
 
 
 def test_a_claim_of_a_whole_host_is_inserted_optimistically(hosts: Cloud) -> None:
-    """Nothing is to be reckoned where nothing is overcommitted, as of bare metal."""
+    """Without overcommitment, as for bare metal, no product of floats is needed."""
     hosts.take('known', {'host': {'VCPU': 1}})
     with hosts.statements(by_a_new_process=False) as statements:
         hosts.take('server', {'host': {'VCPU': 7, 'DISK_GB': 100}}, generation=None)
