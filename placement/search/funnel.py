@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from placement.search.explanation import Condition, ProviderFunnel, Rejection
-from placement.search.model.block import Block, BlockBounds, ProfileBound
+from placement.search.model.block import Block, BlockBounds
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
 from placement.search.solver.provider_request import Match, ProviderRequest
@@ -74,10 +74,8 @@ class FunnelOf:
         for block in self._blocks():
             bounds = block.bounds
             search.work.spent += len(bounds.profiles)
-            is_spanned = root_may_span(request, bounds)
-            for number, bound in enumerate(bounds.profiles):
-                providers += bound.members
-                self._judge(block, number, bound, is_spanned)
+            providers += sum(bound.members for bound in bounds.profiles)
+            self._judge(block, bounds)
         search.work.check()
         if outside := len(search.snapshot) - providers:
             self.rejected[Reason.TREE] = outside
@@ -88,16 +86,32 @@ class FunnelOf:
             return snapshot.blocks.values()
         return [Block({root_id: snapshot.tree(root_id)})]
 
-    def _judge(self, block: Block, number: int, bound: ProfileBound, is_spanned: bool) -> None:
-        verdict = self.request.verdict(bound.profile)
-        if isinstance(verdict, Match):
-            if verdict.is_member or is_spanned:
+    def _judge(self, block: Block, bounds: BlockBounds) -> None:
+        """Divide the profiles of a block into those that match and those that are rejected."""
+        spanned = None if root_may_span(self.request, bounds) else frozenset[Profile]()
+        for number, bound in enumerate(bounds.profiles):
+            verdict = self.request.verdict(bound.profile)
+            if isinstance(verdict, Match) and not verdict.is_member:
+                if spanned is None:
+                    spanned = self._spanned_profiles(block)
+                if bound.profile not in spanned:
+                    verdict = Reason.AGGREGATE
+            if isinstance(verdict, Match):
                 matching = Matching(block, number, bound.profile, verdict, bound.members)
                 self.matching.append(matching)
-                return
-            verdict = Reason.AGGREGATE
-        self.rejected[verdict] += bound.members
-        self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
+            else:
+                self.rejected[verdict] += bound.members
+                self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
+
+    def _spanned_profiles(self, block: Block) -> frozenset[Profile]:
+        """The profiles in those trees whose root is in the aggregates that are wanted."""
+        self.search.work.spent += len(block.trees)
+        return frozenset(
+            member.kind.profile
+            for tree in block.trees.values()
+            if self.request.is_within(tree.members[0].kind.profile.aggregates)
+            for member in tree.members
+        )
 
     def if_infeasible(self) -> ProviderFunnel | None:
         """The funnel where no provider could serve the request if nothing were used; None where

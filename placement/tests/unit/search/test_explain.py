@@ -84,6 +84,15 @@ def test_explanation_names_what_is_full(query: str, reason: str) -> None:
     assert result.explanation.line.endswith(FULL)
 
 
+def test_explanation_names_the_aggregate_of_another_tree_nearby() -> None:
+    """A root in the aggregate spans its own tree, and no other of the same block."""
+    beside = cloud(provider('a', aggregates='G', B=1), provider('b', A=2))
+    result = search(beside, 'resources=A:3&member_of=G')
+
+    assert result.explanation is not None
+    assert 'aggregate G turned away the last 1 of 2' in result.explanation.line
+
+
 def test_explanation_is_data() -> None:
     explanation = search(CLOUD, 'resources_D=DISK_GB:5').explanation
     assert explanation is not None
