@@ -117,6 +117,12 @@ class Database:
         self._write_failed_at = None
 
     @contextlib.contextmanager
+    def unmarked_writer(self) -> Iterator[sa.Connection]:
+        """As `writer`, for what may be done twice; the database needs no change feed yet."""
+        with self._writer.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
     def _write_transaction(self) -> Iterator[sa.Connection]:
         """The transaction of `writer`, marked so that its outcome can be found out."""
         if self.engine.dialect.name == 'sqlite':

@@ -109,6 +109,21 @@ def writer(
     )
 
 
+def idempotent_writer(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Do as `writer`, for a function that finds nothing to do where it has been done.
+
+    It is repeated when the reply to its COMMIT is lost. So its transaction leaves no mark, and
+    needs no change feed, which a database that comes from upstream does not have yet.
+    """
+    return _in_transaction(
+        function,
+        lambda context: context.database.unmarked_writer(),
+        lambda database: database.attempts,
+    )
+
+
 def _in_transaction(
     function: Callable[Concatenate[Any, Arguments], Result],
     open_connection: OpenConnection,

@@ -14,7 +14,7 @@ from placement.db.engine import transactions
 from placement.db.schema import tables
 
 
-@transactions.writer
+@transactions.idempotent_writer
 def set_root_provider_ids(context: transactions.Context, max_count: int) -> tuple[int, int]:
     """Make each of at most `max_count` providers without a root its own root.
 
@@ -36,7 +36,7 @@ def set_root_provider_ids(context: transactions.Context, max_count: int) -> tupl
     return updated.rowcount, updated.rowcount
 
 
-@transactions.writer
+@transactions.idempotent_writer
 def create_incomplete_consumers(
     context: transactions.Context, max_count: int, *, project: str, user: str
 ) -> tuple[int, int]:
