@@ -28,8 +28,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 # The most entries in a window. An entry that appears below so many others makes workers load
-# everything. To read 100 entries instead of 1 costs 0.12 ms on MariaDB, and happens only while
-# ids are missing among them.
+# everything. So many are read only while ids are missing among them.
 MAX_WINDOW = 100
 
 # How many entries of the last reading stay in the window although no id is missing. A replica

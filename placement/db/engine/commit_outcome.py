@@ -11,6 +11,7 @@ which has committed, or it is the other one, and the transaction cannot commit a
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import secrets
 import time
@@ -117,7 +118,7 @@ def has_committed(engine: sa.Engine, mark: Mark) -> bool:
         # It has written nothing.
         return False
     deadline = time.monotonic() + MAX_SECONDS
-    for attempt in range(1_000_000):
+    for attempt in itertools.count():
         try:
             return _has_entry(engine, mark.entry_id, mark.token)
         except failures.DATABASE_ERRORS as error:
