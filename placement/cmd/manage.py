@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _version() -> str:
     """Return the version of the installed package."""
     try:
-        return metadata.version(configuration.PROJECT)
+        return metadata.version(configuration.DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return 'unknown'
 

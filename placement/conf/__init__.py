@@ -13,6 +13,7 @@ from oslo_config.cfg import ConfigOpts, Error, RequiredOptError
 from placement.conf import libraries, opts
 
 __all__ = [
+    'DISTRIBUTION',
     'PROJECT',
     'ConfigOpts',
     'Error',
@@ -23,6 +24,10 @@ __all__ = [
 ]
 
 PROJECT = 'placement'
+
+#: What pip knows this service by: the name of upstream's distribution, because both have the import
+#: package `placement` and must not be installed beside each other.
+DISTRIBUTION = 'openstack-placement'
 
 
 def register_opts(conf: ConfigOpts) -> None:

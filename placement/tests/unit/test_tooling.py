@@ -6,7 +6,9 @@ import re
 
 import pytest
 import yaml
+from packaging.version import Version
 
+from placement import conf
 from placement.tests.functional.fixtures import applications
 
 REPOSITORY = applications.repository_path('.').resolve()
@@ -62,6 +64,16 @@ def test_ci_runs_every_test_target() -> None:
     script = (REPOSITORY / '.ci' / 'run').read_text()
     targets = {target for target in make_targets() if target.startswith('test')} | {'docs', 'dist'}
     assert set(re.findall(r'[a-z]+(?:-[a-z]+)*', script)) >= targets
+
+
+def test_the_distribution_replaces_upstream(tox: configparser.ConfigParser) -> None:
+    """It has upstream's name and a newer version than the one that the tests upgrade from."""
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(REPOSITORY / 'setup.cfg')
+    (upstream,) = re.findall(r'openstack-placement==([\d.]+)', tox['testenv:upstream']['deps'])
+
+    assert setup['metadata']['name'] == conf.DISTRIBUTION == 'openstack-placement'
+    assert Version(setup['metadata']['version']) > Version(upstream)
 
 
 def pins(path: str, pattern: str) -> dict[str, str]:

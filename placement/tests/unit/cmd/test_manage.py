@@ -151,7 +151,7 @@ def test_the_version_of_the_program_needs_no_configuration(
 ) -> None:
     monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
     monkeypatch.setattr(manage.metadata, 'version', '7.1 of {}'.format)
-    assert run('--version') == (0, '7.1 of placement\n', '')
+    assert run('--version') == (0, '7.1 of openstack-placement\n', '')
 
 
 def test_the_version_of_a_program_that_is_not_installed_is_unknown(
