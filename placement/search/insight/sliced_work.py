@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A budget of work that is done in slices, so that other threads have their turn."""
+
+import time
+from collections.abc import Callable
+
+from placement.search.solver.work import Work
+
+# How many places are looked at between two pauses; that takes about a millisecond.
+PLACES_IN_SLICE = 1_000
+
+# A sleep of zero seconds releases the interpreter and has it back before another thread wakes up.
+PAUSE_SECONDS = 0.000_02
+
+
+def give_way() -> None:
+    """Let other threads have the interpreter."""
+    time.sleep(PAUSE_SECONDS)
+
+
+class SlicedWork(Work):
+    """Counts places as a search does, and pauses each time that a slice of them was looked at.
+
+    Questions about the whole cloud look at more places than a search as a rule, and a request
+    that holds a lock in the database must not wait for them.
+    """
+
+    __slots__ = ('_pause', '_pause_at')
+
+    def __init__(self, budget: int | None = None, pause: Callable[[], None] = give_way) -> None:
+        super().__init__(budget)
+        self._pause = pause
+        self._pause_at = PLACES_IN_SLICE
+
+    def check(self) -> None:
+        """Pause when a slice is over; raise `BudgetSpent` when more was spent than may be."""
+        if self.spent >= self._pause_at:
+            self._pause_at = self.spent + PLACES_IN_SLICE
+            self._pause()
+        super().check()
+
+    def part(self, most: int) -> 'SlicedWork':
+        """A budget of its own for one step, in slices as this one."""
+        left = most if self.budget is None else min(most, max(self.budget - self.spent, 0))
+        return SlicedWork(left, self._pause)
