@@ -25,8 +25,8 @@ __all__ = [
 
 PROJECT = 'placement'
 
-#: What pip knows this service by: the name of upstream's distribution, because both have the import
-#: package `placement` and must not be installed beside each other.
+#: What pip knows this service by: the name of upstream's distribution, because both have the
+#: import package `placement` and must not be installed beside each other.
 DISTRIBUTION = 'openstack-placement'
 
 

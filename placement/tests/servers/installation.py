@@ -18,7 +18,9 @@ REPOSITORY = applications.repository_path('.').resolve()
 CONSTRAINTS = REPOSITORY / 'constraints.txt'
 
 # What a package is made from.
-SOURCES = ('placement', 'setup.cfg', 'setup.py', 'pyproject.toml', 'README.rst', 'LICENSE')
+SOURCES = (
+    'placement', 'bin', 'setup.cfg', 'setup.py', 'pyproject.toml', 'README.rst', 'LICENSE',
+)  # fmt: skip
 
 # The Python that the mod_wsgi of Debian is built for.
 SYSTEM_PYTHON = '/usr/bin/python3'

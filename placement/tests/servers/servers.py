@@ -207,6 +207,10 @@ class Apache(Server):
         )
 
 
+#: What the sample of uWSGI loads.
+MODULE = 'mount = /=placement.wsgi.api:application'
+
+
 class Uwsgi(Server):
     """uWSGI, from the sample of its configuration."""
 
@@ -223,19 +227,31 @@ class Uwsgi(Server):
 
     def command(self) -> list[str]:
         """uWSGI on a loopback port."""
-        mount = self.prefix or '/'
         text = replaced(
             SAMPLES / 'placement-uwsgi.ini',
             {
                 '127.0.0.1:8779': f'127.0.0.1:{self.port}',
                 '= /opt/placement\n': f'= {self.environment}\n',
-                'mount = /=': f'mount = {mount}=',
+                MODULE: self.application(),
                 'processes = 4\nthreads = 4': f'processes = {PROCESSES}\nthreads = {THREADS}',
             },
         )
         path = self.directory / 'uwsgi.ini'
         path.write_text(text)
         return [str(self.environment / 'bin' / 'uwsgi'), '--ini', str(path)]
+
+    def application(self) -> str:
+        """The line of the configuration that names what it loads."""
+        return MODULE.replace('/=', f'{self.prefix or "/"}=')
+
+
+class UwsgiWithCommand(Uwsgi):
+    """uWSGI, with the command that the package installs as its script."""
+
+    def application(self) -> str:
+        """The line of the configuration that names what it loads."""
+        # uWSGI mounts only files whose names end with .py or .wsgi.
+        return f'wsgi-file = {self.environment}/bin/placement-api'
 
 
 class Gunicorn(Server):

@@ -23,6 +23,8 @@ UNDER_PREFIX = [
     ),
 ]
 
+FROM_COMMAND = gabbi_runner.named(('allocations-moves', 'errors'), AT_ROOT)
+
 
 @pytest.fixture(scope='module')
 def environment() -> pathlib.Path:
@@ -52,6 +54,15 @@ def under_prefix(environment: pathlib.Path) -> Iterator[servers.Server]:
             yield server
 
 
+@pytest.fixture(scope='module')
+def from_command(environment: pathlib.Path) -> Iterator[servers.Server]:
+    """Apache with the command that the package installs."""
+    with installation.directory() as directory:
+        command = environment / 'bin' / 'placement-api'
+        with servers.Apache(directory, environment, '', command) as server:
+            yield server
+
+
 @pytest.mark.parametrize('path', AT_ROOT, ids=[path.stem for path in AT_ROOT])
 def test_gabbi_file_at_the_root(
     path: pathlib.Path,
@@ -70,6 +81,16 @@ def test_gabbi_file_under_a_prefix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gabbi_runner.run(path, under_prefix, subtests, monkeypatch, '/placement')
+
+
+@pytest.mark.parametrize('path', FROM_COMMAND, ids=[path.stem for path in FROM_COMMAND])
+def test_gabbi_file_with_the_command_as_the_script(
+    path: pathlib.Path,
+    from_command: servers.Server,
+    subtests: pytest.Subtests,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gabbi_runner.run(path, from_command, subtests, monkeypatch)
 
 
 def test_several_processes_answer_requests(at_root: servers.Server) -> None:

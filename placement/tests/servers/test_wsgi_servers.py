@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import requests
 
 from placement.tests.servers import gabbi_runner, installation, servers
 
@@ -56,6 +57,16 @@ def test_gabbi_files(
     with server:
         for path in gabbi_runner.named(names, files):
             gabbi_runner.run(path, server, subtests, monkeypatch, prefix)
+
+
+def test_uwsgi_serves_the_installed_command_as_its_script(
+    environment: pathlib.Path, directory: pathlib.Path
+) -> None:
+    with servers.UwsgiWithCommand(directory, environment, '') as server:
+        answer = requests.get(
+            f'{server.url}/resource_providers', headers={'X-Auth-Token': 'admin'}
+        )
+        assert (answer.status_code, answer.json()) == (200, {'resource_providers': []})
 
 
 def test_several_processes_answer_requests(

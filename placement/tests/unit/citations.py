@@ -27,7 +27,9 @@ REPOSITORY = applications.repository_path('.').resolve()
 PAGES = REPOSITORY / 'doc' / 'source' / 'specification'
 
 # Where there are texts of the project, and what they end with.
-PLACES = ('.ci', 'api-ref', 'benchmarks', 'doc', 'etc', 'gabbits', 'placement', 'releasenotes')
+PLACES = (
+    '.ci', 'api-ref', 'benchmarks', 'bin', 'doc', 'etc', 'gabbits', 'placement', 'releasenotes',
+)  # fmt: skip
 SUFFIXES = frozenset(
     {'', '.cfg', '.conf', '.css', '.ini', '.mako', '.py', '.rst', '.toml', '.txt', '.yaml'}
 )

@@ -16,8 +16,10 @@ import webob
 from oslo_config import cfg
 
 from placement import wsgi
+from placement.tests.functional.fixtures import applications
 
 API = pathlib.Path(wsgi.__file__).with_name('api.py')
+COMMAND = applications.repository_path('bin') / 'placement-api'
 
 
 @pytest.fixture
@@ -46,6 +48,22 @@ def test_the_module_works_when_it_is_copied_alone(directory: pathlib.Path) -> No
     application = runpy.run_path(str(copy))['application']
 
     assert webob.Request.blank('/').get_response(application).status_int == 200
+
+
+@pytest.mark.usefixtures('directory')
+def test_the_command_is_a_script_when_a_web_server_loads_it() -> None:
+    application = runpy.run_path(str(COMMAND), run_name='_mod_wsgi_placement')['application']
+
+    assert webob.Request.blank('/').get_response(application).status_int == 200
+
+
+def test_the_command_serves_when_it_is_executed() -> None:
+    refused = subprocess.run(
+        [sys.executable, COMMAND, '--port', 'x'], capture_output=True, text=True
+    )
+
+    assert refused.returncode == 2
+    assert refused.stderr.startswith('usage: placement-api [-h] [--host HOST]')
 
 
 def test_the_module_makes_the_application_when_it_is_imported(directory: pathlib.Path) -> None:
