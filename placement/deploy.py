@@ -39,7 +39,9 @@ def _identified(
 MIDDLEWARE: tuple[Middleware, ...] = (
     lambda application, *_: request_method.RequestMethod(application),
     lambda application, conf, _: proxy_headers.proxy_headers(application, conf),
-    lambda application, *_: request_log.RequestLog(application),
+    lambda application, conf, _: request_log.RequestLog(
+        application, conf.placement.slow_request_seconds
+    ),
     lambda application, conf, _: body_limit.BodyLimit(application, conf),
     health.answer_healthcheck,
     lambda application, conf, _: cross_origin.cross_origin(application, conf),

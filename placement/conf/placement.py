@@ -74,6 +74,18 @@ A larger one is refused with status 413 before it is read, and before anybody as
 sending it. The largest bodies of real clients, those of a reshape, have a few megabytes.
 """,
     ),
+    cfg.FloatOpt(
+        'slow_request_seconds',
+        default=5.0,
+        min=0,
+        help="""
+Seconds after which a request is slow: a warning is logged besides its line; ``0`` logs none.
+
+They count from the arrival of the request at the application until its response begins. Requests
+take milliseconds, and searches a second at most; what takes longer has mostly waited, for a lock,
+for the database or for a processor.
+""",
+    ),
     cfg.IntOpt(
         'max_allocation_candidates',
         default=-1,

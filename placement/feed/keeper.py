@@ -127,12 +127,15 @@ class SnapshotKeeper:
 
     def _loaded(self, connection: sa.Connection) -> State:
         """Everything anew, and the position of the feed at the same moment."""
+        started_at = self._clock()
         position = ChangeFeed(connection).position()
         # All of it stays, so there is no garbage to find: 100,000 hosts that all differ take 3.0 s
         # of processor time instead of 4.7.
         with memory.uncollected():
             snapshot = Snapshot.of(load_providers(connection))
-        return State(snapshot, position, self._clock())
+        loaded_at = self._clock()
+        LOG.info('Snapshot: %d providers in %.3f s.', len(snapshot), loaded_at - started_at)
+        return State(snapshot, position, loaded_at)
 
     def _reloaded(self, connection: sa.Connection, reason: Reload) -> State:
         """Everything anew, because the feed cannot be read on."""

@@ -11,7 +11,7 @@ from placement.http import views
 from placement.http.microversion import Rule
 from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects import inventory
+from placement.objects import generations, inventory
 from placement.objects.inventory import Inventory, InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.policies import inventory as policy
@@ -165,6 +165,7 @@ def _not_found_to_read(request: Request) -> contextlib.AbstractContextManager[No
 def _check_generation(provider: ResourceProvider, generation: Any) -> None:
     """Refuse a stale generation before any other error of the request is found."""
     if provider.generation != generation:
+        generations.log_provider_conflict(provider.uuid, provider.generation, generation)
         raise errors.ResourceProviderGenerationConflict()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
-from placement.objects import inventory
+from placement.objects import generations, inventory
 from placement.objects.claim import transaction
 from placement.objects.claim.claim import Claim
 from placement.objects.inventory import InventoryList
@@ -49,6 +49,7 @@ def _provider(
         reason = errors.ResourceProviderNotFound(uuid=uuid)
         raise errors.ReshapeProviderNotFound(uuid=uuid, reason=reason)
     if row.generation != generation:
+        generations.log_provider_conflict(uuid, row.generation, generation)
         raise errors.ResourceProviderGenerationConflict(
             f'resource provider generation conflict for provider {uuid}: '
             f'actual: {row.generation}, given: {generation}'

@@ -15,7 +15,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names, provider_filters, providers
 from placement.feed.change_feed import ChangeFeed
-from placement.objects import base
+from placement.objects import base, generations
 from placement.schemas import common
 
 Result = TypeVar('Result')
@@ -144,6 +144,7 @@ class ResourceProvider(base.Timestamped):
         """Lock this provider, and raise `conflict` when its generation is another one."""
         self.lock()
         if self.generation != generation:
+            generations.log_provider_conflict(self.uuid, self.generation, generation)
             raise conflict()
 
     def increment_generation(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from placement import errors
+from placement.objects import generations as generation_log
 from placement.objects.claim.claim import Amount, Claim, amounts, named_providers
 from placement.schemas.allocation import MAX_AMOUNTS
 from placement.schemas.not_sent import NOT_SENT
@@ -52,6 +53,7 @@ def check_generations(claims: Sequence[Claim], generations: Mapping[str, int]) -
             continue
         recorded = generations.get(claim.consumer_uuid)
         if given != recorded:
+            generation_log.log_consumer_conflict(claim.consumer_uuid, recorded, given)
             expected = 'null' if recorded is None else recorded
             raise errors.ConsumerGenerationConflict(expected=expected, given=given)
 

@@ -201,3 +201,14 @@ def test_body_in_chunks_is_refused_beyond_the_bound(path: pathlib.Path) -> None:
 
     assert response.status_int == 413
     assert str(64 << 10) in error_of(response)['detail']
+
+
+@pytest.mark.parametrize('seconds', [0, 1e-6, 3600])
+def test_slow_requests_are_those_that_the_option_says(
+    path: pathlib.Path, caplog: pytest.LogCaptureFixture, seconds: float
+) -> None:
+    application = load(path, placement__slow_request_seconds=seconds)
+    caplog.clear()
+    ask(application, '/traits', X_Auth_Token='admin')
+
+    assert ('Slow request' in caplog.text) == (seconds == 1e-6)

@@ -43,6 +43,7 @@ OPTIONS: list[tuple[str, str, type[cfg.Opt], object]] = [
     ('server', 'answer_timeout', cfg.IntOpt, 60),
     ('server', 'stop_timeout', cfg.IntOpt, 20),
     ('placement', 'candidate_snapshot', cfg.StrOpt, 'cached'),
+    ('placement', 'slow_request_seconds', cfg.FloatOpt, 5.0),
     ('placement', 'search_budget', cfg.IntOpt, 1_500_000),
     ('placement', 'candidate_snapshot_audit_interval', cfg.IntOpt, 300),
     ('workarounds', 'optimize_for_wide_provider_trees', cfg.BoolOpt, False),

@@ -1175,3 +1175,20 @@ def test_missing_feed_raises_until_it_is_back(cloud: Cloud, keeper: SnapshotKeep
 
     execute(cloud, 'ALTER TABLE gone RENAME TO placement_provider_changes')
     assert keeper.current() == fresh(cloud)
+
+
+def test_full_load_logs_the_number_of_providers_and_the_seconds(
+    cloud: Cloud, clock: Clock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load_slowly(connection: sa.Connection) -> Any:
+        clock.now += 0.75
+        return load_providers(connection)
+
+    monkeypatch.setattr(keeper_module, 'load_providers', load_slowly)
+    caplog.set_level(logging.INFO)
+    keeper = SnapshotKeeper(cloud.database, clock=clock)
+    keeper.current()
+    keeper.current()
+
+    lines = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert lines == [('INFO', 'Snapshot: 4 providers in 0.750 s.')]

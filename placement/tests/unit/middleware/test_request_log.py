@@ -4,12 +4,17 @@
 Specification: http, "Responses and errors", "Request ids"; configuration, "Logging".
 """
 
+import dataclasses
+import json
 import logging
 import re
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
 import webob
 from oslo_context import context as oslo_context
+from oslo_log import formatters
 
 from placement.middleware import request_log
 from placement.tests.unit.middleware.samples import Inner, ask
@@ -29,11 +34,35 @@ def logged(inner: Inner) -> request_log.RequestLog:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The lines of the log, their durations left out."""
     return [
-        f'{record.levelname} {record.getMessage()}'
+        re.sub(r' duration: \d+\.\d{6}$', '', f'{record.levelname} {record.getMessage()}')
         for record in caplog.records
         if record.name == 'placement.requestlog'
     ]
+
+
+@dataclasses.dataclass
+class Clock:
+    """The time that passes while the inner application works, and no other."""
+
+    inner: Inner
+    seconds: float
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def work(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        self.now += self.seconds
+        return self.inner(environ, start_response)
+
+
+@pytest.fixture
+def clock(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock(inner, seconds=2.5)
+    monkeypatch.setattr(request_log.time, 'perf_counter', clock)
+    return clock
 
 
 def test_every_response_has_a_new_request_id(logged: request_log.RequestLog, inner: Inner) -> None:
@@ -171,3 +200,80 @@ def test_request_does_not_inherit_the_context_of_the_thread(
     assert current is not None
     assert current.user_id is None
     assert current.request_id == inner.environ['openstack.request_id']
+
+
+def test_duration_is_the_last_field_of_the_line(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    ask(request_log.RequestLog(clock.work))
+
+    (record,) = caplog.records
+    assert record.getMessage().endswith(' microversion: - duration: 2.500000')
+
+
+@pytest.mark.parametrize('slow_seconds', [2.5, 0.001])
+def test_slow_request_is_logged_with_a_warning(
+    clock: Clock, caplog: pytest.LogCaptureFixture, slow_seconds: float
+) -> None:
+    caplog.set_level(logging.WARNING)
+    ask(request_log.RequestLog(clock.work, slow_seconds), '/traits?name=a')
+
+    assert lines(caplog) == [
+        (
+            'WARNING Slow request: - "GET /traits?name=a" took 2.500 s '
+            f'([placement] slow_request_seconds is {slow_seconds}).'
+        )
+    ]
+
+
+@pytest.mark.parametrize('slow_seconds', [0, 2.501])
+def test_other_request_is_logged_without_a_warning(
+    clock: Clock, caplog: pytest.LogCaptureFixture, slow_seconds: float
+) -> None:
+    ask(request_log.RequestLog(clock.work, slow_seconds))
+
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+def as_json(record: logging.LogRecord) -> dict[str, object]:
+    fields = json.loads(formatters.JSONFormatter().format(record))['extra']
+    assert isinstance(fields, dict)
+    return fields
+
+
+def test_json_log_has_the_request_as_fields(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    clock.inner.headers = (('Content-Length', '26'),)
+    request = webob.Request.blank(
+        '/traits?name=a b',
+        environ={'REMOTE_ADDR': '10.0.0.1', 'placement.microversion': '1.10'},
+    )
+    request.get_response(request_log.RequestLog(clock.work, 1))
+
+    fields = {
+        'address': '10.0.0.1',
+        'method': 'GET',
+        'path': '/traits',
+        'query': 'name=a%20b',
+        'status': 204,
+        'length': 26,
+        'microversion': '1.10',
+        'duration': 2.5,
+    }
+    assert [as_json(record) for record in caplog.records] == [fields, fields]
+
+
+def test_json_log_has_null_for_what_is_unknown(
+    logged: request_log.RequestLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    ask(logged)
+
+    fields = as_json(caplog.records[0])
+    assert fields['address'] is None
+    assert fields['query'] == ''
+    assert fields['length'] is None
+    assert fields['microversion'] is None
