@@ -3,8 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check \
-    --no-build-isolation --constraint constraints.txt
+PIP_INSTALL := $(BIN)/python tools/pip_install.py --no-build-isolation --constraint constraints.txt
 
 # Stamps: the environment has what the service, the tests, the pages, and the benchmarks need.
 READY := $(VENV)/.ready
@@ -24,7 +23,8 @@ export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:
 .PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-keystone lint hooks changelog dist bench bench-workers clean
 
 help:
-	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state'
+	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
+	@echo '             another port, CONFIG=placement.conf reads that configuration'
 	@echo 'make test    run the unit tests, the gabbi tests, the layer check, ruff and mypy'
 	@echo 'make test-client-upstream   run the tests of the client against upstream'
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
@@ -43,8 +43,12 @@ help:
 	@echo 'make bench-workers   measure throughput by number of processes and threads'
 	@echo 'make clean   remove everything that these targets created, except ./state'
 
+# PORT=8778 is the default; CONFIG=placement.conf is read in place of the defaults for trials, and
+# nothing else is: neither files in the usual places nor variables that name another database.
 serve: $(READY)
-	@exec $(BIN)/placement-serve --state-dir state
+	@exec env -u OS_PLACEMENT_CONFIG_DIR -u OS_PLACEMENT_DATABASE__CONNECTION \
+	    $(BIN)/placement-serve --state-dir state \
+	    $(if $(PORT),--port '$(PORT)') $(if $(CONFIG),--config-file '$(CONFIG)')
 
 # The layer check is one of the unit tests.
 test: $(TESTABLE)
@@ -174,5 +178,5 @@ $(MEASURABLE): $(READY)
 $(UPSTREAM)/bin/python:
 	@echo '==> installing upstream (openstack-placement 16) in $(UPSTREAM)'
 	@$(PYTHON) -m venv $(UPSTREAM)
-	@$(UPSTREAM)/bin/python -m pip install --quiet --disable-pip-version-check \
+	@$(UPSTREAM)/bin/python tools/pip_install.py \
 	    openstack-placement==16.0.0 psycopg2-binary PyMySQL waitress || { rm -rf $(UPSTREAM); exit 1; }

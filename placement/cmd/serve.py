@@ -2,18 +2,21 @@
 """`placement-serve` and `placement-api`: the service in a process of its own, with its server.
 
 ``placement-serve`` runs out of the box. Without a configuration file it keeps its data in a
-directory, brings the database up to date, and does not authenticate callers (noauth2).
+directory, brings the database up to date, and does not authenticate callers (noauth2). It reads
+no file that is not named to it.
 ``placement-api`` adds nothing to what is configured.
 """
 
 import argparse
+import errno
 import functools
 import logging
 import os
+import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 from wsgiref.types import WSGIApplication
@@ -28,6 +31,9 @@ from placement.server.server import Server
 LOG = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8778
+# OS_<GROUP>__<OPTION>, which oslo.config reads by itself.
+_VARIABLE_OF_OPTION = re.compile(r'OS_[A-Z0-9_]+__[A-Z0-9_]+')
+SQLITE_MAGIC = b'SQLite format 3\0'
 # One waits for the database while another works; many keep each other from working.
 DEFAULT_THREADS = 4
 
@@ -99,6 +105,7 @@ def _serve(options: argparse.Namespace, say: Callable[..., None], out_of_the_box
     """
     state = os.path.abspath(options.state_dir) if out_of_the_box else None
     conf = _load_configuration(options.config_file, state)
+    say(f'configuration: {_describe_configuration(conf, os.environ)}')
     _refuse_noauth2_beyond_loopback(conf.api.auth_strategy, options.host, options.port)
     conf.set_default('noauth2_allowed_hosts', [options.host], 'api')
     with _listen(options.host, options.port) as listener:
@@ -142,7 +149,8 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
 
     arguments = [] if config_file is None else ['--config-file', config_file]
     try:
-        conf = placement_conf.load(arguments, register=register)
+        # Out of the box, a file that lies in /etc or in a home directory changes nothing.
+        conf = placement_conf.load(arguments, register=register, search=state is None)
     except (placement_conf.Error, OSError) as error:
         raise CannotServe(f'the configuration is not complete: {error}') from error
     # A configuration file means what it would mean to any other server.
@@ -150,7 +158,16 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
         conf.set_default('auth_strategy', 'noauth2', 'api')
         conf.set_default('sync_on_startup', True, 'placement_database')
         conf.set_default('default_log_levels', [*conf.default_log_levels, 'alembic=WARN'])
+        conf.set_default('policy_file', os.path.join(state, 'policy.yaml'), 'oslo_policy')
+        conf.set_default('policy_dirs', [], 'oslo_policy')
     return conf
+
+
+def _describe_configuration(conf: placement_conf.ConfigOpts, environ: Mapping[str, str]) -> str:
+    """Where values come from: files, and variables of the environment, which win."""
+    files = [os.path.abspath(path) for path in (*conf.config_file, *conf.config_dir)]
+    names = sorted(name for name in environ if _VARIABLE_OF_OPTION.fullmatch(name))
+    return ', '.join([*files, *names]) or 'none, defaults for trials'
 
 
 def _sqlite_url(state: str) -> str:
@@ -190,7 +207,10 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise CannotServe(f'cannot listen on {host} port {port}: {_words(error)}') from error
+        words = f'cannot listen on {host} port {port}: {_words(error)}'
+        if getattr(error, 'errno', None) == errno.EADDRINUSE:
+            words += '; choose another with --port N (make serve PORT=N)'
+        raise CannotServe(words) from error
 
 
 def _prepare_database(
@@ -210,8 +230,12 @@ def _prepare_database(
         # What is in the database is for nobody else; SQLite gives its other files the same mode.
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         os.chmod(file, 0o600)
+        with open(file, 'rb') as opened:
+            magic = opened.read(len(SQLITE_MAGIC))
     except OSError as error:
         raise CannotServe(f'cannot keep data in {state}: {_words(error)}') from error
+    if magic not in (b'', SQLITE_MAGIC):
+        raise CannotServe(f'{file} is not an SQLite database; move it away to begin anew')
     say(f'database: {file} ({"kept from before" if known else "new"})')
 
 

@@ -43,13 +43,15 @@ def load(
     arguments: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
     register: Callable[[ConfigOpts], None] = register_opts,
+    search: bool = True,
 ) -> ConfigOpts:
     """The service's own configuration object, filled from files and the environment.
 
     When ``OS_PLACEMENT_CONFIG_DIR`` is set, ``placement.conf`` in that directory is the only
     file read; otherwise oslo.config looks in its usual places. Variables of the form
     ``OS_<GROUP>__<OPTION>`` win over files (oslo.config reads those by itself). Tools that can do
-    without a database ``register`` fewer options.
+    without a database ``register`` fewer options. Without ``search`` the usual places are
+    left out.
 
     :raises RequiredOptError: there is no ``[placement_database] connection``
     :raises Error: a file is missing or cannot be understood, or a value is none of its option
@@ -57,6 +59,8 @@ def load(
     conf = ConfigOpts()
     register(conf)
     files = _only_files(os.environ if environ is None else environ)
+    if files is None and not search:
+        files = []
     conf(
         list(arguments),
         project=PROJECT,

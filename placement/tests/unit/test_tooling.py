@@ -2,7 +2,12 @@
 """The Makefile, tox, pre-commit and .ci/run agree with each other."""
 
 import configparser
+import contextlib
+import os
+import pty
 import re
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -64,6 +69,53 @@ def test_ci_runs_every_test_target() -> None:
     script = (REPOSITORY / '.ci' / 'run').read_text()
     targets = {target for target in make_targets() if target.startswith('test')} | {'docs', 'dist'}
     assert set(re.findall(r'[a-z]+(?:-[a-z]+)*', script)) >= targets
+
+
+def test_make_serve_passes_port_and_configuration_on() -> None:
+    def command(*variables: str) -> str:
+        make = ['make', '--dry-run', '--assume-old=.venv/.ready', 'serve', *variables]
+        printed = subprocess.run(make, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+        return ' '.join(printed.stdout.partition('exec ')[2].replace('\\\n', ' ').split())
+
+    alone = (
+        'env -u OS_PLACEMENT_CONFIG_DIR -u OS_PLACEMENT_DATABASE__CONNECTION '
+        '.venv/bin/placement-serve --state-dir state'
+    )
+    assert command() == alone
+    assert command('PORT=1', 'CONFIG=a.conf') == f"{alone} --port '1' --config-file 'a.conf'"
+
+
+def on_a_terminal(command: list[str]) -> tuple[int, str]:
+    """The exit status of a command, and what it writes to its terminal."""
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    written = b''
+    with contextlib.suppress(OSError):
+        while piece := os.read(main, 4096):
+            written += piece
+    os.close(main)
+    return process.wait(), written.decode()
+
+
+def test_pip_shows_progress_on_a_terminal_alone() -> None:
+    command = [sys.executable, 'tools/pip_install.py', '--no-index', '--dry-run', 'PyYAML']
+
+    silent = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert (silent.returncode, silent.stdout) == (0, '')
+    status, written = on_a_terminal(command)
+    assert status == 0
+    assert '    Requirement already satisfied: PyYAML' in written
+    # The line is erased in the end.
+    assert written.endswith('\r\x1b[K')
+
+
+def test_a_failure_of_pip_is_told() -> None:
+    status, written = on_a_terminal(
+        [sys.executable, 'tools/pip_install.py', '--no-index', 'no-such-distribution']
+    )
+    assert status == 1
+    assert 'ERROR: No matching distribution found for no-such-distribution' in written
 
 
 def test_the_distribution_replaces_upstream(tox: configparser.ConfigParser) -> None:

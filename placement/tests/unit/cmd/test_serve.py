@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from oslo_config import cfg
 
+from placement import policy
 from placement.cmd import serve
 from placement.server import descriptors
 
@@ -114,6 +115,7 @@ def signals() -> Iterator[None]:
 def test_it_tells_each_step_and_keeps_the_data_over_a_restart(state: Path) -> None:
     with running('--state-dir', str(state)) as service:
         said = '\n'.join(service.said)
+        assert 'configuration: none, defaults for trials' in said
         assert f'database: {state}/placement.sqlite (new)' in said
         assert 'noauth2' in said
         assert service.url.startswith('http://127.0.0.1:')
@@ -164,7 +166,8 @@ def test_a_port_that_is_taken_is_one_clear_line_and_nothing_is_written(
         words = refusal(capfd, '--port', port, '--state-dir', str(state))
 
     assert words == (
-        f'placement-serve: cannot listen on 127.0.0.1 port {port}: Address already in use'
+        f'placement-serve: cannot listen on 127.0.0.1 port {port}: Address already in use; '
+        'choose another with --port N (make serve PORT=N)'
     )
     assert not state.exists()
 
@@ -196,9 +199,12 @@ def test_a_file_that_is_no_database_is_one_clear_line(
     state: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     state.mkdir()
-    state.joinpath('placement.sqlite').write_text('This is a letter. ' * 100)
+    file = state / 'placement.sqlite'
+    file.write_text('This is a letter. ' * 100)
 
-    assert 'file is not a database' in refusal(capfd, '--port', '0', '--state-dir', str(state))
+    assert refusal(capfd, '--port', '0', '--state-dir', str(state)) == (
+        f'placement-serve: {file} is not an SQLite database; move it away to begin anew'
+    )
 
 
 @pytest.mark.parametrize('host', ['0.0.0.0', '::', '192.0.2.1'])
@@ -359,6 +365,35 @@ class TestConfiguration:
         assert conf.placement_database.connection == f'sqlite:///{state}/placement.sqlite'
         assert conf.placement_database.sync_on_startup is True
         assert conf.api.auth_strategy == 'noauth2'
+
+    def test_files_in_the_usual_places_change_nothing(self, state: Path) -> None:
+        usual = Path.home() / '.placement'
+        usual.mkdir(parents=True)
+        usual.joinpath('placement.conf').write_text('[api]\nauth_strategy = keystone\n')
+        usual.joinpath('policy.yaml').write_text('no policy')
+        conf = load(state)
+
+        assert conf.config_file == []
+        assert conf.api.auth_strategy == 'noauth2'
+        assert conf.oslo_policy.policy_file == f'{state}/policy.yaml'
+        policy.load_rules(conf)
+
+    def test_a_directory_that_the_environment_names_is_read(
+        self, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv('OS_PLACEMENT_CONFIG_DIR', str(tmp_path))
+        tmp_path.joinpath('placement.conf').write_text('[api]\nauth_strategy = keystone\n')
+
+        assert load(state).api.auth_strategy == 'keystone'
+
+    def test_it_is_named(self, state: Path, tmp_path: Path) -> None:
+        file = tmp_path / 'placement.conf'
+        file.touch()
+        environ = {'OS_API__AUTH_STRATEGY': 'noauth2', 'OS_TOKEN': 'x', 'HOME': '/'}
+        describe = serve._describe_configuration
+
+        assert describe(load(state), {'HOME': '/'}) == 'none, defaults for trials'
+        assert describe(load(state, str(file)), environ) == f'{file}, OS_API__AUTH_STRATEGY'
 
     def test_a_directory_may_have_an_odd_name(self, tmp_path: Path) -> None:
         odd = tmp_path / 'of $HOME, 100% café'
