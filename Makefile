@@ -31,7 +31,7 @@ help:
 	@echo 'make test-faults   inject faults under load: kill workers and database servers, cut connections'
 	@echo 'make test-clusters   test read replicas, Galera clusters, and restarts of database servers'
 	@echo 'make test-upgrade   test upgrade from upstream, and rollback to it'
-	@echo 'make docs    build the API reference and the documentation'
+	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
@@ -87,10 +87,11 @@ test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@PLACEMENT_TEST_UPSTREAM_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
 	    $(BIN)/pytest placement/tests/databases/test_upgrade.py
 
-# A fresh build each time: an incremental one repeats no warning of an unchanged page.
+# A fresh build each time: an incremental one repeats no warning of an unchanged page, and keeps
+# pages whose source is gone.
 docs: $(DOCUMENTABLE)
-	@echo '==> api-ref/build/html and doc/build/html'
-	@$(SPHINX) api-ref/source api-ref/build/html
+	@echo '==> doc/build/html'
+	@rm -rf doc/build/html
 	@$(SPHINX) doc/source doc/build/html
 
 changelog: $(DOCUMENTABLE)
@@ -140,7 +141,7 @@ bench-workers: $(MEASURABLE)
 clean:
 	@echo '==> removing environments, caches and built pages'
 	@rm -rf $(VENV) $(UPSTREAM) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
-	    CHANGELOG.rst api-ref/build doc/build
+	    CHANGELOG.rst doc/build doc/source/api-ref
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Created once, and again when one of these files is newer.

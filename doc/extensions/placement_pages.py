@@ -1,100 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For the pages of doc/ and api-ref/: links between their sources, and the OpenAPI documents.
+"""Links between the sources of the pages, which lead to what is built of them.
 
-The pages link to each other as files, so that they can be read and followed where they lie. In
-what is built, such a link leads to the page that was made of the file.
+The pages link to each other as files, so that they can be read and followed where they lie. In the
+site such a link leads to the page that was made of the file. Other files of the repository, such
+as samples of configuration, are copied into the site, so that a site on a web server is complete.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import pathlib
+import shutil
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers import rst
 from sphinx.application import Sphinx
 from sphinx.util import logging
-
-from placement import history
-from placement.openapi import document
 
 LOG = logging.getLogger(__name__)
 REPOSITORY = pathlib.Path(__file__).parents[2]
 
-# Where the pages of each source directory are built, by the Makefile.
-BUILT = {
-    REPOSITORY / name / 'source': REPOSITORY / name / 'build' / 'html'
-    for name in ('doc', 'api-ref')
+# Where the sources of pages are, and the directory of the site in which their pages are.
+SOURCES = {
+    REPOSITORY / 'doc' / 'source': pathlib.PurePosixPath('.'),
+    REPOSITORY / 'api-ref' / 'source': pathlib.PurePosixPath('api-ref'),
 }
-DOCUMENTS = 'openapi'
-FOLDING = 'api-site.js'
+# Pages of the site that stand for a file outside of these directories.
+STAND_INS = {'README.rst': 'try-it', 'CONTRIBUTING.rst': 'contributing'}
+FILES = 'files'
 
 
 def lead_to_built_pages(app: Sphinx, tree: nodes.document, name: str) -> None:
     """Change the links of one page from sources to what is built of them."""
-    source = pathlib.Path(app.srcdir)
-    page = source / f'{name}.rst'
+    page = (pathlib.Path(app.srcdir) / f'{name}.rst').resolve()
     for link in tree.findall(nodes.reference):
         path, hash_sign, fragment = link.get('refuri', '').partition('#')
-        # What Sphinx has resolved itself leads to a built page already.
-        if link.get('internal') or not path or ':' in path or path.startswith(DOCUMENTS):
+        # What Sphinx or a directive has resolved leads to a built page already.
+        if link.get('internal') or not path or ':' in path:
             continue
         target = (page.parent / path).resolve()
-        if not target.exists():
-            LOG.warning('there is no %s', target, location=(name, link.line))
-        place = pathlib.Path(app.outdir) / f'{name}.html'
-        built = {**BUILT, source: pathlib.Path(app.outdir)}
-        relative = os.path.relpath(_built(target, built), place.parent)
-        link['refuri'] = relative + hash_sign + fragment
+        if not target.is_file():
+            LOG.warning('there is no file %s', target, location=(name, link.line))
+            continue
+        link['refuri'] = _address(app, name, target) + hash_sign + fragment
 
 
-def _built(target: pathlib.Path, built: dict[pathlib.Path, pathlib.Path]) -> pathlib.Path:
-    """What was made of a file, which is the file itself when it is no page."""
-    for source, output in built.items():
+def _address(app: Sphinx, name: str, target: pathlib.Path) -> str:
+    """Where a file is in the site, relative to a page; it is copied if it is no page."""
+    built = page_of(target)
+    if built is not None:
+        return app.builder.get_relative_uri(name, built)
+    place = pathlib.PurePosixPath(FILES, target.relative_to(REPOSITORY).as_posix())
+    copy = pathlib.Path(app.outdir) / place
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(target, copy)
+    return '../' * name.count('/') + str(place)
+
+
+def page_of(target: pathlib.Path) -> str | None:
+    """The page that is made of a file, None if none is."""
+    for source, place in SOURCES.items():
         if target.suffix == '.rst' and target.is_relative_to(source):
-            return output / target.relative_to(source).with_suffix('.html')
-    return target
-
-
-class OpenAPIDocuments(rst.Directive):
-    """A list of the OpenAPI documents, newest first."""
-
-    def run(self) -> list[nodes.Node]:
-        """One paragraph with a link to each."""
-        links = nodes.paragraph()
-        for version in reversed([str(api.version) for api in history.APIS.values()]):
-            links += nodes.reference('', version, refuri=f'{DOCUMENTS}/placement-{version}.json')
-            links += nodes.Text(' ')
-        return [links]
-
-
-def write_documents(app: Sphinx, error: Exception | None) -> None:
-    """Put the document of every microversion beside the pages."""
-    if error is not None:
-        return
-    directory = pathlib.Path(app.outdir) / DOCUMENTS
-    directory.mkdir(exist_ok=True)
-    for api in history.APIS.values():
-        text = json.dumps(document.document(api), indent=2)
-        (directory / f'placement-{api.version}.json').write_text(text)
-
-
-def show_operations_in_full(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], tree: nodes.document | None
-) -> None:
-    """Leave out the script of os-api-ref, which folds operations and needs libraries for that."""
-    scripts = context.get('script_files', [])
-    context['script_files'] = [one for one in scripts if FOLDING not in str(one.filename)]
+            return str(place / target.relative_to(source).with_suffix('').as_posix())
+    return STAND_INS.get(target.relative_to(REPOSITORY).as_posix())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.connect('doctree-resolved', lead_to_built_pages)
-    app.add_directive('openapi-documents', OpenAPIDocuments)
-    if pathlib.Path(app.srcdir).parent.name == 'api-ref':
-        app.add_css_file('operations.css')
-        app.connect('html-page-context', show_operations_in_full)
-        app.connect('build-finished', write_documents)
     return {'parallel_read_safe': True, 'parallel_write_safe': True}

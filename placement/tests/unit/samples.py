@@ -96,11 +96,15 @@ class Elsewhere(rst.Directive):
     """What only Sphinx has something to show for."""
 
     has_content = True
+    optional_arguments = 1
     option_spec = {
         'hidden': rst.directives.flag,
         'glob': rst.directives.flag,
         'numbered': rst.directives.flag,
         'maxdepth': rst.directives.nonnegative_int,
+        'caption': rst.directives.unchanged,
+        'start-after': rst.directives.unchanged,
+        'end-before': rst.directives.unchanged,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -121,7 +125,9 @@ class Glossary(rst.Directive):
 rst.directives.register_directive('rest_method', RestMethod)
 rst.directives.register_directive('rest_parameters', RestParameters)
 rst.directives.register_directive('toctree', Elsewhere)
+rst.directives.register_directive('include', Elsewhere)
 rst.directives.register_directive('openapi-documents', Elsewhere)
+rst.directives.register_directive('openapi-operations', Elsewhere)
 rst.directives.register_directive('release-notes', Elsewhere)
 rst.directives.register_directive('microversion-history', Elsewhere)
 rst.directives.register_directive('glossary', Glossary)
