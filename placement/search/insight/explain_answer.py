@@ -21,13 +21,13 @@ class FunnelStep:
     `providers_after` count providers in the same way, each as a member of its own tree, and are
     None of conditions that are not about one provider. `only` are the trees that are rejected by
     this condition and no other: of a group's conditions no other of the group, of those on the
-    combination no other of the request.
+    combination no other of the request; None where the condition cannot be given up.
     """
 
     condition: Condition
     trees_before: int
     trees_after: int
-    only: int
+    only: int | None
     providers_before: int | None = None
     providers_after: int | None = None
 

@@ -41,7 +41,7 @@ class Plans:
             return self._plan(tree, structure, tree.root_id)
         if structure.has_sharing:
             # This tree stands for itself: its own sharing providers are no other tree's.
-            pool_key = self._pool_key(structure)
+            pool_key = self.pool_key(structure)
             if pool_key is None:
                 return self._plan(tree, structure, tree.root_id)
             return self._plan_of_pools(tree, structure, pool_key)
@@ -51,7 +51,7 @@ class Plans:
             self._by_structure.add(structure, planned)
         return planned
 
-    def _pool_key(self, structure: Structure) -> object:
+    def pool_key(self, structure: Structure) -> object:
         """Equal for trees that consist of one sharing provider and have the same candidates, which
         are those of all that share in the same aggregates; None for any other tree."""
         if len(structure.profiles) > 1:

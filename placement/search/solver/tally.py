@@ -24,9 +24,12 @@ class Reason(enum.Enum):
     TOO_SMALL = Refusal.TOO_SMALL.value
     RESERVED = Refusal.RESERVED.value
     USED = Refusal.USED.value
+    ONE_TREE = 'all groups from one tree'
     ROOT = 'root_required'
+    SUM = 'amounts of all groups together'
     ISOLATE = 'isolate'
     SUBTREE = 'subtree'
+    ONE_OF_EACH_TREE = 'one provider of each tree'
 
     # Each reason is one object, so its identity will do; Enum would hash its name in Python.
     __hash__ = object.__hash__

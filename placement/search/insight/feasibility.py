@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether one tree can serve a whole request, asked of the search itself."""
+
+import dataclasses
+import random
+
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Tree
+from placement.search.solver.bounded_cache import BoundedCache
+from placement.search.solver.layout import Candidate
+from placement.search.solver.plans import Plans
+from placement.search.solver.resolved_request import ResolvedRequest
+from placement.search.solver.search_state import Search
+from placement.search.solver.work import Work
+
+# For how many states of trees it is remembered whether they fit.
+MAX_STATES = 10_000
+
+
+def groups_decide(resolved: ResolvedRequest) -> bool:
+    """Whether a tree that can serve each group can serve all of them together."""
+    return not (
+        resolved.constraints
+        or resolved.request.single_provider_per_tree
+        or sum(resolved.exclusive) > 1
+        or any(resolved.contested)
+    )
+
+
+class Feasibility:
+    """One request, asked of one tree after the other, each as an anchor for itself.
+
+    With `ignores_usage` nothing counts as used. Raises `BudgetSpent` when the work is at an end.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        request: CandidateRequest,
+        work: Work,
+        ignores_usage: bool = False,
+    ) -> None:
+        once = dataclasses.replace(request, limit=1, randomize=False)
+        self.search = Search(snapshot, once, random.Random(0), work, ignores_usage)
+        self._plans = Plans(self.search)
+        self.named_roots = self.search.resolved.named_roots
+        self._known: BoundedCache[object, bool] = BoundedCache(MAX_STATES)
+
+    def fits(self, tree: Tree) -> bool:
+        """Whether there is a candidate with this tree as its anchor."""
+        key = self._key(tree)
+        known = self._known.get(key)
+        if known is None:
+            known = self.candidate(tree) is not None
+            self._known.add(key, known)
+        return known
+
+    def candidate(self, tree: Tree) -> Candidate | None:
+        """The first candidate with this tree as its anchor, None where there is none.
+
+        Where trees are single sharing providers of the same aggregates, ask it of the first only:
+        the candidates of the others are the same.
+        """
+        search = self.search
+        search.work.spent += len(tree.members)
+        search.work.check()
+        if search.resolved.names_missing_tree:
+            return None
+        of_tree = self._plans.candidates_of(tree)
+        if of_tree.plan.is_infeasible:
+            return None
+        found = of_tree.of(tree, needs_member=False)
+        return next((one for one in found if one is not None), None)
+
+    def _key(self, tree: Tree) -> object:
+        """Equal for trees of which the same is true."""
+        structure = tree.shape.structure
+        if tree.root_id in self.named_roots:
+            return tree.root_id
+        if structure.has_sharing:
+            return self._plans.pool_key(structure) or tree.root_id
+        return (tree.shape, self.search.usage_of(tree))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each condition of a group leaves of the trees that were examined."""
+
+from collections.abc import Iterator
+
+from placement.search.explanation import Condition
+from placement.search.insight.conditions import GroupConditions, Numbered
+from placement.search.insight.explain_answer import FunnelStep, GroupFunnel
+from placement.search.insight.survey import NOBODY, Survey
+from placement.search.solver.tally import Reason
+
+
+def group_funnels(survey: Survey) -> tuple[GroupFunnel, ...]:
+    """The funnel of each group, in the order of the request."""
+    return tuple(
+        [
+            GroupFunnel(group.group, tuple(_steps(survey, number, group)))
+            for number, group in enumerate(survey.table.groups)
+        ]
+    )
+
+
+def _steps(survey: Survey, number: int, group: GroupConditions) -> Iterator[FunnelStep]:
+    before, kept = _trees(survey, number, 0), 0
+    providers_before = _providers(survey, number, 0)
+    for step in group.steps:
+        kept |= step.bit
+        after = _trees(survey, number, kept)
+        providers = _providers(survey, number, kept & ~group.collected)
+        is_about_one = providers is not None and not step.bit & group.collected
+        yield FunnelStep(
+            condition_with_amounts(survey, number, step),
+            before,
+            after,
+            _only(survey, number, step.bit),
+            providers_before if is_about_one else None,
+            providers if is_about_one else None,
+        )
+        before, providers_before = after, providers
+
+
+def condition_with_amounts(survey: Survey, group: int, step: Numbered) -> Condition:
+    """A condition for people; of an amount with the largest there is and the most that is free."""
+    if step.asked is None:
+        return step.condition()
+    largest, most_free = survey.most[group, step.words]
+    if largest == NOBODY:
+        return step.condition()
+    return step.condition(largest, most_free if step.reason is Reason.USED else None)
+
+
+def _trees(survey: Survey, group: int, kept: int) -> int:
+    return sum(len(one.trees) for one in survey.outcomes if one.passes(group, kept))
+
+
+def _only(survey: Survey, group: int, bit: int) -> int:
+    """The trees that pass without this condition and do not pass with it."""
+    every = survey.table.visible
+    return sum(
+        len(one.trees)
+        for one in survey.outcomes
+        if one.passes(group, every & ~bit) and not one.passes(group, every)
+    )
+
+
+def _providers(survey: Survey, group: int, kept: int) -> int | None:
+    """The providers that pass these conditions for some class of the group, each as a member of
+    its own tree; None where every tree is a provider."""
+    if not survey.has_large_trees:
+        return None
+    numbers = [n for n, of_request in enumerate(survey.table.group_of) if of_request == group]
+    count = 0
+    for key, times in survey.providers.items():
+        if any(not mask & kept for number in numbers for mask, _ in key[number]):
+            count += times
+    return count

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one tree misses, and which trees miss least."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+from placement.search.explanation import Condition, Verdict
+from placement.search.insight.combination import Combination
+from placement.search.insight.conditions import AmountBits
+from placement.search.insight.explain_answer import GroupCondition, Shortfall, TreeReport
+from placement.search.insight.feasibility import Feasibility
+from placement.search.insight.survey import Survey
+from placement.search.insight.tree_masks import Outcome
+from placement.search.model.provider import Provider
+from placement.search.model.tree import Tree
+from placement.search.solver.tally import Reason
+
+# How many trees that miss least are told.
+MAX_NEAREST = 5
+
+
+class TreeReports:
+    """Reports on single trees of a survey.
+
+    `unused` tells whether a tree would fit if nothing were used, None where the conditions on
+    groups and root tell that alone.
+    """
+
+    def __init__(
+        self, survey: Survey, combination: Combination, unused: Feasibility | None
+    ) -> None:
+        self.survey = survey
+        self.combination = combination
+        self._unused = unused
+        self._fitting = {tree.root_id for tree in combination.trees}
+
+    def nearest(self) -> tuple[TreeReport, ...]:
+        """The trees that do not fit and miss least: those that fail the fewest conditions, and of
+        these those that lack the smallest part of what is asked for."""
+        if not self.combination.is_whole:
+            return ()
+        by_failures: dict[int, list[Outcome]] = {}
+        for outcome in self.survey.outcomes:
+            # A tree that fails no condition of a group or on the root fails one on all together.
+            by_failures.setdefault(max(self._failures(outcome), 1), []).append(outcome)
+        chosen: list[tuple[Outcome, Tree]] = []
+        for failures in sorted(by_failures):
+            ranked = [
+                (self._distance(outcome, tree), tree.root_id, number)
+                for number, outcome in enumerate(by_failures[failures])
+                for tree in outcome.trees
+                if tree.root_id not in self._fitting
+            ]
+            for _, root_id, number in heapq.nsmallest(MAX_NEAREST - len(chosen), ranked):
+                chosen.append((by_failures[failures][number], self.survey.snapshot.tree(root_id)))
+            if len(chosen) == MAX_NEAREST:
+                break
+        return tuple([self.report(outcome, tree) for outcome, tree in chosen])
+
+    def report(self, outcome: Outcome, tree: Tree) -> TreeReport:
+        """Whether one tree fits, and what it misses.  Raises `BudgetSpent`."""
+        failed, missing = list[GroupCondition](), list[Shortfall]()
+        for number in range(len(self.survey.table.groups)):
+            self._add_group(outcome, tree, number, failed, missing)
+        for one in self.survey.table.root_conditions:
+            if outcome.root & one.bit:
+                failed.append(GroupCondition(None, one.condition()))
+        if not failed and tree.root_id in self.combination.rejected:
+            failed.append(GroupCondition(None, self.combination.rejected[tree.root_id]))
+        if tree.root_id in self._fitting:
+            verdict = Verdict.FITS
+        elif not failed:
+            verdict = Verdict.UNKNOWN
+        else:
+            verdict = Verdict.FULL if self.would_fit(outcome, tree) else Verdict.INFEASIBLE
+        return TreeReport(tree.members[0].uuid, verdict, tuple(failed), tuple(missing))
+
+    def would_fit(self, outcome: Outcome, tree: Tree) -> bool:
+        """Whether a tree would fit if nothing were used.  Raises `BudgetSpent`."""
+        table = self.survey.table
+        if not outcome.fits(table.visible & ~table.free):
+            return False
+        return self._unused is None or self._unused.fits(tree)
+
+    def _failures(self, outcome: Outcome) -> int:
+        groups = range(len(self.survey.table.groups))
+        return outcome.root.bit_count() + sum(outcome.failed(n).bit_count() for n in groups)
+
+    def _distance(self, outcome: Outcome, tree: Tree) -> float:
+        """How much is missing: one for each condition, of amounts the part that is missing."""
+        work, distance = self.survey.work, float(outcome.root.bit_count())
+        work.spent += len(tree.members)
+        work.check()
+        for number, group in enumerate(self.survey.table.groups):
+            failed = outcome.failed(number)
+            if not failed:
+                continue
+            amounts = [bits for bits in group.amounts.values() if failed & (bits.size | bits.free)]
+            distance += failed.bit_count() - len(amounts)
+            for bits in amounts:
+                distance += min(
+                    [_missing_part(one, bits) for one in self._slots(tree)], default=1.0
+                )
+        return distance
+
+    def _slots(self, tree: Tree) -> Sequence[Provider]:
+        if not self.survey.has_large_trees:
+            return tree.members
+        return (*tree.members, *self.survey.sharing_with(tree))
+
+    def _add_group(
+        self,
+        outcome: Outcome,
+        tree: Tree,
+        number: int,
+        failed: list[GroupCondition],
+        missing: list[Shortfall],
+    ) -> None:
+        group, mask = self.survey.table.groups[number], outcome.failed(number)
+        suffix = group.group.suffix
+        for step in group.steps:
+            if not step.bit & mask:
+                continue
+            if step.asked is None:
+                failed.append(GroupCondition(suffix, step.condition()))
+                continue
+            bits = group.amounts[step.words]
+            provider = self._closest(tree, number, mask, bits)
+            position = provider.kind.profile.position[bits.resource_class]
+            capacity, used = provider.kind.capacities[position], provider.used[position]
+            shortfall = _shortfall(provider, suffix, bits)
+            missing.append(shortfall)
+            condition = Condition(
+                Reason(shortfall.reason),
+                (bits.resource_class,),
+                bits.amount,
+                capacity.largest,
+                capacity.room(used),
+            )
+            failed.append(GroupCondition(suffix, condition))
+
+    def _closest(self, tree: Tree, group: int, mask: int, bits: AmountBits) -> Provider:
+        """Who lacks least of a class among those that fail no more than these conditions."""
+        return min(
+            self._serving(tree, group, mask, bits), key=lambda one: _missing_part(one, bits)
+        )
+
+    def _serving(self, tree: Tree, group: int, mask: int, bits: AmountBits) -> Iterator[Provider]:
+        survey, table = self.survey, self.survey.table
+        others = table.visible & ~mask
+        for slot, provider in enumerate(self._slots(tree)):
+            if bits.resource_class not in provider.kind.profile.position:
+                continue
+            if slot < len(tree.members):
+                elements = survey.elements_of_member(tree, slot)
+            else:
+                elements = survey.elements_of_sharing(tree, provider)
+            if any(
+                failed & (bits.size | bits.free) and not failed & others
+                for request, number in zip(table.requests, table.group_of, strict=True)
+                if number == group and bits.resource_class in request.amounts
+                for failed, _ in elements[request.number]
+            ):
+                yield provider
+
+
+def _missing_part(provider: Provider, bits: AmountBits) -> float:
+    """The part of an amount that a provider lacks; all of it where it has no such inventory, or
+    does not give such amounts."""
+    position = provider.kind.profile.position.get(bits.resource_class)
+    if position is None:
+        return 1.0
+    capacity = provider.kind.capacities[position]
+    if capacity.unit_refusal(bits.amount) is not None and bits.amount <= capacity.max_unit:
+        return 1.0
+    room = max(capacity.room(provider.used[position]), 0)
+    return max(bits.amount - room, 0) / bits.amount
+
+
+def _shortfall(provider: Provider, suffix: str, bits: AmountBits) -> Shortfall:
+    position = provider.kind.profile.position[bits.resource_class]
+    capacity, used = provider.kind.capacities[position], provider.used[position]
+    refusal = capacity.refusal(bits.amount, used)
+    assert refusal is not None
+    # Of what is larger than all there is, max_unit is not the reason to be told.
+    reason = Reason.TOO_SMALL if bits.amount > capacity.whole else Reason(refusal.value)
+    return Shortfall(
+        provider.uuid,
+        suffix,
+        bits.resource_class,
+        bits.amount,
+        capacity.ceiling - used,
+        capacity.reported_capacity,
+        used,
+        capacity.total,
+        capacity.reserved,
+        capacity.min_unit,
+        capacity.max_unit,
+        capacity.step_size,
+        reason.value,
+    )

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A slow and simple explanation of a request, to hold the fast one against.
+
+Every set of conditions is tried on every tree, every relaxed request is solved. It shares no code
+with the explanation but the values that go in.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.request import CandidateRequest, RequestGroup
+from placement.tests.unit.search.oracle import Cloud, capacity, fits, solve
+
+# A condition: its reason and the name that it is about, alternatives joined as they are told.
+Label = tuple[str, str]
+
+
+def alternatives(names: Iterable[str]) -> str:
+    return ' or '.join(sorted(names))
+
+
+def labels(group: RequestGroup) -> list[Label]:
+    """The conditions of a group in the order of testing."""
+    return [
+        *([('tree', group.in_tree)] if group.in_tree is not None else []),
+        *[('class missing', name) for name in group.resources],
+        *dict.fromkeys(('required trait', alternatives(one)) for one in group.required),
+        *[('forbidden trait', name) for name in sorted(group.forbidden)],
+        *dict.fromkeys(('aggregate', alternatives(one)) for one in group.member_of),
+        *[('aggregate', f'!{name}') for name in sorted(group.forbidden_aggregates)],
+        *[('too small', name) for name in group.resources],
+        *[('used', name) for name in group.resources],
+    ]
+
+
+def passes(cloud: Cloud, group: RequestGroup, anchor: ProviderRow, kept: Iterable[Label]) -> bool:
+    """Whether somebody serves the group under the anchor, where only these conditions count."""
+    kept = set(kept)
+    reached = [row for row in cloud.rows.values() if anchor in cloud.anchors(row)]
+    if group.is_suffixed:
+        return any(serves(cloud, group, anchor, row, group.resources, kept) for row in reached)
+    choices = [
+        [row for row in reached if serves(cloud, group, anchor, row, [name], kept)]
+        for name in group.resources
+    ]
+    return any(
+        all(
+            not one.isdisjoint({trait for row in chosen for trait in row.traits})
+            for one in group.required
+            if ('required trait', alternatives(one)) in kept
+        )
+        for chosen in itertools.product(*choices)
+    )
+
+
+def serves(
+    cloud: Cloud,
+    group: RequestGroup,
+    anchor: ProviderRow,
+    row: ProviderRow,
+    names: Iterable[str],
+    kept: set[Label],
+) -> bool:
+    """Whether one provider meets those of the conditions that are about it alone."""
+    traits, own, spanning = set(row.traits), set(row.aggregates), set(row.aggregates)
+    is_of_tree = cloud.root(row) is anchor
+    barred = set(own)
+    is_in_tree = group.in_tree is None or cloud.is_in_tree(row, group.in_tree)
+    wanted = [one for one in group.member_of if ('aggregate', alternatives(one)) in kept]
+    is_member = all(one & own for one in wanted)
+    if not group.is_suffixed:
+        spanning = set(anchor.aggregates)
+        barred |= spanning
+        is_in_tree = group.in_tree is None or (is_of_tree and is_in_tree)
+        is_member = is_member or (is_of_tree and all(one & spanning for one in wanted))
+    return (
+        is_member
+        and (is_in_tree or ('tree', group.in_tree) not in kept)
+        and not any(name in barred and ('aggregate', f'!{name}') in kept
+                    for name in group.forbidden_aggregates)
+        and not any(name in traits and ('forbidden trait', name) in kept
+                    for name in group.forbidden)
+        and (not group.is_suffixed or all(
+            one & traits for one in group.required
+            if ('required trait', alternatives(one)) in kept))
+        and all(has_amount(row, name, group.resources[name], kept) for name in names)
+    )  # fmt: skip
+
+
+def has_amount(row: ProviderRow, name: str, amount: int, kept: set[Label]) -> bool:
+    """Whether a provider offers the amount, as far as these conditions ask for it."""
+    if name not in row.inventories:
+        return ('class missing', name) not in kept
+    fits_unused = fits(unused(row), name, amount)
+    if ('too small', name) in kept and not fits_unused:
+        return False
+    return not (('used', name) in kept and fits_unused and not fits(row, name, amount))
+
+
+def unused(row: ProviderRow) -> ProviderRow:
+    return row._replace(
+        inventories={
+            name: InventoryRow(*one)._replace(used=0) for name, one in row.inventories.items()
+        }
+    )
+
+
+def trees(cloud: Cloud, request: CandidateRequest) -> set[str]:
+    """The uuids of the roots under which something is found."""
+    if not any(group.resources for group in request.groups):
+        return set()
+    return {root for roots in solve(cloud, request).values() for root in roots}
+
+
+# What a relaxation is known by: the suffix of the group, None for the whole request, the word of
+# what is given up, and what it is about.
+Given = tuple[str | None, str, str]
+
+
+def choices(request: CandidateRequest, with_amounts: bool) -> list[Given]:
+    """Everything that can be given up."""
+    found: list[Given] = []
+    for group in request.groups:
+        found += [
+            (group.suffix, *label)
+            for label in labels(group)
+            if label[0] not in ('class missing', 'too small', 'used')
+        ]
+    found += [(None, 'root_required', name) for name in sorted(request.root_required)]
+    found += [(None, 'root_required', f'!{name}') for name in sorted(request.root_forbidden)]
+    if request.isolate and sum(group.is_suffixed for group in request.groups) > 1:
+        found.append((None, 'isolate', ''))
+    found += dict.fromkeys(
+        (None, 'subtree', ','.join(sorted(suffixes)))
+        for suffixes in request.same_subtree
+        if len(suffixes) > 1
+    )
+    if with_amounts:
+        found += [
+            (group.suffix, word, name)
+            for word in ('amount', 'class')
+            for group in request.groups
+            for name in group.resources
+            if word == 'amount' or can_drop(request, group)
+        ]
+    return found
+
+
+def can_drop(request: CandidateRequest, group: RequestGroup) -> bool:
+    if len(group.resources) > 1:
+        return True
+    others = [one for one in request.groups if one.suffix != group.suffix and one.resources]
+    return bool(others) and not any(group.suffix in one for one in request.same_subtree)
+
+
+def without(request: CandidateRequest, given: Given, amount: int = 0) -> CandidateRequest:
+    """The request without a condition, or with another amount."""
+    suffix, word, name = given
+    if word == 'isolate':
+        return dataclasses.replace(request, isolate=False)
+    if word == 'subtree':
+        return dataclasses.replace(request, same_subtree=tuple(
+            one for one in request.same_subtree if ','.join(sorted(one)) != name))  # fmt: skip
+    if word == 'root_required':
+        return dataclasses.replace(
+            request,
+            root_required=request.root_required - {name},
+            root_forbidden=request.root_forbidden - {name.removeprefix('!')}
+            if name.startswith('!')
+            else request.root_forbidden,
+        )
+    groups = []
+    for group in request.groups:
+        if group.suffix == suffix:
+            resources = {n: a for n, a in group.resources.items() if n != name}
+            if word == 'class' and not resources:
+                continue
+            group = dataclasses.replace(group, **changes(group, word, name, amount))
+        groups.append(group)
+    return dataclasses.replace(request, groups=tuple(groups))
+
+
+def changes(group: RequestGroup, word: str, name: str, amount: int) -> dict[str, Any]:
+    if word == 'amount':
+        return {'resources': {**group.resources, name: amount}}
+    if word == 'class':
+        return {'resources': {n: a for n, a in group.resources.items() if n != name}}
+    if word == 'tree':
+        return {'in_tree': None}
+    if word == 'forbidden trait':
+        return {'forbidden': group.forbidden - {name}}
+    if word == 'required trait':
+        return {'required': tuple(o for o in group.required if alternatives(o) != name)}
+    if name.startswith('!'):
+        return {'forbidden_aggregates': group.forbidden_aggregates - {name[1:]}}
+    return {'member_of': tuple(o for o in group.member_of if alternatives(o) != name)}
+
+
+def relaxed_trees(
+    cloud: Cloud, request: CandidateRequest, given: tuple[Given, ...]
+) -> tuple[int, int | None]:
+    """How many trees fit without these, with whichever amounts; and the largest amount that fits
+    one where one amount alone is given up."""
+    amounts = [one for one in given if one[1] == 'amount']
+    for one in given:
+        if one not in amounts:
+            request = without(request, one)
+    found: set[str] = set()
+    largest = 0
+    ranges = [range(1, most_of(cloud, one[2]) + 1) for one in amounts]
+    for sizes in itertools.product(*ranges):
+        asked = request
+        for one, size in zip(amounts, sizes, strict=True):
+            asked = without(asked, one, size)
+        here = trees(cloud, asked)
+        if here:
+            found |= here
+            largest = max(largest, *sizes, 0) if sizes else 0
+    return len(found), largest if len(amounts) == 1 and found else None
+
+
+def most_of(cloud: Cloud, name: str) -> int:
+    """More of a class than this nobody gives to one consumer."""
+    inventories = (row.inventories.get(name) for row in cloud.rows.values())
+    return max(
+        [int(min(capacity(one), one.max_unit)) for one in inventories if one is not None],
+        default=0,
+    )
+
+
+def relaxations(
+    cloud: Cloud, request: CandidateRequest
+) -> dict[frozenset[Given], tuple[int, int | None]]:
+    """Every single condition without which more trees fit; where nothing fits and there is none,
+    every pair. A class is given up only where another amount of it does not help."""
+    fitting = len(trees(cloud, request))
+    singles = choices(request, with_amounts=not fitting)
+    found = _deciding(cloud, request, [(one,) for one in singles], fitting)
+    if found or fitting:
+        return found
+    pairs = [
+        (one, other)
+        for one, other in itertools.combinations(singles, 2)
+        if not is_about_one_amount(one, other) and not leaves_nothing_of_group(request, one, other)
+    ]
+    return _deciding(cloud, request, pairs, fitting)
+
+
+def is_about_one_amount(one: Given, other: Given) -> bool:
+    """Whether one gives up the amount of a class, and the other the class."""
+    return {one[1], other[1]} == {'amount', 'class'} and (one[0], one[2]) == (other[0], other[2])
+
+
+def leaves_nothing_of_group(request: CandidateRequest, one: Given, other: Given) -> bool:
+    """Whether both classes of a group are given up, so that it would be another group."""
+    return one[1] == other[1] == 'class' and any(
+        group.suffix == one[0] == other[0] and set(group.resources) == {one[2], other[2]}
+        for group in request.groups
+    )
+
+
+def _deciding(
+    cloud: Cloud,
+    request: CandidateRequest,
+    sets: Iterable[tuple[Given, ...]],
+    fitting: int,
+) -> dict[frozenset[Given], tuple[int, int | None]]:
+    found: dict[frozenset[Given], tuple[int, int | None]] = {}
+    for given in sets:
+        if any(frozenset(other) in found for other in _with_amounts(given)):
+            continue
+        count, largest = relaxed_trees(cloud, request, given)
+        if count > fitting:
+            found[frozenset(given)] = (count, largest)
+    return found
+
+
+def _with_amounts(given: tuple[Given, ...]) -> Iterator[tuple[Given, ...]]:
+    ways = [[one, (one[0], 'amount', one[2])] if one[1] == 'class' else [one] for one in given]
+    return (way for way in itertools.product(*ways) if way != given)

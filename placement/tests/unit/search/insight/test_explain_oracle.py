@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The explanation and brute force say the same of every small cloud.
+
+Each count of the funnels, the verdict, each relaxation, each pair, and what the nearest trees
+miss. SEARCH_EXAMPLES=20 in the environment tries twenty times as many, and other ones each time.
+"""
+
+import itertools
+
+import hypothesis
+from hypothesis import strategies as st
+
+from placement.search.explanation import Verdict
+from placement.search.insight.explain import explain_request
+from placement.search.insight.explain_answer import RequestExplanation
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.provider import ProviderRow
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
+from placement.tests.unit.search.insight import oracle
+from placement.tests.unit.search.oracle import Cloud, allows_anchor
+from placement.tests.unit.search.test_oracle import examples, questions
+
+
+@st.composite
+def full_questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
+    """A cloud of which, in every other example, most is used, and a request."""
+    rows, request = draw(questions())
+    if draw(st.booleans()):
+        return rows, request
+    return [
+        row._replace(
+            inventories={
+                name: inventory._replace(used=max(inventory.used, inventory.total - 1))
+                for name, inventory in row.inventories.items()
+            }
+        )
+        for row in rows
+    ], request
+
+
+def explained(rows: list[ProviderRow], request: CandidateRequest) -> RequestExplanation:
+    """The explanation without any bound."""
+    work = SlicedWork(None, pause=lambda: None)
+    return explain_request(Snapshot.of(rows), request, work)
+
+
+@examples(600)
+@hypothesis.given(full_questions())
+def test_funnels_count_what_brute_force_counts(question: tuple) -> None:
+    rows, request = question
+    cloud, answer = Cloud(rows), explained(rows, request)
+    assert answer.examined == answer.of == len(cloud.roots)
+    for funnel, group in zip(answer.groups, request.groups, strict=True):
+        assert funnel.group == group
+        labels = oracle.labels(group)
+        assert [
+            (step.condition.reason.value, step.condition.names[0]) for step in funnel.steps
+        ] == labels
+        left = len([r for r in cloud.roots if oracle.passes(cloud, group, r, [])])
+        for number, (step, label) in enumerate(zip(funnel.steps, labels, strict=True)):
+            others = [one for one in labels if one != label]
+            passing, only = 0, 0
+            for root in cloud.roots:
+                passing += oracle.passes(cloud, group, root, labels[: number + 1])
+                only += not oracle.passes(cloud, group, root, labels) and oracle.passes(
+                    cloud, group, root, others
+                )
+            assert (step.trees_before, step.trees_after, step.only) == (left, passing, only), label
+            left = passing
+
+
+@examples(400)
+@hypothesis.given(full_questions())
+def test_funnels_count_providers(question: tuple) -> None:
+    rows, request = question
+    cloud, answer = Cloud(rows), explained(rows, request)
+    for funnel, group in zip(answer.groups, request.groups, strict=True):
+        labels = oracle.labels(group)
+        for number, step in enumerate(funnel.steps):
+            if step.providers_after is not None:
+                kept = set(labels[: number + 1])
+                classes = [list(group.resources)] if group.is_suffixed else [
+                    [name] for name in group.resources
+                ]  # fmt: skip
+                serving = [
+                    row
+                    for row in rows
+                    if any(
+                        oracle.serves(cloud, group, cloud.root(row), row, names, kept)
+                        for names in classes
+                    )
+                ]
+                assert step.providers_after == len(serving)
+
+
+@examples(600)
+@hypothesis.given(full_questions())
+def test_verdict_and_number_of_trees(question: tuple) -> None:
+    rows, request = question
+    cloud, answer = Cloud(rows), explained(rows, request)
+    fitting = oracle.trees(cloud, request)
+    assert answer.trees_fitting == len(fitting)
+    if fitting:
+        assert answer.verdict is Verdict.FITS
+    elif oracle.trees(cloud.unused(), request):
+        assert answer.verdict is Verdict.FULL
+    else:
+        assert answer.verdict is Verdict.INFEASIBLE
+
+
+def told(answer: RequestExplanation) -> dict[frozenset[oracle.Given], tuple[int, int | None]]:
+    """The relaxations in the words of the oracle."""
+    return {
+        frozenset(
+            (
+                one.suffix,
+                'amount'
+                if one.condition.asked is not None
+                else {'class missing': 'class'}.get(
+                    one.condition.reason.value, one.condition.reason.value
+                ),
+                one.condition.names[0] if one.condition.names else '',
+            )
+            for one in relaxation.conditions
+        ): (relaxation.trees, relaxation.largest)
+        for relaxation in answer.relaxations
+    }
+
+
+@examples(400)
+@hypothesis.given(full_questions())
+def test_every_relaxation_is_found_and_counted(question: tuple) -> None:
+    rows, request = question
+    answer = explained(rows, request)
+    expected = oracle.relaxations(Cloud(rows), request)
+    assert answer.pairs_examined == answer.pairs_of
+    if len(expected) <= 50:
+        assert told(answer) == expected
+
+
+@examples(250)
+@hypothesis.given(full_questions())
+def test_nearest_trees_miss_least(question: tuple) -> None:
+    rows, request = question
+    cloud, answer = Cloud(rows), explained(rows, request)
+    fitting = oracle.trees(cloud, request)
+    missing = [root for root in cloud.roots if root.uuid not in fitting]
+    assert len(answer.nearest) == min(5, len(missing))
+    fewest = {root.uuid: max(failures(cloud, request, root), 1) for root in missing}
+    told_failures = []
+    for report in answer.nearest:
+        assert report.verdict is not Verdict.FITS
+        assert len(report.failed) == fewest[report.root]
+        told_failures.append(len(report.failed))
+        by_uuid = {row.uuid: row for row in rows}
+        for one in report.missing:
+            row = by_uuid[one.provider]
+            assert not oracle.fits(row, one.resource_class, one.asked)
+            inventory = row.inventories[one.resource_class]
+            assert (one.used, one.total) == (inventory.used, inventory.total)
+    assert told_failures == sorted(fewest.values())[:5]
+
+
+def failures(cloud: Cloud, request: CandidateRequest, root: ProviderRow) -> int:
+    """The smallest number of conditions on groups and root without which the tree passes."""
+    count = len(request.root_required - set(root.traits))
+    count += len(request.root_forbidden & set(root.traits))
+    assert bool(count) is not allows_anchor(request, root)
+    for group in request.groups:
+        labels = oracle.labels(group)
+        count += next(
+            size
+            for size in range(len(labels) + 1)
+            for given in itertools.combinations(labels, size)
+            if oracle.passes(cloud, group, root, [one for one in labels if one not in given])
+        )
+    return count
+
+
+@examples(150)
+@hypothesis.given(full_questions())
+def test_report_on_a_tree_tells_its_verdict(question: tuple) -> None:
+    rows, request = question
+    cloud, snapshot = Cloud(rows), Snapshot.of(rows)
+    now, unused = oracle.trees(cloud, request), oracle.trees(cloud.unused(), request)
+    for row in rows:
+        work = SlicedWork(None, pause=lambda: None)
+        report = explain_request(snapshot, request, work, provider=row.uuid).provider
+        root = cloud.root(row).uuid
+        assert report is not None
+        assert report.root == root
+        expected = Verdict.FULL if root in unused else Verdict.INFEASIBLE
+        assert report.verdict is (Verdict.FITS if root in now else expected)
+        assert bool(report.failed) is (root not in now)
