@@ -6,8 +6,10 @@ A fixed number of statements reads all providers, or some.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any, TypeVar
+import collections
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -29,9 +31,8 @@ from placement.search.model.provider import InventoryRow, ProviderRow
 ROWS_AT_A_TIME = 1_000
 
 # Inventories of one provider, by name of the class.
-Inventories = tuple[tuple[str, InventoryRow], ...]
-
-Shared = TypeVar('Shared')
+Inventories = dict[str, InventoryRow]
+NO_INVENTORIES: Inventories = {}
 
 
 class ProviderStatement:
@@ -45,13 +46,16 @@ class ProviderStatement:
             provider_id.in_(sa.bindparam('provider_ids', expanding=True))
         )
 
-    def execute(
+    def rows(
         self, connection: sa.Connection, ids: Collection[int] | None
-    ) -> sa.CursorResult[*tuple[Any, ...]]:
+    ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
         """The rows of all providers; with `ids`, of those only."""
         if ids is None:
-            return connection.execute(self._about_all)
-        return connection.execute(self._about_some, {'provider_ids': list(ids)})
+            result = connection.execute(self._about_all)
+        else:
+            result = connection.execute(self._about_some, {'provider_ids': list(ids)})
+        # To ask a result for row after row takes as long as to read the rows.
+        return itertools.chain.from_iterable(result.partitions(ROWS_AT_A_TIME))
 
 
 _PROVIDERS = ProviderStatement(
@@ -102,47 +106,57 @@ def load_providers(
 ) -> Iterator[ProviderRow]:
     """Rows of all providers, or of those among `ids` that exist, in five statements.
 
-    What was read for a provider is let go with its row, and what is equal is one object: drivers
-    make new texts and numbers for each row, which would be most of the memory that this takes.
+    What was read for a provider is let go with its row, and names and inventories that are equal
+    are one object: drivers make new texts and numbers for each row, which would be most of the
+    memory that this takes.
     """
     found = _inventories(connection, ids)
-    with_traits = _names_by_provider(_TRAITS.execute(connection, ids))
-    with_aggregates = _names_by_provider(_AGGREGATES.execute(connection, ids))
-    for provider_id, uuid, parent_id, root_id in _PROVIDERS.execute(connection, ids):
+    with_traits = _names_by_provider(_TRAITS.rows(connection, ids))
+    with_aggregates = _names_by_provider(_AGGREGATES.rows(connection, ids))
+    for provider_id, uuid, parent_id, root_id in _PROVIDERS.rows(connection, ids):
         yield ProviderRow(
             provider_id,
             uuid,
             parent_id,
             root_id,
-            dict(found.pop(provider_id, ())),
+            found.pop(provider_id, NO_INVENTORIES),
             with_traits.pop(provider_id, ()),
             with_aggregates.pop(provider_id, ()),
         )
 
 
-def _names_by_provider(rows: Iterable[sa.Row[*tuple[Any, ...]]]) -> dict[int, list[str]]:
+def _names_by_provider(rows: Iterable[Sequence[Any]]) -> dict[int, list[str]]:
     grouped: dict[int, list[str]] = {}
     names: dict[str, str] = {}
     for provider_id, name in rows:
-        grouped.setdefault(provider_id, []).append(names.setdefault(name, name))
+        name = names.setdefault(name, name)
+        of_provider = grouped.get(provider_id)
+        if of_provider is None:
+            grouped[provider_id] = [name]
+        else:
+            of_provider.append(name)
     return grouped
 
 
 def _inventories(connection: sa.Connection, ids: Collection[int] | None) -> dict[int, Inventories]:
     """Inventories by provider, with what is used of them; equal ones are one object."""
-    used = {
-        (provider_id, class_id): amount
-        for provider_id, class_id, amount in _USED.execute(connection, ids)
-    }
+    # By class and then by provider: a key of both would be a tuple for each of very many rows.
+    used: collections.defaultdict[int, dict[int, int]] = collections.defaultdict(dict)
+    for provider_id, class_id, amount in _USED.rows(connection, ids):
+        used[class_id][provider_id] = amount
+    class_names: dict[int, str] = {}
     found: dict[int, Inventories] = {}
-    alike: dict[Any, Any] = {}
-
-    def shared(value: Shared) -> Shared:
-        one: Shared = alike.setdefault(value, value)
-        return one
-
-    for provider_id, class_id, name, *members in _INVENTORIES.execute(connection, ids):
-        inventory = InventoryRow._make((*members, used.pop((provider_id, class_id), 0)))
-        named = shared((shared(name), inventory))
-        found[provider_id] = shared((*found.get(provider_id, ()), named))
+    alike: dict[InventoryRow, InventoryRow] = {}
+    for row in _INVENTORIES.rows(connection, ids):
+        # As InventoryRow(...), which takes three times as long, for very many rows.
+        provider_id, class_id, name, total, reserved, least, most, step, ratio = row
+        members = (total, reserved, least, most, step, ratio, used[class_id].pop(provider_id, 0))
+        inventory = tuple.__new__(InventoryRow, members)
+        inventory = alike.setdefault(inventory, inventory)
+        name = class_names.setdefault(class_id, name)
+        of_provider = found.get(provider_id)
+        if of_provider is None:
+            found[provider_id] = {name: inventory}
+        else:
+            of_provider[name] = inventory
     return found

@@ -7,6 +7,9 @@ that no two are quite the same. So the two are separate values: a search asks on
 whatever the amounts, and compares numbers for the rest.
 """
 
+import weakref
+from typing import Any
+
 from placement.search.model.capacity import Capacity
 
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
@@ -39,14 +42,16 @@ class Profile:
 class ProviderKind:
     """All that alike providers have in common: a profile, and a capacity for each of its classes.
 
-    Compared by identity: a pool makes equal kinds one object.
+    Compared by identity: a pool makes equal kinds one object. `shape_alone` is for the trees that
+    consist of one provider of the kind: a reference to their shape, which holds the kind.
     """
 
-    __slots__ = ('__weakref__', 'capacities', 'profile')
+    __slots__ = ('__weakref__', 'capacities', 'profile', 'shape_alone')
 
     def __init__(self, profile: Profile, capacities: tuple[Capacity, ...]) -> None:
         self.profile = profile
         self.capacities = capacities
+        self.shape_alone: weakref.ref[Any] | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:

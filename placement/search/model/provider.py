@@ -139,39 +139,56 @@ class Provider:
 class ProviderFactory:
     """Makes providers of rows, as if each were alone, in which equal values are one object.
 
-    Amounts in use change too often to be kept in the pool: they are shared among the providers
-    that one factory makes.
+    A factory remembers what it has looked up in the pool: the rows of a cloud ask for the same
+    values again and again. Amounts in use change too often to be kept in the pool: they are shared
+    among the providers that one factory makes.
     """
 
-    __slots__ = ('_pool', '_usages')
+    __slots__ = ('_capacities', '_pool', '_profiles', '_usages')
 
     def __init__(self, pool: InternPool) -> None:
         self._pool = pool
+        self._profiles: dict[tuple[tuple[str, ...], ...], Profile] = {}
+        self._capacities: dict[tuple[float, ...], Capacity] = {}
         self._usages: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def provider(self, row: ProviderRow) -> Provider:
         """The provider of a row, which is its own root until `with_relatives` says otherwise."""
-        inventories = sorted(row.inventories.items())
-        profile = self._pool.shared(
-            Profile,
-            tuple([name for name, inventory in inventories]),
-            self._pool.names(row.traits),
-            self._pool.names(row.aggregates),
-        )
-        kind = self._kind(profile, tuple([inventory[:6] for name, inventory in inventories]))
-        used = tuple([inventory[6] for name, inventory in inventories])
+        inventories = row.inventories
+        profile = self._profile(tuple(inventories), tuple(row.traits), tuple(row.aggregates))
+        in_order = [inventories[name] for name in profile.classes]
+        kind = self._kind(profile, tuple([self._capacity(one[:6]) for one in in_order]))
+        used = tuple([one[6] for one in in_order])
         return Provider(row, None, row.uuid, kind, self._usages.setdefault(used, used))
 
-    def _kind(
-        self, profile: Profile, members: tuple[tuple[int, int, int, int, int, float], ...]
-    ) -> ProviderKind:
-        """The one kind of this profile whose capacities have these members."""
-        pool, key = self._pool, (ProviderKind, profile, members)
+    def _profile(
+        self, classes: tuple[str, ...], traits: tuple[str, ...], aggregates: tuple[str, ...]
+    ) -> Profile:
+        """The one profile of these names, in whatever order they are given."""
+        key, pool = (classes, traits, aggregates), self._pool
+        profile = self._profiles.get(key)
+        if profile is None:
+            profile = self._profiles[key] = pool.shared(
+                Profile, tuple(sorted(classes)), pool.names(traits), pool.names(aggregates)
+            )
+        return profile
+
+    def _capacity(self, members: tuple[int, int, int, int, int, float]) -> Capacity:
+        """The one capacity with these members."""
+        capacity = self._capacities.get(members)
+        if capacity is None:
+            pool = self._pool
+            capacity = pool.find(members) or pool.keep(members, Capacity(*members))
+            self._capacities[members] = capacity
+        return capacity
+
+    def _kind(self, profile: Profile, capacities: tuple[Capacity, ...]) -> ProviderKind:
+        """The one kind of this profile with these capacities."""
+        # Capacities of the pool are known by their identity, and a kind keeps its own alive: as
+        # long as there is a kind for the key, no other capacity has such a number.
+        pool, key = self._pool, (profile, *map(id, capacities))
         kind: ProviderKind | None = pool.find(key)
-        if kind is None:
-            capacities = tuple([pool.shared(Capacity, *of_class) for of_class in members])
-            kind = pool.keep(key, ProviderKind(profile, capacities))
-        return kind
+        return pool.keep(key, ProviderKind(profile, capacities)) if kind is None else kind
 
 
 def root_of(row: ProviderRow) -> int:

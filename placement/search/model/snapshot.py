@@ -147,13 +147,16 @@ class Snapshot:
     ) -> dict[int, Tree | None]:
         """Every tree that some providers left or joined; None for those that nobody is in."""
         members: dict[int, dict[int, Provider]] = {}
-        for provider in (*before, *after):
+        for provider in before:
             if provider.root_id not in members:
                 members[provider.root_id] = self._members(provider.root_id)
-        for provider in before:
             members[provider.root_id].pop(provider.id)
         for provider in after:
-            members[provider.root_id][provider.id] = provider
+            root_id = provider.root_id
+            of_tree = members.get(root_id)
+            if of_tree is None:
+                of_tree = members[root_id] = self._members(root_id)
+            of_tree[provider.id] = provider
         return {
             root_id: Tree.of(root_id, providers.values(), self._pool) if providers else None
             for root_id, providers in members.items()
@@ -161,8 +164,9 @@ class Snapshot:
 
     def _members(self, root_id: int) -> dict[int, Provider]:
         block = self.blocks.get(root_id >> BLOCK_BITS)
-        tree = block.trees.get(root_id) if block else None
-        return {member.id: member for member in tree.members} if tree else {}
+        if block is None or root_id not in block.trees:
+            return {}
+        return {member.id: member for member in block.trees[root_id].members}
 
     def _changed_ids(
         self, before: dict[int, Provider], after: dict[int, Provider]
