@@ -13,7 +13,6 @@ from typing import NamedTuple
 from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
 from placement.search.model.request import RequestGroup
-from placement.search.solver.bounded_cache import BoundedCache
 from placement.search.solver.tally import Reason
 
 # How many verdicts are remembered for one request.
@@ -38,7 +37,7 @@ class ProviderRequest:
     that `in_tree` names, None for any tree.
     """
 
-    __slots__ = ('_verdicts', 'amounts', 'group', 'is_suffixed', 'number', 'tree_id')
+    __slots__ = ('amounts', 'group', 'is_suffixed', 'number', 'tree_id', 'verdicts')
 
     def __init__(
         self, number: int, group: RequestGroup, amounts: Mapping[str, int], tree_id: int | None
@@ -48,16 +47,13 @@ class ProviderRequest:
         self.amounts = amounts
         self.is_suffixed = group.is_suffixed
         self.tree_id = tree_id
-        self._verdicts: BoundedCache[Profile, Match | Reason] = BoundedCache(MAX_VERDICTS)
+        # For those who ask of very many profiles.
+        self.verdicts = Verdicts(self)
 
-    def verdict(self, profile: Profile) -> Match | Reason:
+    def verdict(self, profile: Profile) -> 'Match | Reason':
         """What a provider of this profile is asked for, or why it cannot serve the request,
         however much of it there is."""
-        verdict = self._verdicts.get(profile)
-        if verdict is None:
-            verdict = _verdict(self, profile)
-            self._verdicts.add(profile, verdict)
-        return verdict
+        return self.verdicts[profile]
 
     def is_within(self, aggregates: frozenset[str]) -> bool:
         """Whether these aggregates hold one of each set the group wants."""
@@ -80,6 +76,21 @@ class ProviderRequest:
             group.forbidden_aggregates,
             self.tree_id,
         )
+
+
+class Verdicts(dict[Profile, Match | Reason]):
+    """The verdict of a request on each profile, made when it is first asked for; the oldest is
+    forgotten when there are too many."""
+
+    def __init__(self, request: ProviderRequest) -> None:
+        super().__init__()
+        self._request = request
+
+    def __missing__(self, profile: Profile) -> Match | Reason:
+        if len(self) >= MAX_VERDICTS:
+            del self[next(iter(self))]
+        verdict = self[profile] = _verdict(self._request, profile)
+        return verdict
 
 
 def missing_class(request: ProviderRequest, profile: Profile) -> Reason | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One search in progress: what is asked of which snapshot, and what was counted so far."""
 
+import functools
 import random
 
 from placement.search.model.block import Block, BlockBounds
@@ -126,7 +127,7 @@ class Search:
                 continue
             self.work.spent += len(bounds.profiles)
             if not _has_room(request, bounds):
-                self._count_refusals(request, bounds)
+                self.tally.add_later(functools.partial(self._count_refusals, request, bounds))
                 return False
         for name, total in self.resolved.totals.items():
             if bounds.tree_room.get(name, 0) < total and name not in self.shared_classes:
@@ -138,7 +139,7 @@ class Search:
         is_spanned = root_may_span(request, bounds)
         refused: dict[Reason, int] = {}
         for bound in bounds.profiles:
-            verdict = request.verdict(bound.profile)
+            verdict = request.verdicts[bound.profile]
             if isinstance(verdict, Match):
                 is_within = verdict.is_member or is_spanned
                 verdict = Reason.ROOM if is_within else Reason.AGGREGATE
@@ -150,12 +151,11 @@ class Search:
 def _has_room(request: ProviderRequest, bounds: BlockBounds) -> bool:
     """Whether some profile of the block can serve the request, and has room for each class."""
     # One that is no member will do if a root spans it, which is asked once for all of them.
-    fits_if_spanned = False
-    for bound in bounds.profiles:
-        verdict = request.verdict(bound.profile)
+    fits_if_spanned, verdicts = False, request.verdicts
+    for profile, _, _, room in bounds.profiles:
+        verdict = verdicts[profile]
         if isinstance(verdict, Reason):
             continue
-        room = bound.room
         for position, amount in verdict.needs:
             if room[position] < amount:
                 break

@@ -3,6 +3,7 @@
 
 import collections
 import enum
+from collections.abc import Callable
 
 from placement.search.model.capacity import Refusal
 
@@ -49,10 +50,11 @@ class Tally:
     dropped.  A search that stops at its limit has not looked at everything.
     """
 
-    __slots__ = ('_counters',)
+    __slots__ = ('_counters', '_to_be_counted')
 
     def __init__(self) -> None:
         self._counters: dict[str, dict[Reason, int]] = {}
+        self._to_be_counted: list[Callable[[], None]] = []
 
     def counter(self, where: str) -> dict[Reason, int]:
         """The counter of one place, for those who count much: every reason is in it."""
@@ -65,9 +67,18 @@ class Tally:
         """Count a rejection, or several alike."""
         self.counter(where)[reason] += times
 
+    def add_later(self, count: Callable[[], None]) -> None:
+        """Let this add its rejections when somebody reads the tally, which is seldom."""
+        self._to_be_counted.append(count)
+
+    def _settle(self) -> None:
+        while self._to_be_counted:
+            self._to_be_counted.pop()()
+
     @property
     def counts(self) -> collections.Counter[tuple[str, Reason]]:
         """Everything counted, by place and reason."""
+        self._settle()
         return collections.Counter(
             {
                 (where, reason): n
@@ -78,9 +89,11 @@ class Tally:
 
     def total(self, reason: Reason) -> int:
         """How often this was the reason, whatever the group."""
+        self._settle()
         return sum(counter[reason] for counter in self._counters.values())
 
     def by_group(self, where: str) -> dict[Reason, int]:
         """The counts of one group, keyed by reason."""
+        self._settle()
         counter = self._counters.get(where, {})
         return {reason: count for reason, count in counter.items() if count}
