@@ -6,10 +6,13 @@ and kept with the object it is derived from, so it goes when that object is repl
 that race to do so arrive at the same value.
 """
 
+import bisect
 import functools
+import operator
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
+from placement.search.model.ancestry import Ancestry
 from placement.search.model.interning import InternPool
 from placement.search.model.kind import Profile, ProviderKind
 from placement.search.model.provider import Provider
@@ -35,9 +38,9 @@ class Structure:
         self.has_sharing = any(profile.is_sharing for profile in profiles)
 
     @functools.cached_property
-    def lineages(self) -> list[frozenset[int]]:
-        """For each member, the positions of itself and of all its ancestors."""
-        return lineages_of(self.parents)
+    def ancestry(self) -> Ancestry:
+        """Which members are above which others."""
+        return Ancestry(self.parents)
 
 
 class Shape:
@@ -89,8 +92,21 @@ class Tree:
         return Tree(self.root_id, members, self.shape)
 
     def member(self, provider_id: int) -> Provider:
-        """The member with this id."""
-        return next(member for member in self.members if member.id == provider_id)
+        """The member with this id. Raises KeyError when there is none."""
+        return self.members[self.position(provider_id)]
+
+    def position(self, provider_id: int) -> int:
+        """The position of the member with this id. Raises KeyError when there is none."""
+        members = self.members
+        if provider_id == self.root_id:
+            return 0
+        position = bisect.bisect_left(members, provider_id, lo=1, key=_id_of)
+        if position == len(members) or members[position].id != provider_id:
+            raise KeyError(provider_id)
+        return position
+
+
+_id_of = operator.attrgetter('id')
 
 
 def _shape_alone(kind: ProviderKind, pool: InternPool) -> Shape:
@@ -104,17 +120,3 @@ def _shape_alone(kind: ProviderKind, pool: InternPool) -> Shape:
         known = Shape((kind,), pool.shared(Structure, (kind.profile,), (-1,)))
         kind.shape_alone = weakref.ref(known)
     return known
-
-
-def lineages_of(parents: Sequence[int]) -> list[frozenset[int]]:
-    """For each position, the positions that are itself or an ancestor."""
-    return [_lineage(position, parents) for position in range(len(parents))]
-
-
-def _lineage(position: int, parents: Sequence[int]) -> frozenset[int]:
-    lineage: set[int] = set()
-    # A circle of parents cannot be written through the API; should a row hold one, stop.
-    while position >= 0 and position not in lineage:
-        lineage.add(position)
-        position = parents[position]
-    return frozenset(lineage)

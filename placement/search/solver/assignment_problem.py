@@ -15,7 +15,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from placement.search.model.ancestry import Ancestry
+
 Room = Mapping[tuple[int, str], int]
+NO_ANCESTRY = Ancestry()
 
 
 class Variable(NamedTuple):
@@ -43,8 +46,8 @@ class Problem:
 
     All bits of `goal` have to be gained by some variable: so it is told that a trait has to be
     somewhere.  Constraints are sets of variables, by number, each to be kept in a subtree with one
-    of them as its root.  `parents` gives the slot of each slot's parent, or -1, and `lineages` the
-    slots of itself and all its ancestors.
+    of them as its root.  `parents` gives the slot of each slot's parent, or -1, and `ancestry`
+    tells which slots are above which others.
     """
 
     variables: Sequence[Variable]
@@ -52,7 +55,7 @@ class Problem:
     goal: int = 0
     constraints: Sequence[frozenset[int]] = ()
     parents: Sequence[int] = ()
-    lineages: Sequence[frozenset[int]] = ()
+    ancestry: Ancestry = NO_ANCESTRY
 
     @property
     def is_independent(self) -> bool:

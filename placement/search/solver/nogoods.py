@@ -91,11 +91,11 @@ class Nogoods:
         return [-1] * (max(self.meanings) + 1)
 
     @functools.cached_property
-    def upwards(self) -> list[int]:
+    def upwards(self) -> Sequence[int]:
         """The slots that matter, each before its parent."""
         if not self.problem.constraints:
             return list(self.meanings)
-        return sorted(range(len(self.parents)), key=lambda slot: -_height(slot, self.parents))
+        return self.problem.ancestry.upwards
 
     @functools.cached_property
     def slots_of_trees(self) -> dict[int, list[int]]:
@@ -199,11 +199,3 @@ def _slots_of_trees(problem: Problem) -> dict[int, list[int]]:
             for slot in variable.domain:
                 slots.setdefault(variable.trees[slot], {})[slot] = None
     return {tree: list(of_tree) for tree, of_tree in slots.items()}
-
-
-def _height(slot: int, parents: Sequence[int]) -> int:
-    """How many slots are above, as far as a circle lets it be told."""
-    height = 0
-    while parents[slot] >= 0 and height < len(parents):
-        slot, height = parents[slot], height + 1
-    return height

@@ -26,7 +26,7 @@ class PartialAssignment:
         self.work = work
         self.decisions = decisions_of(problem, order)
         self.goal = goal_of(problem)
-        self.lineages = problem.lineages
+        self.ancestry = problem.ancestry
         self.room = dict(problem.room)
         self.chosen = [-1] * len(self.decisions)
         self.taken: set[int] = set()
@@ -42,7 +42,7 @@ class PartialAssignment:
             return False
         gained = self.gained[depth] | variable.gains.get(slot, 0)
         if decision.roots or decision.members:
-            if not self._is_in_lineage(decision, slot):
+            if not self._is_in_subtree(decision, slot):
                 self.refusals[Reason.SUBTREE] += 1
                 return False
             gained |= self._bits_of_roots(decision, slot)
@@ -86,12 +86,12 @@ class PartialAssignment:
                 return False
         return True
 
-    def _is_in_lineage(self, decision: Decision, slot: int) -> bool:
+    def _is_in_subtree(self, decision: Decision, slot: int) -> bool:
         """Whether a variable lies beneath the roots decided for it, or a root above its
         variables."""
-        lineage = self.lineages[slot]
-        return all(self.chosen[root] in lineage for root, _ in decision.roots) and all(
-            slot in self.lineages[self.chosen[member]] for member in decision.members
+        is_within, chosen = self.ancestry.is_within, self.chosen
+        return all(is_within(slot, chosen[root]) for root, _ in decision.roots) and all(
+            is_within(chosen[member], slot) for member in decision.members
         )
 
     def _bits_of_roots(self, decision: Decision, slot: int) -> int:
@@ -152,7 +152,7 @@ class PartialAssignment:
                 for slot in variable.domain
                 if slot not in taken
                 and all(self.room[slot, name] >= amount for name, amount in variable.amounts)
-                and all(root in self.lineages[slot] for root in roots)
+                and all(self.ancestry.is_within(slot, root) for root in roots)
             ]
         )
 

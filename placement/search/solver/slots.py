@@ -7,12 +7,13 @@ allocation_candidates, "Terms of the search".
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from placement.search.model.ancestry import Ancestry
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Structure, Tree, lineages_of
+from placement.search.model.tree import Structure, Tree
 
 
 def sharing_with(snapshot: Snapshot, tree: Tree) -> list[Provider]:
@@ -70,25 +71,29 @@ class Slots:
         nearest ancestor that has a slot."""
         if not self.sharing:
             return self.structure.parents
-        slots = {one.id: self.size + number for number, one in enumerate(self.sharing)}
-        return [
-            *self.structure.parents,
-            *[self._nearest_ancestor(one, slots) for one in self.sharing],
-        ]
+        positions: dict[int, dict[int, int]] = {}
+        for number, one in enumerate(self.sharing):
+            position = self.snapshot.tree(one.root_id).position(one.id)
+            positions.setdefault(one.root_id, {})[position] = self.size + number
+        parents = [-1] * len(self.sharing)
+        for root_id, of_tree in positions.items():
+            structure = self.snapshot.tree(root_id).shape.structure
+            for slot, parent in _parents_among(of_tree, structure):
+                parents[slot - self.size] = parent
+        return [*self.structure.parents, *parents]
 
     @functools.cached_property
-    def lineages(self) -> list[frozenset[int]]:
-        """For each slot, the slots that are itself or an ancestor."""
-        return lineages_of(self.parents) if self.sharing else self.structure.lineages
+    def ancestry(self) -> Ancestry:
+        """Which slots are above which others."""
+        return Ancestry(self.parents) if self.sharing else self.structure.ancestry
 
-    def _nearest_ancestor(self, provider: Provider, slots: dict[int, int]) -> int:
-        tree = self.snapshot.tree(provider.root_id)
-        position = tree.members.index(provider)
-        # No further than there are members, in case the rows hold a circle.
-        for _ in tree.members:
-            position = tree.shape.structure.parents[position]
-            if position < 0:
-                break
-            if tree.members[position].id in slots:
-                return slots[tree.members[position].id]
-        return -1
+
+def _parents_among(slots: Mapping[int, int], structure: Structure) -> Iterator[tuple[int, int]]:
+    """Each of these slots of a tree, by position, with the nearest of them above it, or -1."""
+    nearest = [-1] * len(structure.parents)
+    for position in reversed(structure.ancestry.upwards):
+        parent = structure.parents[position]
+        above = -1 if parent < 0 else slots.get(parent, nearest[parent])
+        nearest[position] = above
+        if position in slots:
+            yield slots[position], above

@@ -44,7 +44,7 @@ def problem_for(
     goal = (1 << (len(resolved.collected) + needs_member)) - 1
     if not resolved.constraints:
         return Problem(variables, room, goal)
-    return Problem(variables, room, goal, resolved.constraints, slots.parents, slots.lineages)
+    return Problem(variables, room, goal, resolved.constraints, slots.parents, slots.ancestry)
 
 
 def _room(

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work that grows with the cloud or with the request, and not with the square of either."""
 
+import tracemalloc
 from collections.abc import Iterator
 from unittest import mock
 
 import pytest
 
 from placement.search.explain import FunnelOf
-from placement.search.model.tree import lineages_of
+from placement.search.model.ancestry import Ancestry
 from placement.search.solver import plans, provider_request, slots
 from placement.search.solver.plan import Plan
 from placement.search.solver.provider_request import ProviderRequest
@@ -56,10 +57,10 @@ def test_unlike_hosts_of_the_same_aggregates_look_up_their_pools_once() -> None:
     assert looked_up.call_count == 2
 
 
-def test_alike_trees_have_their_lineages_worked_out_once() -> None:
+def test_alike_trees_have_their_ancestry_worked_out_once() -> None:
     hosts = [provider(f'host{n}', VCPU=8, aggregates='A') for n in range(30)]
     query = 'resources_D=DISK_GB:1&resources_C=VCPU:1&same_subtree=_C,_D&group_policy=none'
-    with mock.patch.object(slots, 'lineages_of', side_effect=lineages_of) as worked_out:
+    with mock.patch.object(slots, 'Ancestry', side_effect=Ancestry) as worked_out:
         # 70 ways to choose are too many to be all kept: each host is searched.
         result = search(cloud(*POOLS, *hosts), query)
     assert not result.candidates
@@ -87,6 +88,27 @@ def test_unlike_providers_ask_once_whether_a_root_spans_them() -> None:
         result = search(snapshot, 'resources=VCPU:1&member_of=A')
     assert not result.candidates
     assert asked.call_count < 3 * len(snapshot)
+
+
+def chain(length: int) -> list[dict]:
+    """Providers each of which is the only child of the one before."""
+    return [
+        provider(f'link{n}', parent=f'link{n - 1}' if n else None, VF=1) for n in range(length)
+    ]
+
+
+def test_memory_of_a_deep_tree_grows_with_its_members() -> None:
+    query = '&'.join(f'resources_{n}=VF:1' for n in range(3))
+    query += '&same_subtree=_0,_1,_2&group_policy=isolate'
+    snapshots = [cloud(*chain(length)) for length in (500, 1000)]
+    peaks = []
+    for snapshot in snapshots:
+        tracemalloc.start()
+        result = search(snapshot, query, limit=5)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(result.candidates) == 5
+    assert peaks[1] < 2.5 * peaks[0]
 
 
 def test_alike_groups_are_explained_once() -> None:
