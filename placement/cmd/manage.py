@@ -41,7 +41,7 @@ OnlineMigration = Callable[[RequestContext, int], tuple[int, int]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    conf = cfg.ConfigOpts()
+    conf = configuration.CommandOptions()
     configuration.register_opts(conf)
     # Scripts read standard output, so the log goes to standard error.
     conf.set_default('use_stderr', True)

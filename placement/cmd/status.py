@@ -25,7 +25,7 @@ REMEDY = 'Run the "placement-manage db online_data_migrations" command.'
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    conf = cfg.ConfigOpts()
+    conf = configuration.CommandOptions()
     configuration.register_opts(conf)
     return int(
         upgradecheck.main(

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from oslo_config.cfg import ConfigOpts, Error, RequiredOptError
 
 from placement.conf import libraries, opts
+from placement.conf.command_options import CommandOptions
 
 __all__ = [
     'DISTRIBUTION',
     'PROJECT',
+    'CommandOptions',
     'ConfigOpts',
     'Error',
     'RequiredOptError',

@@ -171,23 +171,29 @@ class TestContextBuilder:
         assert context.request_id == response.headers['x-openstack-request-id']
 
 
+def keystone_application(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIApplication:
+    """The middleware in front of `inner`, with an identity service that knows one token."""
+
+    def verify(self: Any, user_token: str, allow_expired: bool = True) -> Any:
+        if user_token != TOKEN:
+            raise exceptions.InvalidToken
+        return VALIDATED
+
+    monkeypatch.setattr(_identity.IdentityServer, 'verify_token', verify)
+    monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__WWW_AUTHENTICATE_URI', 'http://identity')
+    conf = cfg.ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('connection', 'sqlite://', 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return request_log.RequestLog(identity.keystone(identity.ContextBuilder(inner), conf))
+
+
 class TestKeystone:
     """The strategy keystone, with an identity service that knows one token."""
 
     @pytest.fixture
     def application(self, inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIApplication:
-        def verify(self: Any, user_token: str, allow_expired: bool = True) -> Any:
-            if user_token != TOKEN:
-                raise exceptions.InvalidToken
-            return VALIDATED
-
-        monkeypatch.setattr(_identity.IdentityServer, 'verify_token', verify)
-        monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__WWW_AUTHENTICATE_URI', 'http://identity')
-        conf = cfg.ConfigOpts()
-        placement_conf.register_opts(conf)
-        conf.set_override('connection', 'sqlite://', 'placement_database')
-        conf([], project='placement', default_config_files=[], default_config_dirs=[])
-        return request_log.RequestLog(identity.keystone(identity.ContextBuilder(inner), conf))
+        return keystone_application(inner, monkeypatch)
 
     @pytest.mark.parametrize('path', ['', '/'])
     def test_public_paths_need_no_token(self, application: WSGIApplication, path: str) -> None:
@@ -214,6 +220,21 @@ class TestKeystone:
         context = context_of(inner)
         assert (context.user_id, context.project_id) == ('ana', 'books')
         assert context.roles == ['reader']
+
+    # oslo.cache looks whether eventlet is there.
+    @pytest.mark.filterwarnings(r'ignore:\s*Eventlet is deprecated')
+    @pytest.mark.parametrize('strategy', ['None', 'ENCRYPT'])
+    def test_a_token_is_checked_where_memcached_is_configured(
+        self, inner: Inner, monkeypatch: pytest.MonkeyPatch, strategy: str
+    ) -> None:
+        """The extra ``memcached`` brings the libraries; that no server answers does not matter."""
+        monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__MEMCACHED_SERVERS', '127.0.0.1:1')
+        monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECURITY_STRATEGY', strategy)
+        monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__MEMCACHE_SECRET_KEY', 'secret')
+        application = keystone_application(inner, monkeypatch)
+
+        assert ask(application, X_Auth_Token=TOKEN).status_int == 204
+        assert context_of(inner).user_id == 'ana'
 
     def test_identity_headers_of_the_client_are_ignored(
         self, application: WSGIApplication, inner: Inner
