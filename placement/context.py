@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from placement.db.engine.database import Database
     from placement.feed.keeper import SnapshotKeeper
+    from placement.insight.room import Insight
 
 
 # What stands in a line of the log as it is. A control character could begin a new line, or move
@@ -30,8 +31,8 @@ class RequestContext(oslo_context.RequestContext):
     """The identity of a caller together with the means its request works with.
 
     The middleware makes it from the headers of the request, `attach` completes it. Until then
-    `database` and `snapshots` raise `RuntimeError`, and so does `connection` while no transaction
-    is open: no statement can run outside one. `placement.db.engine.transactions` sets
+    `database`, `snapshots` and `insight` raise `RuntimeError`, and so does `connection` while no
+    transaction is open: no statement can run outside one. `placement.db.engine.transactions` sets
     `open_connection` for as long as a transaction lasts.
 
     `allow_replica_read` lets a replica answer, where there is one. It may lag behind what was
@@ -44,15 +45,21 @@ class RequestContext(oslo_context.RequestContext):
         super().__init__(**identity)
         self._database = database
         self._snapshots: SnapshotKeeper | None = None
+        self._insight: Insight | None = None
         self.allow_replica_read = allow_replica_read
         self.open_connection: sqlalchemy.Connection | None = None
 
     def attach(
-        self, database: Database, snapshots: SnapshotKeeper, allow_replica_read: bool
+        self,
+        database: Database,
+        snapshots: SnapshotKeeper,
+        insight: Insight,
+        allow_replica_read: bool,
     ) -> None:
         """Give the request what it works with."""
         self._database = database
         self._snapshots = snapshots
+        self._insight = insight
         self.allow_replica_read = allow_replica_read
 
     def get_logging_values(self) -> dict[str, Any]:
@@ -76,6 +83,13 @@ class RequestContext(oslo_context.RequestContext):
         if self._snapshots is None:
             raise RuntimeError('the context has no snapshots')
         return self._snapshots
+
+    @property
+    def insight(self) -> Insight:
+        """What the worker has for questions about itself."""
+        if self._insight is None:
+            raise RuntimeError('the context has no insight')
+        return self._insight
 
     @property
     def connection(self) -> sqlalchemy.Connection:

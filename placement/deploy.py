@@ -11,7 +11,9 @@ from placement.db.engine.database import Database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
 from placement.feed.keeper import SnapshotKeeper
+from placement.insight.room import Insight
 from placement.middleware import (
+    after_answer,
     body_limit,
     cross_origin,
     fault_barrier,
@@ -75,7 +77,12 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
         is_cached=config.placement.candidate_snapshot == 'cached',
         audit_interval=config.placement.candidate_snapshot_audit_interval,
     )
-    application: WSGIApplication = Application(config, database, snapshots, Enforcer(config))
+    insight = Insight.from_conf(config, database)
+    application: WSGIApplication = Application(
+        config, database, snapshots, Enforcer(config), insight
+    )
     for middleware in reversed(MIDDLEWARE):
         application = middleware(application, config, database)
+    if insight.unmet_demand is not None:
+        return after_answer.AfterAnswer(application, insight.unmet_demand)
     return application

@@ -29,6 +29,7 @@ from placement.http.error_response import error_response
 from placement.http.microversion import Api, Rule
 from placement.http.reply import JSONPieces, JSONText, Reply
 from placement.http.request import JSON, Request
+from placement.insight.room import Insight
 from placement.policy import Enforcer
 
 VERSION_HEADER = 'openstack-api-version'
@@ -45,11 +46,13 @@ class Application:
         database: Database,
         snapshots: SnapshotKeeper,
         enforcer: Enforcer,
+        insight: Insight,
     ) -> None:
         self._conf = conf
         self._database = database
         self._snapshots = snapshots
         self._enforcer = enforcer
+        self._insight = insight
         self._map = URLMap(url_map.ROUTES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -59,7 +62,11 @@ class Application:
     def respond(self, environ: WSGIEnvironment) -> webob.Response:
         """The response to one request, an error response included."""
         try:
-            api = microversion.negotiated(history.APIS, environ.get('HTTP_OPENSTACK_API_VERSION'))
+            api = microversion.negotiated(
+                history.APIS,
+                environ.get('HTTP_OPENSTACK_API_VERSION'),
+                otherwise=history.NEWEST if url_map.is_insight(environ) else None,
+            )
         except errors.UnacceptableVersion as error:
             return error_response(
                 environ,
@@ -78,6 +85,8 @@ class Application:
             response = error_response(environ, error.status, str(error), code)
             if isinstance(error, errors.MethodNotAllowed) and error.allowed:
                 response.headers['Allow'] = error.allowed
+            if isinstance(error, errors.InsightBusy):
+                response.headers['Retry-After'] = str(error.retry_after)
         response.headers[VERSION_HEADER] = f'{microversion.SERVICE_TYPE} {api.version}'
         response.headers['vary'] = VERSION_HEADER
         return response
@@ -87,7 +96,7 @@ class Application:
         check_content_length(environ)
         route, urlvars = self._map.match(environ)
         context: RequestContext = environ[CONTEXT_KEY]
-        context.attach(self._database, self._snapshots, route.allows_replica_read)
+        context.attach(self._database, self._snapshots, self._insight, route.allows_replica_read)
         request = Request(
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )

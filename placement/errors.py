@@ -131,6 +131,20 @@ class DatabaseNotMigrated(ServiceUnavailable):
     message = 'The database does not have the tables that this release of the service needs.'
 
 
+class InsightOff(NotFound):
+    """A question below `/insight` that the operator has switched off."""
+
+    message = 'This is switched off: {option} is false.'
+
+
+class InsightBusy(ServiceUnavailable):
+    """A process answers one question below `/insight` at a time."""
+
+    message = 'Another question below /insight is being answered; please try again.'
+    # Seconds after which to ask again.
+    retry_after: ClassVar[int] = 1
+
+
 # Microversions (specification: http, "Microversions"). Both are answered before a version is
 # established.
 

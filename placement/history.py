@@ -12,6 +12,7 @@ from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
+    insight,
     inventories,
     reshaper,
     resource_classes,
@@ -25,6 +26,7 @@ from placement.http.microversion import Change, Rule, fold
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
+from placement.schemas import insight as insight_schemas
 from placement.schemas import inventory as inventory_schemas
 from placement.schemas import reshaper as reshaper_schemas
 from placement.schemas import resource_class as resource_class_schemas
@@ -82,6 +84,9 @@ HISTORY = (
             'allocations.show': allocations.show,
             'allocations.set': allocations.set_one,
             'allocations.delete': allocations.delete,
+            # What is below /insight is beside the API, and of no version: there at all of them.
+            'insight.show': insight.show,
+            'insight.unmet_demand': insight.list_unmet_demand,
         },
         accepts={
             'resource_providers.create': provider_schemas.CREATE,
@@ -91,7 +96,10 @@ HISTORY = (
             'inventories.update': inventory_schemas.UPDATE,
             'allocations.set': allocation_schemas.SET_AS_LIST,
         },
-        queries={'resource_providers.list': provider_schemas.LIST},
+        queries={
+            'resource_providers.list': provider_schemas.LIST,
+            'insight.unmet_demand': insight_schemas.LIST_UNMET_DEMAND,
+        },
     ),
     Change(
         '1.1',

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections.abc import Mapping
+from typing import Any
 
 
 class StatusBeforeIntroduction(enum.IntEnum):
@@ -39,6 +41,7 @@ class Route:
 
 
 PROVIDER = '/resource_providers/{uuid}'
+INSIGHT = '/insight'
 INVENTORY = PROVIDER + '/inventories/{resource_class}'
 
 # The methods of one path stand in the order in which `Allow` lists them.
@@ -98,4 +101,20 @@ ROUTES = (
     Route('DELETE', '/traits/{name}', 'traits.delete'),
     Route('GET', '/usages', 'usages.show', replies_json=True),
     Route('POST', '/reshaper', 'reshaper.reshape'),
+    Route('GET', INSIGHT, 'insight.show', replies_json=True),
+    # What this very worker has just written has to be there.
+    Route(
+        'GET',
+        INSIGHT + '/unmet_demand',
+        'insight.unmet_demand',
+        replies_json=True,
+        reads_primary=True,
+    ),
 )
+
+
+def is_insight(environ: Mapping[str, Any]) -> bool:
+    """Whether the path is one of those beside the API, which are read at the newest version when
+    the request names none."""
+    path = environ.get('PATH_INFO', '')
+    return path.startswith(INSIGHT) and path.removeprefix(INSIGHT)[:1] in ('', '/')

@@ -5,9 +5,18 @@ import copy
 
 from oslo_config import cfg
 
-from placement.conf import api, base, database, libraries, placement, server, workarounds
+from placement.conf import (
+    api,
+    base,
+    database,
+    insight,
+    libraries,
+    placement,
+    server,
+    workarounds,
+)
 
-MODULES = (base, api, placement, workarounds, database, server)
+MODULES = (base, api, placement, insight, workarounds, database, server)
 
 
 def list_opts() -> list[tuple[cfg.OptGroup | str, list[cfg.Opt]]]:

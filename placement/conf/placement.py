@@ -109,7 +109,25 @@ requests whose groups can be combined in very many ways, few of which fit, come 
 The same request against the same data is cut at the same point, on any machine.
 
 When the budget is spent, what was found until then is returned. When nothing was found, the answer
-is empty, has the header ``openstack-placement-search: incomplete``, and a warning is logged.
+is empty, has the header ``openstack-placement-search: incomplete``, and a warning is logged
+(``log_searches``).
+""",
+    ),
+    cfg.StrOpt(
+        'log_searches',
+        default='empty',
+        choices=[
+            ('empty', 'Searches that found nothing.'),
+            ('all', 'Every search.'),
+            ('none', 'No search.'),
+        ],
+        help="""
+Which searches for allocation candidates have a line in the log.
+
+It has the ids of the request and of the request of the client that it is part of, the query, the
+microversion, how many candidates were found on how many hosts, what cut the search short, and of
+an empty answer the condition that emptied it. Its level is INFO, or WARNING where nothing was
+found until ``search_budget`` was spent.
 """,
     ),
     cfg.StrOpt(

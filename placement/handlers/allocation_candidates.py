@@ -32,6 +32,7 @@ def list_candidates(request: Request) -> Reply:
         errors.reported_as(errors.BadRequest, errors.TraitNotFound),
     ):
         result = allocation_candidate.find(request.context, wanted)
+    request.context.insight.searches.note(request.origin, wanted, result)
     if request.api.shows_newest('allocation_candidates.list'):
         return Reply(candidate_views.as_pieces(result), headers=_headers(result))
     all_classes = request.api.allows(Rule.SUMMARIES_OF_ALL_CLASSES)

@@ -159,8 +159,10 @@ def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...
     return MappingProxyType(gathered)
 
 
-def negotiated(apis: Apis, header: str | None) -> Api:
-    """The version that `OpenStack-API-Version` asks for; the oldest when it asks for none.
+def negotiated(apis: Apis, header: str | None, otherwise: str | None = None) -> Api:
+    """The version that `OpenStack-API-Version` asks for.
+
+    When it asks for none that is `otherwise`, by default the oldest.
 
     Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (specification: http,
     "Microversions").
@@ -169,6 +171,8 @@ def negotiated(apis: Apis, header: str | None) -> Api:
         {microversion_parse.STANDARD_HEADER: header or ''}, service_type=SERVICE_TYPE
     )
     oldest = next(iter(apis.values()))
+    if wanted is None:
+        wanted = otherwise
     if wanted is None:
         return oldest
     if wanted == LATEST:

@@ -12,9 +12,10 @@ import webob
 
 from placement import errors, policy
 from placement.conf import ConfigOpts
-from placement.context import RequestContext
+from placement.context import RequestContext, quote_for_log
 from placement.http.microversion import Api
 from placement.http.querystring import MAX_LENGTH, Query
+from placement.insight.searches import Origin
 
 JSON = 'application/json'
 
@@ -46,6 +47,17 @@ class Request:
     def mount_point(self) -> str:
         """The path under which the application is mounted, to which links are relative."""
         return self.http.script_name
+
+    def origin(self) -> Origin:
+        """Where this request comes from, for the log."""
+        path = quote_for_log(self.http.script_name + self.http.path_info)
+        query = quote_for_log(self.http.query_string.encode('latin-1', 'replace'))
+        return Origin(
+            f'{self.http.method} {path}?{query}',
+            str(self.api.version),
+            self.context.request_id,
+            self.context.global_request_id,
+        )
 
     def authorise(self, rule: str) -> None:
         """Check that the caller may do what `rule` guards with what is its own.

@@ -7,8 +7,6 @@ names it was asked for are looked up.
 
 from __future__ import annotations
 
-import logging
-
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
@@ -16,8 +14,6 @@ from placement.db.statements import names
 from placement.search.candidates import Result, find_candidates
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-
-LOG = logging.getLogger(__name__)
 
 
 def find(context: RequestContext, request: CandidateRequest) -> Result:
@@ -27,12 +23,7 @@ def find(context: RequestContext, request: CandidateRequest) -> Result:
     """
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)
-    result = find_candidates(snapshot, request)
-    if result.explanation is not None:
-        # The log format may leave the request out; whoever looks for a missing host needs it.
-        level = logging.WARNING if result.is_cut else logging.INFO
-        LOG.log(level, '%s: %s', context.request_id, result.explanation.line)
-    return result
+    return find_candidates(snapshot, request)
 
 
 def check_names(context: RequestContext, request: CandidateRequest, snapshot: Snapshot) -> None:

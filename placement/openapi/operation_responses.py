@@ -11,7 +11,7 @@ from placement.http.reply import Reply
 from placement.openapi.parameters import VERSION_HEADER
 from placement.openapi.reply_templates import REPLIES
 from placement.openapi.template import described
-from placement.routes import Route
+from placement.routes import INSIGHT, Route
 from placement.schemas.common import Schema, an_object
 
 JSON = 'application/json'
@@ -33,7 +33,7 @@ ERROR_DESCRIPTIONS = {
     406: 'JSON is not acceptable to the caller, or the microversion is not known.',
     409: 'The request conflicts with the current state.',
     415: 'The body is not said to be application/json.',
-    503: 'The database cannot be reached at the moment.',
+    503: 'The service cannot answer at the moment; please try again.',
 }
 
 
@@ -75,7 +75,7 @@ def _error_statuses(api: Api, route: Route) -> list[int]:
     statuses = {400, 406}
     if route.action != PUBLIC:
         statuses |= {401, 403, 503}
-    if '{' in route.path:
+    if '{' in route.path or route.path.startswith(INSIGHT):
         statuses.add(404)
     if route.method != 'GET':
         statuses.add(409)

@@ -13,6 +13,7 @@ from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
+    insight,
     inventories,
     reshaper,
     resource_classes,
@@ -21,11 +22,11 @@ from placement.handlers import (
     traits,
     usages,
 )
-from placement.http import views
+from placement.http import insight_views, views
 from placement.http.conversions import CONSUMER_COUNT
 from placement.http.microversion import Handler
 from placement.http.reply import CREATED, NO_CONTENT, Reply
-from placement.openapi.template import Name, Value
+from placement.openapi.template import Name, Value, described
 from placement.schemas import common, inventory
 
 TEXT = Value({'type': 'string'})
@@ -42,6 +43,9 @@ RESOURCE_CLASS = Name(common.RESOURCE_CLASS_PATTERN)
 TRAIT = Name('^[A-Z0-9_]+$')
 CONSUMER_TYPE = Name('^([A-Z0-9_]+|all|unknown)$')
 SUFFIX = Name('^[a-zA-Z0-9_-]{0,64}$')
+FLAG = Value({'type': 'boolean'})
+TIME = Value({'type': 'string', 'format': 'date-time'})
+VERDICT_OF_NOTHING = Value({'type': 'string', 'enum': list(insight_views.VERDICTS)})
 VERSION = Value({'type': 'string', 'pattern': r'^[1-9][0-9]*\.[0-9]+$'})
 
 _WITH_GENERATION = {'resource_provider_generation': GENERATION}
@@ -106,6 +110,31 @@ _VERSIONS = {
     ]
 }
 
+_QUESTIONS = {
+    'questions': [
+        {'name': TEXT, 'enabled': FLAG, 'option': TEXT, 'links': _links('self')},
+    ],
+    'failures': COUNT,
+}
+_UNMET_DEMAND = {
+    'unmet_demand': [
+        {
+            'query': TEXT,
+            'names_tree': FLAG,
+            'microversion': VERSION,
+            'verdict': VERDICT_OF_NOTHING,
+            'reason': TEXT,
+            'first_at': TIME,
+            'last_at': TIME,
+            'times': COUNT,
+            'request_ids': [TEXT],
+            'request_id': _optional(TEXT),
+        }
+    ],
+    'sums': Value(described(dict.fromkeys(insight_views.VERDICTS, COUNT)), optional=True),
+    'links': _links('next'),
+}
+
 LOCATION = '/'
 
 # A handler with several replies distinguishes them by status.
@@ -158,4 +187,6 @@ REPLIES: Mapping[Handler, tuple[Reply, ...]] = {
     allocations.delete: (NO_CONTENT,),
     allocation_candidates.list_candidates: (Reply(_CANDIDATES),),
     reshaper.reshape: (NO_CONTENT,),
+    insight.show: (Reply(_QUESTIONS),),
+    insight.list_unmet_demand: (Reply(_UNMET_DEMAND),),
 }

@@ -8,6 +8,7 @@ from placement.policies import (
     allocation,
     allocation_candidate,
     base,
+    insight,
     inventory,
     reshaper,
     resource_class,
@@ -27,6 +28,7 @@ MODULES = (
     allocation,
     allocation_candidate,
     reshaper,
+    insight,
 )
 
 

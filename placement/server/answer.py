@@ -24,13 +24,28 @@ _HOP_BY_HOP = frozenset(
 class Answer:
     """Status, headers and body of one answer."""
 
-    __slots__ = ('body', 'head')
+    __slots__ = ('_close', 'body', 'head')
 
-    def __init__(self, status: str, headers: list[tuple[str, str]], body: list[bytes]) -> None:
+    def __init__(
+        self,
+        status: str,
+        headers: list[tuple[str, str]],
+        body: list[bytes],
+        close: Callable[[], object] | None = None,
+    ) -> None:
         #: Status line and headers, without the line that says what becomes of the connection,
         #: and without the empty line after it.
         self.head = _head(status, headers, sum(map(len, body)))
         self.body = [] if _has_no_body(status) else body
+        self._close = close
+
+    def close(self) -> None:
+        """Let the application do what it does once an answer is on its way; raises nothing."""
+        if self._close is not None:
+            try:
+                self._close()
+            except Exception:
+                LOG.exception('The application failed after it had answered.')
 
     def size(self) -> int:
         """Bytes of the body."""
@@ -103,11 +118,12 @@ def _run(application: WSGIApplication, environ: dict[str, Any]) -> Answer:
         return body.append
 
     returned: Iterable[bytes] = application(environ, start_response)
+    close = getattr(returned, 'close', None)
     try:
         body.extend(filter(None, returned))
-    finally:
-        close = getattr(returned, 'close', None)
+        ((status, headers),) = started
+        return Answer(status, headers, body, close)
+    except Exception:
         if close is not None:
             close()
-    ((status, headers),) = started
-    return Answer(status, headers, body)
+        raise

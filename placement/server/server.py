@@ -174,6 +174,7 @@ class Server:
             self._loop.call_soon_threadsafe(connection.answered, found)
         except RuntimeError:
             LOG.warning('A request was answered too late: the server has stopped.')
+        found.close()
 
     # Ends of waiting.
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db.engine import commit_outcome, failures, sqlite
+from placement.db.engine import commit_outcome, failures, sqlite, timeouts
 from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
@@ -121,6 +121,17 @@ class Database:
         """As `writer`, for what may be done twice; the database needs no change feed yet."""
         with self._writer.begin() as connection:
             yield connection
+
+    @contextlib.contextmanager
+    def brief_writer(self) -> Iterator[sa.Connection]:
+        """As `unmarked_writer`, for what can be left undone: waits for locks a second at most.
+
+        On SQLite it waits as any writer does, since all of them are quick there.
+        """
+        with self._writer.connect() as connection:
+            timeouts.shorten(connection)
+            with connection.begin():
+                yield connection
 
     @contextlib.contextmanager
     def _write_transaction(self) -> Iterator[sa.Connection]:

@@ -107,3 +107,15 @@ _UNBOUNDED = {
     'mysql': 'SET SESSION lock_wait_timeout = 86400',
     'mariadb': 'SET SESSION lock_wait_timeout = 86400',
 }
+
+
+def shorten(connection: sa.Connection) -> None:
+    """Let a connection wait a second at most for a lock, and keep it from being used again.
+
+    To open another one costs less than to find out what to set the bounds back to.
+    """
+    if connection.dialect.name == 'sqlite':
+        return
+    connection.detach()
+    connection.execute(sa.text(lock_timeout_statement(connection.engine.url, 1)))
+    connection.commit()

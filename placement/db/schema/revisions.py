@@ -42,7 +42,7 @@ UPSTREAM = Chain('placement.db.schema.migrations:versions', 'alembic_version', '
 OWN = Chain(
     'placement.db.schema:own_migrations',
     'placement_alembic_version',
-    'c27f90b4e6d1',
+    'f36d8a1c59e2',
     change_feed.name,
 )
 CHAINS = (UPSTREAM, OWN)

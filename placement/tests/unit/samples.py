@@ -29,6 +29,7 @@ REQUEST_LINE = re.compile(r'^(GET|PUT|POST|DELETE) (/\S*)$', re.MULTILINE)
 STATUS_LINE = re.compile(r'^HTTP/1\.1 (\d{3}) ')
 HEADER_LINE = re.compile(r'^([A-Za-z-]+): (.*)$')
 ANY_REQUEST_ID = re.compile(r'\breq-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b')
+ANY_TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ')
 NEWEST = f'placement {history.NEWEST}'
 AND_SO_ON = '...'
 CANDIDATES = 'Candidates:'
@@ -338,11 +339,11 @@ def _differences_of_lists(expected: list[object], actual: list[object], where: s
 
 
 def _is_variable(value: object) -> bool:
-    """Whether it is of the kind that differs each time: a request id or an HTTP date."""
+    """Whether it is of the kind that differs each time: a request id, an HTTP date, a time."""
     if not isinstance(value, str):
         return False
     is_date = value.endswith(' GMT') and email.utils.parsedate(value) is not None
-    return is_date or ANY_REQUEST_ID.fullmatch(value) is not None
+    return is_date or any(one.fullmatch(value) for one in (ANY_REQUEST_ID, ANY_TIME))
 
 
 def printed(status: int, body: str, prints: list[str]) -> str:

@@ -38,6 +38,7 @@ ACTIONS = {
     'POST /reshaper': ('reshaper.reshape',),
     'GET /allocation_candidates query': ('allocation_candidates.list',),
     'GET /usages query': ('usages.show',),
+    'GET /insight/unmet_demand query': ('insight.unmet_demand',),
 }
 SYNTAX = {
     Rule.CACHE_HEADERS: 15,
@@ -67,6 +68,7 @@ SINCE = {
     'traits': 6,
     'usages': 9,
     'reshaper': 30,
+    'insight': 0,
 }
 
 

@@ -18,7 +18,7 @@ PACKAGE = pathlib.Path(__file__).parents[2]
 ROWS = {
     'errors': 0, 'conf': 0, 'memory': 0,
     'db': 1, 'search': 1, 'schemas': 1,
-    'feed': 2,
+    'feed': 2, 'insight': 2,
     'objects': 3, 'context': 3,
     'http': 4, 'policy': 4, 'policies': 4,
     'handlers': 5,
@@ -39,6 +39,8 @@ NEIGHBOURS = {
     ('http.request', 'http.microversion'),
     ('http.request', 'http.querystring'),
     ('http.request', 'policy'),
+    ('http.insight_query', 'http.querystring'),
+    ('http.insight_views', 'http.querystring'),
     ('http.conversions', 'http.microversion'),
     ('http.conversions', 'http.reply'),
     ('http.provider_list', 'http.reply'),
@@ -54,8 +56,8 @@ NEIGHBOURS = {
 
 # Packages whose modules may import each other, as long as there is no cycle.
 OPEN_INSIDE = {
-    'conf', 'db', 'feed', 'search', 'schemas', 'objects', 'policies', 'middleware', 'wsgi',
-    'client', 'openapi', 'server',
+    'conf', 'db', 'feed', 'insight', 'search', 'schemas', 'objects', 'policies', 'middleware',
+    'wsgi', 'client', 'openapi', 'server',
 }  # fmt: skip
 
 # Packages that could be taken out of the building, with the libraries they may use.

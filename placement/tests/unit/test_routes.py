@@ -32,6 +32,8 @@ PATHS = {
     '/traits/{name}': 'GET, PUT, DELETE',
     '/usages': 'GET',
     '/reshaper': 'POST',
+    '/insight': 'GET',
+    '/insight/unmet_demand': 'GET',
 }
 
 

@@ -188,7 +188,7 @@ def test_the_tables_of_this_service_alone_are_these() -> None:
     specified = [
         name for name, _ in specification.rows_of('data_model', 'Tables of this service alone')
     ]
-    assert specified == [own_tables.change_feed.name, revisions.OWN.table]
+    assert specified == [*own_tables.metadata.tables, revisions.OWN.table]
 
 
 def test_the_standard_classes_have_these_ids() -> None:

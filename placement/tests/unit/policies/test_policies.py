@@ -73,6 +73,8 @@ ROUTE_RULES = [
     ('resource_providers:allocations:list', AS, 'GET /resource_providers/{uuid}/allocations'),
     ('allocation_candidates:list', AS, 'GET /allocation_candidates'),
     ('reshaper:reshape', 'rule:service_api', 'POST /reshaper'),
+    ('insight:show', AS, 'GET /insight'),
+    ('insight:unmet_demand', AS, 'GET /insight/unmet_demand'),
 ]
 
 ORDINARY = [name for name, check, _ in ROUTE_RULES if check == AS]

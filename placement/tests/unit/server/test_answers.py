@@ -2,13 +2,14 @@
 """What a server makes of the answers of an application."""
 
 import json
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import pytest
 
-from placement.tests.unit.server.running import GET, running
+from placement.tests.unit.server.running import GET, SECONDS, running, wait_until
 
 
 def answering(
@@ -47,7 +48,31 @@ def test_pieces_are_joined_and_the_iterable_is_closed() -> None:
     with running(answering(body=lambda: Pieces([b'a', b'', b'b']))) as service:
         assert service.ask()[2] == b'ab'
 
-    assert closed
+    wait_until(lambda: bool(closed))
+
+
+def test_iterable_is_closed_when_the_answer_is_on_its_way(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    received = threading.Event()
+    closed = []
+
+    class Pieces(list[bytes]):
+        def close(self) -> None:
+            closed.append(received.wait(SECONDS))
+            raise ZeroDivisionError('by nothing')
+
+    with running(answering(body=lambda: Pieces([b'a'])), threads=2) as service:
+        # One that asked whether the server runs.
+        received.set()
+        wait_until(lambda: len(closed) == 1)
+        received.clear()
+        assert service.ask()[2] == b'a'
+        received.set()
+        wait_until(lambda: len(closed) == 2)
+
+    assert closed == [True, True]
+    wait_until(lambda: 'The application failed after it had answered.' in caplog.messages)
 
 
 def test_written_pieces_come_first() -> None:

@@ -20,7 +20,7 @@ from placement.tests.unit.db.schema import expected_schema
 HEAD = 'a082b8bb98d0'
 
 # What a database has besides the upstream tables: two versions, and what is ours alone.
-BESIDES = {'alembic_version', 'placement_alembic_version', 'placement_provider_changes'}
+BESIDES = {'alembic_version', 'placement_alembic_version', *own_tables.metadata.tables}
 
 # From the first to the last (specification: data_model, "Migrations").
 REVISIONS = ['b4ed3a175331', '611cd6dffd7b', 'b5c396305c25', '422ece571366', HEAD]
@@ -171,7 +171,7 @@ def test_a_failed_sync_leaves_nothing_behind(
 
 
 # From the first to the last, of what is ours alone.
-OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57', 'c27f90b4e6d1']
+OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57', 'c27f90b4e6d1', 'f36d8a1c59e2']
 
 # What workers of the first version of the feed write.
 FIRST_INSERT = (
@@ -197,13 +197,14 @@ def test_own_chain_has_these_revisions_in_order() -> None:
     assert [step.revision for step in directory.walk_revisions()] == OWN_REVISIONS[::-1]
 
 
-def test_migrated_feed_table_equals_its_definition(engine: sa.Engine) -> None:
+@pytest.mark.parametrize('table', own_tables.metadata.tables.values(), ids=str)
+def test_migrated_own_table_equals_its_definition(engine: sa.Engine, table: sa.Table) -> None:
     migration.sync(engine)
-    migrated = expected_schema.reflect(engine)[own_tables.change_feed.name]
+    migrated = expected_schema.reflect(engine)[table.name]
     with engine.begin() as connection:
-        own_tables.change_feed.drop(connection)
-        own_tables.change_feed.create(connection)
-    assert expected_schema.reflect(engine)[own_tables.change_feed.name] == migrated
+        table.drop(connection)
+        table.create(connection)
+    assert expected_schema.reflect(engine)[table.name] == migrated
     assert revisions.version(engine, revisions.OWN) == OWN_REVISIONS[-1]
 
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions of operators beside the API (specification: insight)."""
+
+from __future__ import annotations
+
+from placement.http import insight_query, insight_views
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.objects import unmet_demand
+from placement.policies import insight as policy
+
+UNMET_DEMAND = '/insight/unmet_demand'
+
+
+def show(request: Request) -> Reply:
+    """Show which questions are answered."""
+    request.authorise(policy.SHOW)
+    return Reply(insight_views.room(request.context.insight, request.mount_point))
+
+
+def list_unmet_demand(request: Request) -> Reply:
+    """List what was searched for in vain, or the searches of one request of a client."""
+    request.authorise(policy.UNMET_DEMAND)
+    with request.context.insight.question('unmet_demand'):
+        query = request.validated_query('insight.unmet_demand')
+        since, page = insight_query.parse_since(query), insight_query.parse_page(query)
+        request.context.insight.flush()
+        request_id = query.last('global_request_id')
+        if request_id is None:
+            found = unmet_demand.list_demands(request.context, since, page.before_id, page.limit)
+            view = insight_views.demands(found)
+        else:
+            found = unmet_demand.list_searches(
+                request.context, request_id, since, page.before_id, page.limit
+            )
+            view = insight_views.searches(found)
+    marker = found.rows[-1].id if found.has_more else None
+    return Reply(view | insight_views.links(request.mount_point, UNMET_DEMAND, query, marker))

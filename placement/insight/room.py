@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Insight`: what one worker has for the questions below `/insight`, and what is on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from placement import errors
+from placement.conf import ConfigOpts
+from placement.db.engine.database import Database
+from placement.insight.failures import Failures
+from placement.insight.searches import Searches
+from placement.insight.unmet_demand import UnmetDemand
+
+
+class Insight:
+    """The questions that a worker answers beside the API, one at a time.
+
+    `options` has, by the name of each question, the option that switches it on, and `enabled` the
+    names of those that are on. `unmet_demand` is None while that is off.
+    """
+
+    options: Mapping[str, str] = MappingProxyType({'unmet_demand': '[insight] unmet_demand'})
+
+    def __init__(
+        self,
+        database: Database,
+        enabled: frozenset[str] = frozenset(options),
+        log_searches: str = 'empty',
+    ) -> None:
+        self.enabled = enabled
+        self.failures = Failures()
+        self.unmet_demand = (
+            UnmetDemand(database, self.failures) if 'unmet_demand' in enabled else None
+        )
+        self.searches = Searches(log_searches, self.unmet_demand, self.failures)
+        self._asked = threading.Lock()
+
+    @classmethod
+    def from_conf(cls, conf: ConfigOpts, database: Database) -> Insight:
+        """What `[insight]` says."""
+        enabled = frozenset(name for name in cls.options if conf.insight[name])
+        return cls(database, enabled, conf.placement.log_searches)
+
+    def check_enabled(self, name: str) -> None:
+        """Raise `errors.InsightOff` for a question that is not answered here."""
+        if name not in self.enabled:
+            raise errors.InsightOff(option=self.options[name])
+
+    def flush(self) -> None:
+        """Write what this worker keeps, so that it is told of its own searches."""
+        if self.unmet_demand is not None:
+            self.unmet_demand.flush()
+
+    @contextlib.contextmanager
+    def question(self, name: str) -> Iterator[None]:
+        """Answer a question, one at a time.
+
+        Raises `errors.InsightOff` when it is off, and `errors.InsightBusy` while another one is
+        being answered: it does not wait, since that would take a thread from the API.
+        """
+        self.check_enabled(name)
+        if not self._asked.acquire(blocking=False):
+            raise errors.InsightBusy
+        try:
+            yield
+        finally:
+            self._asked.release()

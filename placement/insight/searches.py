@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is told of each search: a line of the log, and the demand that was not met.
+
+All of it comes from what the search itself found out; nothing is looked up for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from placement.insight.failures import Failures
+from placement.insight.unmet_demand import UnmetDemand
+from placement.search.candidates import Result
+from placement.search.model.request import CandidateRequest
+
+LOG = logging.getLogger(__name__)
+
+ALL, EMPTY, NONE = 'all', 'empty', 'none'
+
+
+class Origin(NamedTuple):
+    """Where a search comes from: its request, as the log shows it, and the ids of the request."""
+
+    request: str
+    version: str
+    request_id: str
+    global_request_id: str | None
+
+
+class Searches:
+    """Takes note of searches. `logged` says of which the log has a line."""
+
+    def __init__(self, logged: str, unmet_demand: UnmetDemand | None, failures: Failures) -> None:
+        self._logs_found = logged == ALL
+        self._logs_empty = logged in (ALL, EMPTY)
+        self._unmet_demand = unmet_demand
+        self._failures = failures
+
+    def note(self, origin: Callable[[], Origin], wanted: CandidateRequest, result: Result) -> None:
+        """Log a search, and keep it when it found nothing. Raises nothing."""
+        if result.candidates and not self._logs_found:
+            return
+        try:
+            self._note(origin(), wanted, result)
+        except Exception:
+            self._failures.unexpected('Taking note of a search')
+
+    def _note(self, origin: Origin, wanted: CandidateRequest, result: Result) -> None:
+        if result.candidates:
+            LOG.info('%s', line(origin, wanted, result))
+            return
+        if self._logs_empty:
+            # A search that its budget ended may need a larger one.
+            level = logging.WARNING if result.is_cut else logging.INFO
+            LOG.log(level, '%s', line(origin, wanted, result))
+        if self._unmet_demand is not None:
+            self._unmet_demand.add(
+                wanted, result, origin.version, origin.request_id, origin.global_request_id
+            )
+
+
+def line(origin: Origin, wanted: CandidateRequest, result: Result) -> str:
+    """A search in one line.
+
+    It has both ids, since the log format may leave the ids of requests out, and whoever looks for
+    a missing host knows the one of the client.
+    """
+    ids = origin.request_id
+    if origin.global_request_id:
+        ids += f' of {origin.global_request_id}'
+    return f'{ids}: "{origin.request}" microversion: {origin.version}: {_found(wanted, result)}'
+
+
+def _found(wanted: CandidateRequest, result: Result) -> str:
+    if result.explanation is not None:
+        return result.explanation.line
+    hosts = {
+        provider.root_id
+        for candidate in result.candidates
+        for provider in candidate.providers
+        if not provider.kind.profile.is_sharing
+    }
+    found = f'{len(result.candidates)} candidates on {len(hosts)} hosts'
+    cut = _cut(wanted, result)
+    return f'{found}, cut by {cut} after {result.trees_examined} trees' if cut else found
+
+
+def _cut(wanted: CandidateRequest, result: Result) -> str | None:
+    """What ended the search before all was looked at, so that there may be more."""
+    if result.is_cut:
+        return 'search_budget'
+    if len(result.candidates) != wanted.wanted:
+        return None
+    is_of_client = wanted.limit == wanted.wanted
+    return 'limit' if is_of_client else 'max_allocation_candidates'

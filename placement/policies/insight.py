@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may ask what is below `/insight`."""
+
+from placement.policies import base
+
+SHOW = 'placement:insight:show'
+UNMET_DEMAND = 'placement:insight:unmet_demand'
+
+RULES = [
+    base.route_rule(SHOW, 'Show which questions are answered.', 'GET /insight'),
+    base.route_rule(
+        UNMET_DEMAND,
+        'List what was searched for in vain.',
+        'GET /insight/unmet_demand',
+    ),
+]

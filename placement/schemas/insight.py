@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries of what is below `/insight` (specification: insight)."""
+
+from __future__ import annotations
+
+from placement.schemas import common
+
+# A page has so many elements unless a request says otherwise, and so many at most.
+PAGE_LIMIT = 100
+MAX_PAGE_LIMIT = 1_000
+
+_PAGE_LIMIT: common.Schema = {'type': 'string', 'pattern': '^([1-9][0-9]{0,2}|1000)$'}
+# The number of a row. Larger ones than any row has are no error.
+_NUMBER: common.Schema = {'type': 'string', 'pattern': '^[0-9]{1,18}$'}
+_REQUEST_ID: common.Schema = {
+    'type': 'string',
+    'pattern': '^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$',
+}
+# Whether it is a time that exists is up to whoever reads it.
+_TIME: common.Schema = {
+    'type': 'string',
+    'pattern': '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?$',
+}
+
+LIST_UNMET_DEMAND = common.a_query(
+    {
+        'since': _TIME,
+        'global_request_id': _REQUEST_ID,
+        'page_limit': _PAGE_LIMIT,
+        'marker': _NUMBER,
+    }
+)

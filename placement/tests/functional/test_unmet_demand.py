@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was searched for in vain, as the database keeps it, and what becomes of it when it cannot.
+
+Specification: insight, "GET /insight/unmet_demand".
+"""
+
+import datetime
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+from placement.db.schema import own_tables
+from placement.db.statements import unmet_demand as statements
+from placement.history import NEWEST
+from placement.insight import unmet_demand
+from placement.insight.failures import Failures
+from placement.insight.unmet_demand import UnmetDemand
+from placement.search.candidates import Result
+from placement.search.explanation import Explanation, Verdict
+from placement.search.model.request import CandidateRequest, RequestGroup
+from placement.search.solver.tally import Tally
+
+from .fixtures import applications, databases
+from .fixtures.client import Client
+
+FULL = Result((), (), Tally(), 0, explanation=Explanation(Verdict.FULL, providers=1))
+EMPTY = '/allocation_candidates?resources=VCPU:1'
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Worker:
+    """What one worker keeps, with a clock of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self.failures, self.clock = Failures(), Clock()
+        self.unmet = UnmetDemand(database, self.failures, self.clock)
+        self._searches = 0
+
+    def search(self, amount: int, times: int = 1) -> None:
+        """Search in vain for so many of something."""
+        wanted = CandidateRequest((RequestGroup(resources={'VCPU': amount}),))
+        for _ in range(times):
+            self._searches += 1
+            self.unmet.add(wanted, FULL, NEWEST, f'req-{amount}-{self._searches}', None)
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    stored = databases.create()
+    database = Database(create_engine(stored.url))
+    yield database
+    database.dispose()
+    stored.drop()
+
+
+@pytest.fixture
+def worker(database: Database) -> Worker:
+    return Worker(database)
+
+
+def rows(database: Database, *columns: Any) -> list[tuple[Any, ...]]:
+    with database.reader() as connection:
+        statement = sa.select(*columns).order_by(columns[0].table.c.id)
+        return [tuple(row) for row in connection.execute(statement)]
+
+
+def demands(database: Database) -> dict[str, int]:
+    columns = own_tables.unmet_demand.c
+    return dict(rows(database, columns.query, columns.times))
+
+
+def test_what_several_workers_write_adds_up(database: Database) -> None:
+    first, second = Worker(database), Worker(database)
+    first.search(1, times=2)
+    second.search(1)
+    second.search(2)
+    for one in (first, second, first):
+        one.unmet.flush()
+    first.search(1, times=20)
+    first.unmet.flush()
+
+    assert demands(database) == {'resources=VCPU:1': 23, 'resources=VCPU:2': 1}
+    ((request_ids,), _) = rows(database, own_tables.unmet_demand.c.request_ids)
+    assert request_ids.split() == [f'req-1-{number}' for number in range(3, 23)]
+    assert len(rows(database, own_tables.unmet_searches.c.id)) == 24
+
+
+def test_workers_that_write_at_once_lose_nothing(database: Database) -> None:
+    workers = [Worker(database) for _ in range(4)]
+
+    def work(one: Worker) -> None:
+        for number in range(10):
+            for amount in range(5 + number % 3):
+                one.search(amount + 1)
+            one.unmet.flush()
+
+    threads = [threading.Thread(target=work, args=[one]) for one in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in workers:
+        one.unmet.flush()
+        # What met another worker's transaction was kept for the next time.
+        one.unmet.flush()
+
+    assert demands(database) == {
+        f'resources=VCPU:{amount}': times
+        for amount, times in {1: 40, 2: 40, 3: 40, 4: 40, 5: 40, 6: 24, 7: 12}.items()
+    }
+
+
+def test_it_is_written_every_ten_seconds_at_most(worker: Worker, database: Database) -> None:
+    assert not worker.unmet.is_due
+    worker.search(1)
+    assert not worker.unmet.is_due
+    worker.clock.now += unmet_demand.FLUSH_SECONDS
+    assert worker.unmet.is_due
+    worker.unmet.flush()
+    worker.search(1)
+    assert not worker.unmet.is_due
+    worker.clock.now += unmet_demand.FLUSH_SECONDS
+    assert worker.unmet.is_due
+    assert demands(database) == {'resources=VCPU:1': 1}
+
+
+def test_a_flush_takes_four_statements(worker: Worker, database: Database) -> None:
+    for amount in range(1, 20):
+        worker.search(amount)
+    worker.unmet.flush()
+    for amount in range(10, 30):
+        worker.search(amount)
+    seen: list[str] = []
+    sa.event.listen(
+        database.engine,
+        'before_cursor_execute',
+        lambda *arguments: seen.append(arguments[2].split()[0]),
+    )
+    worker.unmet.flush()
+
+    written = [verb for verb in seen if verb not in ('SET', 'BEGIN')]
+    # The last two look whether something has to be removed.
+    assert written == ['SELECT', 'UPDATE', 'INSERT', 'INSERT', 'SELECT', 'SELECT']
+
+
+def test_a_worker_keeps_a_bounded_number(
+    worker: Worker, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unmet_demand, 'MAX_DEMANDS', 3)
+    for amount in (1, 2, 3, 4, 5, 1):
+        worker.search(amount)
+    assert worker.unmet.dropped == 2
+    worker.unmet.flush()
+
+    assert demands(database) == {
+        'resources=VCPU:1': 2, 'resources=VCPU:2': 1, 'resources=VCPU:3': 1,
+    }  # fmt: skip
+
+
+def test_a_very_long_query_is_not_kept(worker: Worker, database: Database) -> None:
+    required = tuple(frozenset([f'CUSTOM_{number:0200}']) for number in range(100))
+    wanted = CandidateRequest((RequestGroup(resources={'VCPU': 1}, required=required),))
+    worker.unmet.add(wanted, FULL, NEWEST, 'req-1', None)
+    worker.unmet.flush()
+
+    assert worker.unmet.dropped == 1
+    assert demands(database) == {}
+
+
+def test_tables_are_bounded(
+    worker: Worker, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, 'MAX_DEMANDS', 20)
+    monkeypatch.setattr(statements, 'MAX_SEARCHES', 20)
+    monkeypatch.setattr(statements, 'PRUNED_AT_ONCE', 5)
+    began = datetime.datetime(2026, 1, 1)
+    for amount in range(1, 101):
+        now = began + datetime.timedelta(seconds=amount)
+        monkeypatch.setattr(unmet_demand, 'utcnow', lambda now=now: now)
+        worker.search(amount)
+        if amount % 10 == 0:
+            # One that goes on being asked for stays, however old its row is.
+            worker.search(1)
+            worker.unmet.flush()
+
+    kept = demands(database)
+    assert len(kept) == 20
+    assert kept['resources=VCPU:1'] == 11
+    assert kept['resources=VCPU:100'] == 1
+    ids = [row[0] for row in rows(database, own_tables.unmet_searches.c.request_id)]
+    assert 20 <= len(ids) <= 25
+    assert ids[-2:] == ['req-100-109', 'req-1-110']
+
+
+@pytest.fixture
+def service() -> Iterator[applications.Service]:
+    service = applications.Service()
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def client(service: applications.Service) -> Client:
+    return Client(service.application)
+
+
+@pytest.fixture
+def execute(service: applications.Service) -> Iterator[Callable[[str], None]]:
+    """A function that runs a statement on the database of the service."""
+    engine = create_engine(service.database.url)
+
+    def run(statement: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(sa.text(statement))
+
+    yield run
+    engine.dispose()
+
+
+def flush_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unmet_demand, 'FLUSH_SECONDS', 0.0)
+    monkeypatch.setattr(unmet_demand, 'SECONDS_AFTER_FAILURE', 0.0)
+
+
+def test_any_request_is_an_occasion_to_write(
+    client: Client, execute: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flush_at_once(monkeypatch)
+    # The first search waits for the ten seconds that began before the options above.
+    assert client.send('GET', EMPTY, version=NEWEST).status == 200
+    assert client.send('GET', '/insight/unmet_demand').json['sums']['infeasible'] == 1
+    assert client.send('GET', EMPTY, version=NEWEST).status == 200
+    assert client.send('GET', '/healthcheck').status == 200
+    execute('DELETE FROM placement_unmet_demand')
+
+    assert client.send('GET', '/insight/unmet_demand').json['unmet_demand'] == []
+
+
+def test_answer_is_complete_before_it_is_written(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from placement.middleware.after_answer import AfterAnswer
+
+    events: list[str] = []
+
+    class Body:
+        def __iter__(self) -> Iterator[bytes]:
+            events.append('sent')
+            return iter([b''])
+
+        def close(self) -> None:
+            events.append('closed')
+
+    worker = Worker(database)
+    worker.search(1)
+    monkeypatch.setattr(worker.unmet, 'flush', lambda: events.append('written'))
+    application = AfterAnswer(lambda environ, start: Body(), worker.unmet)
+    list(application({}, lambda *_: lambda _: None))
+    assert events == ['sent']
+    worker.clock.now += unmet_demand.FLUSH_SECONDS
+    answer: Any = application({}, lambda *_: lambda _: None)
+    list(answer)
+    answer.close()
+    assert events == ['sent', 'sent', 'closed', 'written']
+
+
+TABLES = ('placement_unmet_demand', 'placement_unmet_searches')
+
+
+@pytest.mark.parametrize('table', TABLES)
+def test_a_missing_table_fails_no_request(
+    table: str,
+    client: Client,
+    execute: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    flush_at_once(monkeypatch)
+    client.send('GET', '/insight/unmet_demand')
+    execute(f'ALTER TABLE {table} RENAME TO gone')
+    for _ in range(3):
+        assert client.send('GET', EMPTY, version=NEWEST).status == 200
+        assert client.send('GET', '/traits', version=NEWEST).status == 200
+    warnings = [one for one in caplog.records if one.name == 'placement.insight.failures']
+    assert warnings
+    assert {one.levelno for one in warnings} == {logging.WARNING}
+    assert all(one.exc_info is None for one in warnings)
+    assert client.send('GET', '/insight').json['failures'] >= len(warnings)
+    assert client.send('GET', '/healthcheck').status == 200
+
+    # Nothing was lost meanwhile.
+    execute(f'ALTER TABLE gone RENAME TO {table}')
+    assert client.send('GET', '/insight/unmet_demand').json['sums']['infeasible'] == 3
+
+
+def test_after_a_failure_it_is_left_alone_for_a_minute(worker: Worker, database: Database) -> None:
+    with database.engine.begin() as connection:
+        connection.execute(sa.text('ALTER TABLE placement_unmet_demand RENAME TO gone'))
+    worker.search(1)
+    worker.unmet.flush()
+    worker.clock.now += unmet_demand.FLUSH_SECONDS
+    assert not worker.unmet.is_due
+    worker.clock.now += unmet_demand.SECONDS_AFTER_FAILURE
+    assert worker.unmet.is_due
+    assert worker.failures.count == 1
+    with database.engine.begin() as connection:
+        connection.execute(sa.text('ALTER TABLE gone RENAME TO placement_unmet_demand'))
+    worker.unmet.flush()
+    assert demands(database) == {'resources=VCPU:1': 1}
+
+
+def test_a_defect_of_its_own_loses_what_was_kept_and_nothing_else(
+    worker: Worker, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise RuntimeError('no statement')
+
+    worker.search(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(statements, 'add', fail)
+        worker.unmet.flush()
+    assert worker.failures.count == 1
+    worker.search(2)
+    worker.unmet.flush()
+
+    assert demands(database) == {'resources=VCPU:2': 1}
+
+
+@pytest.mark.skipif(databases.backend() == 'sqlite', reason='SQLite locks no rows')
+def test_writing_waits_a_second_for_a_lock(worker: Worker, database: Database) -> None:
+    worker.search(1)
+    worker.unmet.flush()
+    with database.engine.begin() as connection:
+        connection.execute(sa.select(own_tables.unmet_demand).with_for_update())
+        worker.search(1)
+        began = time.monotonic()
+        worker.unmet.flush()
+        assert time.monotonic() - began < 5
+    assert worker.failures.count == 1
+    worker.unmet.flush()
+    assert demands(database) == {'resources=VCPU:1': 2}
+
+
+def test_one_question_is_answered_at_a_time(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from placement.handlers import insight
+
+    met, refused = threading.Event(), threading.Event()
+    list_demands = insight.unmet_demand.list_demands
+
+    def wait(*arguments: Any) -> Any:
+        met.set()
+        assert refused.wait(10)
+        return list_demands(*arguments)
+
+    monkeypatch.setattr(insight.unmet_demand, 'list_demands', wait)
+    answers: list[int] = []
+    first = threading.Thread(
+        target=lambda: answers.append(client.send('GET', '/insight/unmet_demand').status)
+    )
+    first.start()
+    assert met.wait(10)
+    second = client.send('GET', '/insight/unmet_demand')
+    # The API answers meanwhile, and so does what needs no work.
+    assert client.send('GET', EMPTY, version=NEWEST).status == 200
+    assert client.send('GET', '/insight').status == 200
+    refused.set()
+    first.join()
+
+    assert second.status == 503
+    assert second.headers['retry-after'] == '1'
+    assert answers == [200]
+    assert client.send('GET', '/insight/unmet_demand').status == 200

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One query for all who ask the same (specification: insight, "GET /insight/unmet_demand")."""
+
+import dataclasses
+import random
+import urllib.parse
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from placement import history
+from placement.http import candidate_query
+from placement.http.querystring import Query
+from placement.insight.normalized_query import NormalizedQuery, normalized
+from placement.search.model.request import CandidateRequest, RequestGroup
+
+NEWEST = next(reversed(history.APIS.values()))
+A, B = 'aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000001'
+
+
+def parse(query: str) -> CandidateRequest:
+    parameters = urllib.parse.parse_qsl(query, strict_parsing=True)
+    return candidate_query.parse(NEWEST, Query(parameters))
+
+
+def of(query: str) -> NormalizedQuery:
+    return normalized(parse(query))
+
+
+@pytest.mark.parametrize(
+    ('query', 'same'),
+    [
+        ('resources=VCPU:1,MEMORY_MB:2', 'resources=MEMORY_MB:2,VCPU:1&limit=5'),
+        ('resources=VCPU:1&required=A,!B', 'required=!B,A&resources=VCPU:1'),
+        ('resources=VCPU:1&required=A,B', 'resources=VCPU:1&required=B&required=A'),
+        ('resources=VCPU:1&required=in:A,B', 'resources=VCPU:1&required=in:B,A&required=in:A,B'),
+        (
+            f'resources=VCPU:1&member_of=in:{A},{B}&member_of=!{A}',
+            f'resources=VCPU:1&member_of=!{A}&member_of=in:{B},{A}',
+        ),
+        (f'resources=VCPU:1&in_tree={A}', f'resources=VCPU:1&in_tree={B}'),
+        (
+            'resources_x=VCPU:1&resources_y=VGPU:1&group_policy=isolate&same_subtree=_x,_y',
+            'resources7=VGPU:1&resources5=VCPU:1&same_subtree=7,5&group_policy=isolate',
+        ),
+        ('resources=VCPU:1&root_required=A,!B', 'root_required=!B,A&resources=VCPU:1'),
+    ],
+)
+def test_order_and_names_of_suffixes_make_no_difference(query: str, same: str) -> None:
+    assert of(query).query == of(same).query
+    assert of(query).fingerprint == of(same).fingerprint
+
+
+@pytest.mark.parametrize(
+    ('query', 'other'),
+    [
+        ('resources=VCPU:1', 'resources=VCPU:2'),
+        ('resources=VCPU:1', 'resources1=VCPU:1'),
+        ('resources=VCPU:1', f'resources=VCPU:1&in_tree={A}'),
+        ('resources=VCPU:1&required=A,B', 'resources=VCPU:1&required=in:A,B'),
+        ('resources=VCPU:1&required=A', 'resources=VCPU:1&required=!A'),
+        ('resources=VCPU:1&required=A', 'resources=VCPU:1&root_required=A'),
+        (
+            'resources1=VCPU:1&resources2=VCPU:1&group_policy=none',
+            'resources1=VCPU:1&resources2=VCPU:1&group_policy=isolate',
+        ),
+    ],
+)
+def test_what_is_asked_for_makes_a_difference(query: str, other: str) -> None:
+    assert of(query).fingerprint != of(other).fingerprint
+
+
+def test_a_version_that_combines_no_providers_asks_for_something_else() -> None:
+    request = parse('resources=VCPU:1')
+    old = dataclasses.replace(request, single_provider_per_tree=True)
+
+    assert normalized(old).query == normalized(request).query
+    assert normalized(old).fingerprint != normalized(request).fingerprint
+
+
+def test_the_trees_that_were_named_are_kept_beside_the_query() -> None:
+    found = of(f'resources=VCPU:1&in_tree={A}&resources_net=VF:1&in_tree_net={B}')
+
+    assert found.query == 'resources=VCPU:1&resources1=VF:1'
+    assert found.trees == f'in_tree={A}&in_tree1={B}'
+    assert parse(f'{found.query}&{found.trees}').groups[0].in_tree == A
+
+
+NAMES = strategies.sets(strategies.sampled_from(['A', 'B', 'C', 'D']), min_size=1, max_size=3)
+
+
+@strategies.composite
+def queries(draw: strategies.DrawFn) -> list[tuple[str, str]]:
+    """Parameters of a valid query, in any order."""
+    known = strategies.sampled_from(['', '1', '_x', '_y'])
+    suffixes = draw(strategies.lists(known, min_size=1, unique=True))
+    amounts = strategies.integers(1, 3)
+    parameters = [(f'resources{suffix}', f'VCPU:{draw(amounts)}') for suffix in suffixes]
+    for suffix in suffixes:
+        if draw(strategies.booleans()):
+            names = sorted(draw(NAMES)) + (['!Z'] if draw(strategies.booleans()) else [])
+            parameters.append((f'required{suffix}', ','.join(names)))
+        if draw(strategies.booleans()):
+            parameters.append((f'required{suffix}', f'in:{",".join(draw(NAMES))}'))
+        if draw(strategies.booleans()):
+            parameters.append((f'member_of{suffix}', draw(strategies.sampled_from([A, f'!{B}']))))
+    suffixed = [suffix for suffix in suffixes if suffix]
+    if draw(strategies.booleans()) and suffixed:
+        parameters.append(('same_subtree', ','.join(suffixed)))
+    if draw(strategies.booleans()):
+        parameters.append(('root_required', draw(strategies.sampled_from(['A', '!B', 'C,!A']))))
+    parameters.append(('group_policy', draw(strategies.sampled_from(['none', 'isolate']))))
+    return parameters
+
+
+@hypothesis.given(queries(), strategies.randoms())
+@hypothesis.settings(deadline=None, max_examples=150, derandomize=True)
+def test_the_query_of_a_request_asks_for_the_same(
+    parameters: list[tuple[str, str]], generator: random.Random
+) -> None:
+    """However it is shuffled, and also when the query itself is sent."""
+    request = candidate_query.parse(NEWEST, Query(parameters))
+    shuffled = generator.sample(parameters, len(parameters))
+    again = candidate_query.parse(NEWEST, Query(shuffled))
+    found = normalized(request)
+
+    assert normalized(again) == found
+    sent = parse(found.query)
+    assert normalized(sent) == found
+    assert sent.isolate == request.isolate
+    assert sorted(len(one) for one in sent.same_subtree) == sorted(map(len, request.same_subtree))
+    assert sorted(map(meaning, sent.groups)) == sorted(map(meaning, request.groups))
+    assert sent.root_required == request.root_required
+    assert sent.root_forbidden == request.root_forbidden
+
+
+def meaning(group: RequestGroup) -> str:
+    """What a group asks for, whatever its suffix is and how often it says so."""
+    return repr(
+        [
+            group.is_suffixed,
+            sorted(group.resources.items()),
+            sorted(map(sorted, set(group.required))),
+            sorted(group.forbidden),
+            sorted(map(sorted, set(group.member_of))),
+            sorted(group.forbidden_aggregates),
+        ]
+    )
