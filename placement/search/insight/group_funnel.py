@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from placement.search.explanation import Condition
 from placement.search.insight.conditions import GroupConditions, Numbered
 from placement.search.insight.explain_answer import FunnelStep, GroupFunnel
-from placement.search.insight.survey import NOBODY, Survey
+from placement.search.insight.provider_masks import NOBODY
+from placement.search.insight.survey import Survey
 from placement.search.solver.tally import Reason
 
 

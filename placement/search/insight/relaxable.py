@@ -9,7 +9,8 @@ from placement.search.explanation import Condition
 from placement.search.insight.conditions import AmountBits, GroupConditions, Numbered
 from placement.search.insight.explain_answer import GroupCondition
 from placement.search.insight.group_funnel import condition_with_amounts
-from placement.search.insight.survey import NOBODY, Survey
+from placement.search.insight.provider_masks import NOBODY
+from placement.search.insight.survey import Survey
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.solver.tally import Reason
 

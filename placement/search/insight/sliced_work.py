@@ -34,10 +34,14 @@ class SlicedWork(Work):
 
     def check(self) -> None:
         """Pause when a slice is over; raise `BudgetSpent` when more was spent than may be."""
+        self.pause_if_due()
+        super().check()
+
+    def pause_if_due(self) -> None:
+        """Pause when a slice is over, whatever was spent."""
         if self.spent >= self._pause_at:
             self._pause_at = self.spent + PLACES_IN_SLICE
             self._pause()
-        super().check()
 
     def part(self, most: int) -> 'SlicedWork':
         """A budget of its own for one step, in slices as this one."""

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capacities of clouds in which they can be told in the head."""
+
+from placement.search.insight.capacity import capacity_of
+from placement.search.insight.capacity_answer import ClassFragmentation, Count, Page
+from placement.search.insight.claims import MAX_CLAIMS
+from placement.search.insight.sliced_work import SlicedWork
+from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
+
+HOSTS = cloud(
+    provider('cn1', VCPU={'total': 8, 'used': 3}, MEMORY_MB=100),
+    provider('cn2', VCPU=8, MEMORY_MB={'total': 100, 'used': 90}),
+    provider('cn3', VCPU={'total': 8, 'used': 9}, MEMORY_MB=100),
+    provider('odd', VCPU={'total': 8, 'min_unit': 4}, MEMORY_MB=100),
+)
+NUMA = [
+    part
+    for n in range(3)
+    for part in (
+        provider(f'cn{n}', MEMORY_MB=1000),
+        provider(f'cn{n}_0', parent=f'cn{n}', VCPU=4),
+        provider(f'cn{n}_1', parent=f'cn{n}', VCPU=4),
+    )
+]
+
+
+def test_one_provider_is_a_division() -> None:
+    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'), by_root=Page(10))
+    assert answer.now == Count(2 + 0 + 0, 2)
+    assert answer.if_empty == Count(4 + 4 + 4, 12)
+    assert answer.trees is not None
+    assert [(row.root, row.now.at_least) for row in answer.trees] == [
+        ('cn1', 2), ('cn2', 0), ('cn3', 0), ('odd', 0)
+    ]  # fmt: skip
+    assert answer.claims == 0
+    assert answer.note is None
+
+
+def test_fragmentation_sets_free_beside_usable() -> None:
+    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'))
+    assert answer.fragmentation == (
+        ClassFragmentation('VCPU', 32, 12, 5 + 8 + 0 + 8, 4),
+        ClassFragmentation('MEMORY_MB', 400, 90, 100 + 10 + 100 + 100, 40),
+    )
+    assert answer.trees is None
+
+
+def test_groups_are_claimed_on_a_copy() -> None:
+    query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
+    answer = capacity_of(cloud(*NUMA), parse(query))
+    assert answer.now == answer.if_empty == Count(6, 6)
+    # Trees that are alike are claimed on once.
+    assert answer.claims == 2 + 2
+
+
+def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
+    snapshot = cloud(
+        provider('nfs', DISK_GB=30, traits=SHARING, aggregates='A'),
+        provider('cn1', VCPU=2, aggregates='A'),
+        provider('cn2', VCPU=2, aggregates='A'),
+    )
+    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=Page(10))
+    assert answer.now == Count(3, 3)
+    assert answer.trees is not None
+    assert [(row.root, row.now.at_least) for row in answer.trees] == [
+        ('cn1', 2), ('cn2', 2), ('nfs', 0)
+    ]  # fmt: skip
+    assert answer.note == 'Trees share providers, so their rows do not add up: each is for itself.'
+    disk = capacity_of(snapshot, parse('resources=DISK_GB:10'), by_root=Page(10))
+    assert disk.now == Count(3, 3)
+    assert disk.trees is not None
+    assert [row.now.at_least for row in disk.trees] == [3, 3, 3]
+
+
+def test_bounds_are_told_after_so_many_claims() -> None:
+    large = [
+        part
+        for n in range(2)
+        for part in (
+            provider(f'cn{n}', MEMORY_MB=10_000 + n),
+            provider(f'cn{n}_0', parent=f'cn{n}', VCPU=800),
+        )
+    ]
+    answer = capacity_of(cloud(*large), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=Page(9))
+    assert answer.now == Count(MAX_CLAIMS, 1600)
+    assert not answer.is_exact
+    assert answer.trees is not None
+    assert [row.now for row in answer.trees] == [Count(800, 800), Count(200, 800)]
+
+
+def test_spent_budget_gives_bounds() -> None:
+    query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
+    work = SlicedWork(10, pause=lambda: None)
+    answer = capacity_of(cloud(*NUMA), parse(query), work)
+    assert answer.now.at_least < 12
+    assert answer.now.at_most == 12
+
+
+def test_empty_cloud_has_no_capacity() -> None:
+    answer = capacity_of(cloud(), parse('resources=VCPU:1'), by_root=Page(5))
+    assert answer.now == answer.if_empty == Count(0, 0)
+    assert answer.trees == ()
+    assert not answer.has_more

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capacities, held against claiming until refused.
+
+What can be claimed depends on the candidate that is chosen each time, so every choice is tried:
+the count has to be one that some choices lead to, and where one provider serves the request there
+is but one.
+"""
+
+import hypothesis
+from hypothesis import strategies as st
+
+from placement.search.insight.capacity import capacity_of
+from placement.search.insight.capacity_answer import Page, RequestCapacity, TreeCapacity
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.provider import ProviderRow
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
+from placement.tests.unit.search.insight.oracle import unused
+from placement.tests.unit.search.oracle import Cloud, Found, solve
+from placement.tests.unit.search.test_oracle import examples, questions
+
+# With more states of usage than this a cloud is passed over.
+MAX_STATES = 60
+EVERYTHING = Page(limit=1000)
+
+
+class TooManyStates(Exception):
+    """There are too many ways to claim."""
+
+
+@st.composite
+def nearly_full(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
+    """A cloud with little left, and a request."""
+    rows, request = draw(questions())
+    left = st.sampled_from([1, 2, 2, 3, 4])
+    return [
+        row._replace(
+            inventories={
+                name: one._replace(used=max(one.used, one.total - one.reserved - draw(left)))
+                for name, one in row.inventories.items()
+            }
+        )
+        for row in rows
+    ], request
+
+
+def capacity(rows: list[ProviderRow], request: CandidateRequest) -> RequestCapacity:
+    """The capacity with all rows, without any bound."""
+    work = SlicedWork(None, pause=lambda: None)
+    return capacity_of(Snapshot.of(rows), request, work, EVERYTHING)
+
+
+class EveryChoice:
+    """All numbers of claims that can be made until the request is refused, on one tree or all."""
+
+    def __init__(self, request: CandidateRequest, anchor: str | None = None) -> None:
+        self.request = request
+        self.anchor = anchor
+        self.known: dict[object, frozenset[int]] = {}
+
+    def counts(self, rows: list[ProviderRow]) -> frozenset[int]:
+        state = tuple(
+            (row.id, name, one.used) for row in rows for name, one in row.inventories.items()
+        )
+        if state not in self.known:
+            if len(self.known) > MAX_STATES:
+                raise TooManyStates
+            self.known[state] = frozenset()
+            found = {
+                one.allocations: one
+                for one, anchors in solve(Cloud(rows), self.request).items()
+                if self.anchor is None or self.anchor in anchors
+            }
+            after = {1 + n for one in found.values() for n in self.counts(claimed(rows, one))}
+            self.known[state] = frozenset(after or {0})
+        return self.known[state]
+
+
+def claimed(rows: list[ProviderRow], found: Found) -> list[ProviderRow]:
+    """The cloud after a claim."""
+    taken = {(uuid, name): amount for uuid, name, amount in found.allocations}
+    return [
+        row._replace(
+            inventories={
+                name: one._replace(used=one.used + taken.get((row.uuid, name), 0))
+                for name, one in row.inventories.items()
+            }
+        )
+        for row in rows
+    ]
+
+
+@examples(500)
+@hypothesis.given(nearly_full())
+def test_count_is_that_of_claiming_until_refused(question: tuple) -> None:
+    rows, request = question
+    answer = capacity(rows, request)
+    try:
+        expected = EveryChoice(request).counts(rows)
+        by_tree = {
+            root.uuid: EveryChoice(request, root.uuid).counts(rows) for root in Cloud(rows).roots
+        }
+    except TooManyStates:
+        return
+    assert answer.is_exact
+    assert answer.now.at_least in expected
+    assert answer.trees is not None
+    assert [row.root for row in answer.trees] == sorted(by_tree)
+    for row in answer.trees:
+        assert row.now.is_exact
+        assert row.now.at_least in by_tree[row.root]
+
+
+@examples(150)
+@hypothesis.given(nearly_full())
+def test_empty_cloud_has_the_capacity_of_one_that_nobody_uses(question: tuple) -> None:
+    rows, request = question
+    answer = capacity(rows, request)
+    empty = capacity([unused(row) for row in rows], request)
+    if empty.is_exact and answer.is_exact:
+        assert answer.if_empty == empty.now
+        assert answer.trees is not None
+        assert empty.trees is not None
+        pairs = zip(answer.trees, empty.trees, strict=True)
+        assert all(one.if_empty == other.now for one, other in pairs)
+
+
+@examples(150)
+@hypothesis.given(nearly_full(), st.integers(1, 4))
+def test_pages_hold_every_row_once(question: tuple, limit: int) -> None:
+    rows, request = question
+    snapshot, whole = Snapshot.of(rows), capacity(rows, request)
+    after, has_more, found = '', True, list[TreeCapacity]()
+    while has_more:
+        page = capacity_of(snapshot, request, by_root=Page(limit, after))
+        assert page.trees
+        assert len(page.trees) <= limit
+        assert page.now == whole.now
+        found += page.trees
+        after, has_more = page.trees[-1].root, page.has_more
+    assert tuple(found) == whole.trees
