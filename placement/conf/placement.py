@@ -104,7 +104,7 @@ providers are so wide that a request can be satisfied in very many ways.
 How many places one search for allocation candidates may look at; ``0`` means any number.
 
 A place is a resource provider looked at, or tried for a request group. A current processor looks
-at the default number in about one second. Searches of a thousand hosts need a few thousand; only
+at the default number in one or two seconds. Searches of a thousand hosts need a few thousand; only
 requests whose groups can be combined in very many ways, few of which fit, come near the default.
 The same request against the same data is cut at the same point, on any machine.
 

@@ -35,7 +35,7 @@ class Anchors:
         work, candidates_of = search.work, self._plans.candidates_of
         for tree in self._trees():
             search.trees_examined += 1
-            work.spent += len(tree.members)
+            work.spent += 2 + len(tree.members)
             work.check()
             of_tree = candidates_of(tree)
             plan = of_tree.plan

@@ -26,7 +26,11 @@ def have_slots_of_their_own(domains: Sequence[Sequence[int]], work: Work) -> boo
 
 def sums_fit(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool:
     """Whether the slots have room for what is wanted of one class, all in all."""
+    if not counts_fit([amount for amount, _ in loads], room.values(), work):
+        return False
     alike: dict[tuple[int, ...], list[int]] = {}
+    # To compare two domains takes less than to look at their slots one by one.
+    work.spent += sum(len(domain) for _, domain in loads) // 8
     for amount, domain in loads:
         alike.setdefault(tuple(domain), []).append(amount)
     # Which domains a slot is in says which amounts may fill it: alike slots are filled alike.
@@ -44,6 +48,24 @@ def sums_fit(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool
             known[key] = largest_sum(amounts, room[slot])
         usable[slot] = known[key]
     return can_carry([(sum(amounts), domain) for domain, amounts in alike.items()], usable, work)
+
+
+def counts_fit(amounts: Iterable[int], rooms: Iterable[int], work: Work) -> bool:
+    """Whether the slots have room for as many amounts as there are, whichever go where.
+
+    A slot of eight holds one amount of five or more, and two of three or more: so fifty such slots
+    do not hold 51 amounts of five and six, though they have room for more in sum.
+    """
+    alike = collections.Counter(rooms)
+    ordered = sorted(amounts, reverse=True)
+    for number, amount in enumerate(ordered, 1):
+        is_last_alike = number == len(ordered) or ordered[number] < amount
+        if is_last_alike and amount > 0:
+            work.spent += len(alike)
+            held = sum(slots * (room // amount) for room, slots in alike.items() if room > 0)
+            if number > held:
+                return False
+    return True
 
 
 def can_carry(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool:

@@ -14,7 +14,6 @@ from placement.search.solver.layout import Candidate
 from placement.search.solver.plan import Plan
 from placement.search.solver.solution import Check, Solution, Taking, checks_of, fits
 from placement.search.solver.tally import COMBINATION, Reason
-from placement.search.solver.work import PLACES_PER_CANDIDATE
 
 # For how many shapes the solutions that their capacities allow are kept.
 MAX_SHAPES = 1024
@@ -63,7 +62,7 @@ class CandidatesOfTree:
             return ()
         if needs_member and solution.is_all_shared:
             return ()
-        self.search.work.spent += PLACES_PER_CANDIDATE
+        self.search.work.spent += self.search.places_per_candidate
         return (solution.candidate(self.plan.providers(tree)),)
 
     def _checks(self, number: int, shape: Shape) -> tuple[Check, ...] | None:
@@ -108,7 +107,7 @@ class CandidatesOfTree:
                 continue
             is_empty = False
             if not (needs_member and solution.is_all_shared):
-                search.work.spent += PLACES_PER_CANDIDATE
+                search.work.spent += search.places_per_candidate
                 yield solution.candidate(providers)
         if is_empty:
             self._count_refusals(tree)
@@ -126,7 +125,7 @@ class CandidatesOfTree:
             return
         first = self._first_of_last
         if first is not None and self._serves(first, tree, needs_member):
-            search.work.spent += PLACES_PER_CANDIDATE
+            search.work.spent += search.places_per_candidate
             yield plan.solution(first).candidate(providers)
         else:
             first = None
@@ -138,7 +137,7 @@ class CandidatesOfTree:
                 if is_empty and not search.request.randomize:
                     self._first_of_last = assignment
                 is_empty = False
-                search.work.spent += PLACES_PER_CANDIDATE
+                search.work.spent += search.places_per_candidate
                 yield plan.solution(assignment).candidate(providers)
         if is_empty and not needs_member:
             self._infeasible.add(state, True)

@@ -81,6 +81,7 @@ class Nogoods:
     @functools.cached_property
     def meanings(self) -> dict[int, int]:
         """A number for each slot, the same for slots that mean the same to every variable."""
+        self.partial.work.spent += sum(len(one.domain) for one in self.problem.variables)
         return _meanings(self.problem, self.store)
 
     @functools.cached_property
@@ -113,7 +114,7 @@ class Nogoods:
     def state(self, depth: int) -> State:
         """The partial assignment of this depth without names."""
         partial, number = self.partial, self.store.number
-        partial.work.spent += len(self.upwards)
+        partial.work.spent += 2 * len(self.upwards)
         outlook = self._outlook(depth)
         marks = self._marks(outlook)
         beneath: dict[int, list[int]] = {}
@@ -173,10 +174,13 @@ def _outlook(partial: PartialAssignment, depth: int) -> Outlook:
             needed[name] = needed.get(name, 0) + amount
         marks += [(root, f'{root} above {later}') for root, _ in decision.roots if root < depth]
         marks += [(one, f'{one} below {later}') for one in decision.members if one < depth]
+    # Variables that ask for the same have their domain in common.
+    domains = {id(one.variable.domain): one.variable.domain for one in partial.decisions[depth:]}
+    slots = dict.fromkeys(slot for domain in domains.values() for slot in domain)
+    partial.work.spent += len(partial.decisions) - depth + sum(map(len, domains.values()))
     wanted = {
         slot: [item for item in needed.items() if (slot, item[0]) in partial.room]
-        for decision in partial.decisions[depth:]
-        for slot in decision.variable.domain
+        for slot in slots
     }
     return Outlook(wanted, marks)
 

@@ -78,6 +78,7 @@ class Plan:
             alike = resolved.alike[request.number]
             if alike not in self._distinct:
                 refusals[alike] = Counter()
+                self.search.work.spent += len(self.slots.profiles)
                 self._distinct[alike] = [
                     *members_for(request, self.slots, root_id, refusals[alike]),
                     *sharing_for(request, self.slots, refusals[alike]),

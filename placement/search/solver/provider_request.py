@@ -14,6 +14,7 @@ from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
 from placement.search.model.request import RequestGroup
 from placement.search.solver.tally import Reason
+from placement.search.solver.work import Work
 
 # How many verdicts are remembered for one request.
 MAX_VERDICTS = 10_000
@@ -40,7 +41,12 @@ class ProviderRequest:
     __slots__ = ('amounts', 'group', 'is_suffixed', 'number', 'tree_id', 'verdicts')
 
     def __init__(
-        self, number: int, group: RequestGroup, amounts: Mapping[str, int], tree_id: int | None
+        self,
+        number: int,
+        group: RequestGroup,
+        amounts: Mapping[str, int],
+        tree_id: int | None,
+        work: Work,
     ) -> None:
         self.number = number
         self.group = group
@@ -48,7 +54,7 @@ class ProviderRequest:
         self.is_suffixed = group.is_suffixed
         self.tree_id = tree_id
         # For those who ask of very many profiles.
-        self.verdicts = Verdicts(self)
+        self.verdicts = Verdicts(self, work)
 
     def verdict(self, profile: Profile) -> 'Match | Reason':
         """What a provider of this profile is asked for, or why it cannot serve the request,
@@ -82,13 +88,16 @@ class Verdicts(dict[Profile, Match | Reason]):
     """The verdict of a request on each profile, made when it is first asked for; the oldest is
     forgotten when there are too many."""
 
-    def __init__(self, request: ProviderRequest) -> None:
+    def __init__(self, request: ProviderRequest, work: Work) -> None:
         super().__init__()
         self._request = request
+        self._work = work
+        self._sets = len(request.group.required) + len(request.group.member_of)
 
     def __missing__(self, profile: Profile) -> Match | Reason:
         if len(self) >= MAX_VERDICTS:
             del self[next(iter(self))]
+        self._work.compare(self._sets)
         verdict = self[profile] = _verdict(self._request, profile)
         return verdict
 

@@ -14,6 +14,7 @@ from collections.abc import Container, Mapping, Sequence
 from placement.search.model.request import AnyOf, CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.provider_request import ProviderRequest
+from placement.search.solver.work import Work
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,10 +44,15 @@ class ResolvedRequest:
     totals: Mapping[str, int]
 
     @classmethod
-    def of(cls, snapshot: Snapshot, request: CandidateRequest) -> 'ResolvedRequest':
-        """The request with its trees looked up in the snapshot."""
+    def of(
+        cls, snapshot: Snapshot, request: CandidateRequest, work: Work | None = None
+    ) -> 'ResolvedRequest':
+        """The request with its trees looked up in the snapshot.
+
+        `work` counts the profiles that its provider requests are compared with.
+        """
         tree_ids = _tree_ids(snapshot, request)
-        requests = _provider_requests(request, tree_ids)
+        requests = _provider_requests(request, tree_ids, work or Work())
         exclusive = [request.isolate and one.is_suffixed for one in requests]
         contended = _contended(requests, exclusive)
         totals: collections.Counter[str] = collections.Counter()
@@ -106,13 +112,13 @@ def _tree_ids(snapshot: Snapshot, request: CandidateRequest) -> dict[str, int | 
 
 
 def _provider_requests(
-    request: CandidateRequest, tree_ids: Mapping[str, int | None]
+    request: CandidateRequest, tree_ids: Mapping[str, int | None], work: Work
 ) -> list[ProviderRequest]:
     requests: list[ProviderRequest] = []
     for group in request.groups:
         tree_id = None if group.in_tree is None else tree_ids[group.in_tree]
         for amounts in _amounts_by_provider(group):
-            requests.append(ProviderRequest(len(requests), group, amounts, tree_id))
+            requests.append(ProviderRequest(len(requests), group, amounts, tree_id, work))
     return requests
 
 

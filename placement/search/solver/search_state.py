@@ -37,10 +37,16 @@ class Search:
         self.ignores_usage = ignores_usage
         self.tally = Tally()
         self.trees_examined = 0
-        self.resolved = ResolvedRequest.of(snapshot, request)
+        self.resolved = ResolvedRequest.of(snapshot, request, work)
         self._layouts: dict[tuple[int, ...], Layout] = {}
         self._roles: dict[Profile, tuple[object, ...]] = {}
+        self._brought: dict[Profile, int] = {}
         self._distinct = self.resolved.distinct_requests
+        # A candidate is found, held and written: all that takes longer the more it serves.
+        self.places_per_candidate = 1 + len(self.resolved.provider_requests) // 2
+        if snapshot.has_sharing:
+            # It may be found again under another anchor, so it is remembered as well.
+            self.places_per_candidate += 1
         self._served_by_sharing, self.shared_classes = self._sharing()
 
     def _sharing(self) -> tuple[set[int], set[str]]:
@@ -96,11 +102,15 @@ class Search:
 
     def traits_brought_by(self, profile: Profile) -> int:
         """Which of the collected traits a provider of this profile brings, as bits."""
-        return sum(
-            1 << bit
-            for bit, alternatives in enumerate(self.resolved.collected)
-            if not alternatives.isdisjoint(profile.traits)
-        )
+        brought = self._brought.get(profile)
+        if brought is None:
+            self.work.compare(len(self.resolved.collected))
+            brought = self._brought[profile] = sum(
+                1 << bit
+                for bit, alternatives in enumerate(self.resolved.collected)
+                if not alternatives.isdisjoint(profile.traits)
+            )
+        return brought
 
     def role(self, profile: Profile) -> tuple[object, ...]:
         """All that matters of a profile to this request: trees whose members have equal roles

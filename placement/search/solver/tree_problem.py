@@ -26,6 +26,7 @@ def problem_for(
     With `needs_member` somebody has to serve who is no sharing provider.
     """
     resolved = search.resolved
+    search.work.spent += sum(map(len, domains))
     room = _room(resolved.contested, domains, room_of)
     contested = contested_amounts(resolved.contested, domains, room)
     trees = slots.trees() if resolved.request.single_provider_per_tree else None

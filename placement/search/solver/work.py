@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much a search has looked at, and how much it may.
 
-Work is counted in places looked at: providers of a tree, slots tried for a variable, slots weighed
-by a bound. It is no time: the same search of the same data counts the same on any machine, so an
-answer that the budget cuts is the same everywhere.
+Work is counted in places looked at: providers of a tree, slots that may serve a provider request,
+slots tried for a variable, slots weighed by a bound. It is no time: the same search of the same
+data counts the same on any machine, so an answer that the budget cuts is the same everywhere. But
+whatever takes time is counted, so that a place takes half a microsecond to two in any search.
 """
 
 # A search of one tree pauses after so many places, so that others have their turn.
 SLICE = 4_000
 
-# What a candidate counts for, beside the places looked at to find it: it has to be written, too.
-PLACES_PER_CANDIDATE = 2
+# How many names of alternatives are compared with a profile while one place is looked at.
+SETS_PER_PLACE = 8
 
 
 class BudgetSpent(Exception):
@@ -28,6 +29,10 @@ class Work:
     def __init__(self, budget: int | None = None) -> None:
         self.budget = budget
         self.spent = 0
+
+    def compare(self, sets: int) -> None:
+        """Count that one profile is compared with so many sets of names."""
+        self.spent += 1 + sets // SETS_PER_PLACE
 
     def check(self) -> None:
         """Raise `BudgetSpent` when more was spent than may be."""

@@ -180,7 +180,57 @@ def test_budget_cuts_an_answer_that_is_too_long() -> None:
     groups = '&'.join(f'resources{number}=VF:1' for number in range(6))
     result = search(cloud(*rows), f'{groups}&group_policy=none', budget=3000)
     assert result.is_cut
-    assert 1000 <= len(result.candidates) <= 1500
+    assert 500 <= len(result.candidates) <= 750
+
+
+def test_large_groups_of_which_each_needs_a_slot_are_counted() -> None:
+    functions = [provider(f'pf{number}', parent='cn', VF=8) for number in range(50)]
+    groups = '&'.join(f'resources_{number}=VF:{5 + number % 2}' for number in range(51))
+    result = search(cloud(provider('cn'), *functions), f'{groups}&group_policy=none')
+    assert not result.candidates
+    assert result.explanation is not None
+    assert result.explanation.verdict is Verdict.INFEASIBLE
+    # No more than a look at each slot for each group, in the search and for its explanation.
+    assert result.work < 4 * 50 * 51
+
+
+def work_of(query: str, *hosts: dict, **options: object) -> int:
+    """How many places a search looks at."""
+    return search(cloud(*hosts), query, **options).work
+
+
+def test_work_grows_with_the_alternatives_that_a_profile_is_compared_with() -> None:
+    hosts = [provider(f'cn{n}', VCPU=8, traits=f'A B C{n}') for n in range(100)]
+    one, many = (
+        work_of('resources_1=VCPU:1' + '&required_1=in:A,B' * sets, *hosts) for sets in (1, 401)
+    )
+    assert many - one >= 100 * 400 // 10
+
+
+def test_work_grows_with_the_groups_that_a_plan_is_made_for() -> None:
+    functions = [provider(f'pf{number}', parent='cn', VF=99) for number in range(40)]
+    few, many = (
+        work_of(
+            '&'.join(
+                f'resources_{n}=VF:1&required_{n}=!T{n}' for n in range(groups)
+            ) + '&group_policy=none',
+            provider('cn'), *functions, limit=1,
+        )
+        for groups in (10, 90)
+    )  # fmt: skip
+    assert many - few >= 40 * 80
+
+
+def test_work_grows_with_the_length_of_candidates() -> None:
+    functions = [provider(f'pf{number}', parent='cn', VF=99) for number in range(9)]
+    short, long = (
+        work_of(
+            '&'.join(f'resources_{n}=VF:1' for n in range(groups)) + '&group_policy=none',
+            provider('cn'), *functions, limit=1000,
+        )
+        for groups in (4, 40)
+    )  # fmt: skip
+    assert long - short >= 1000 * 18
 
 
 @pytest.mark.parametrize('groups', [9, 10])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from placement.search.solver.bounds import (
     can_carry,
+    counts_fit,
     have_slots_of_their_own,
     largest_sum,
     sums_fit,
@@ -22,6 +23,37 @@ DOMAINS = st.lists(st.integers(0, 4), min_size=1, max_size=4, unique=True)
 def test_a_matching_is_found_where_there_is_one(options: list[list[int]]) -> None:
     exists = any(len(set(chosen)) == len(chosen) for chosen in itertools.product(*options))
     assert have_slots_of_their_own(options, Work()) is exists
+
+
+@hypothesis.given(
+    st.lists(st.integers(0, 6), max_size=6), st.lists(st.integers(-2, 9), min_size=1, max_size=3)
+)
+def test_counts_that_can_be_placed_are_never_refused(amounts: list[int], rooms: list[int]) -> None:
+    def fits(chosen: tuple[int, ...]) -> bool:
+        wanted = [0] * len(rooms)
+        for slot, amount in zip(chosen, amounts, strict=True):
+            wanted[slot] += amount
+        return all(wanted[slot] <= max(room, 0) for slot, room in enumerate(rooms))
+
+    if any(map(fits, itertools.product(range(len(rooms)), repeat=len(amounts)))):
+        assert counts_fit(amounts, rooms, Work())
+
+
+@pytest.mark.parametrize(
+    ('amounts', 'rooms', 'may_fit'),
+    [
+        ([5] * 50, [8] * 50, True),
+        ([5] * 51, [8] * 50, False),
+        ([5, 6] * 25 + [7], [8] * 50, False),
+        ([5] * 50 + [3] * 50, [8] * 50, True),
+        ([3] * 5, [8, 8, 4], True),
+        ([3] * 6, [8, 8, 4], False),
+    ],
+)
+def test_a_slot_holds_no_more_amounts_than_go_into_its_room(
+    amounts: list[int], rooms: list[int], may_fit: bool
+) -> None:
+    assert counts_fit(amounts, rooms, Work()) is may_fit
 
 
 @hypothesis.given(
