@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from wsgiref.types import WSGIApplication
 
@@ -58,9 +59,18 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
 
     `project_name` is ignored (specification: configuration, "Entry points for Python"). Raises
     what the database raises when it cannot be reached, and `revisions.MissingSchemaError` when it
-    has no tables.
+    has no tables. The connections to the database are closed when that happens, and when nothing
+    refers to the application any more.
     """
-    return application_on(Database.from_conf(config), config)
+    database = Database.from_conf(config)
+    try:
+        application = application_on(database, config)
+    except BaseException:
+        database.dispose()
+        raise
+    # Not at the end of the process: its connections end with it, and a thread may be using one.
+    weakref.finalize(application, database.dispose).atexit = False
+    return application
 
 
 def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:

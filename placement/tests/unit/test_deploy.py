@@ -5,9 +5,12 @@ Specification: http, "Layers"; data_model, "Synchronisation at start-up".
 """
 
 import contextlib
+import functools
+import gc
 import io
 import pathlib
 import sqlite3
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 import pytest
@@ -94,6 +97,55 @@ def test_service_on_an_older_schema_names_the_command_and_works_after_it(
     load(path)
     assert ask(application, '/healthcheck').status_int == 200
     assert ask(application, search, **headers).status_int == 200
+
+
+@pytest.fixture
+def unclosed(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The connections to SQLite that have been opened, and not yet closed."""
+    found: set[int] = set()
+
+    class Connection(sqlite3.Connection):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            found.add(id(self))
+
+        def close(self) -> None:
+            found.remove(id(self))
+            super().close()
+
+    connect = functools.partial(sqlite3.connect, factory=Connection)
+    monkeypatch.setattr(sqlite3.dbapi2, 'connect', connect)
+    return found
+
+
+def test_connections_are_closed_with_the_application(
+    path: pathlib.Path, unclosed: set[int]
+) -> None:
+    application = load(path)
+    assert ask(application, '/resource_providers', X_Auth_Token='admin').status_int == 200
+    assert unclosed
+
+    del application
+    gc.collect()
+    assert not unclosed
+
+
+def test_connections_are_closed_when_the_service_cannot_start(
+    path: pathlib.Path, unclosed: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = 0
+
+    def count_connections(_engine: object) -> None:
+        nonlocal opened
+        opened = len(unclosed)
+        raise revisions.MissingSchemaError
+
+    monkeypatch.setattr(revisions, 'check', count_connections)
+    with pytest.raises(revisions.MissingSchemaError):
+        load(path)
+
+    assert opened > 0
+    assert not unclosed
 
 
 def test_project_name_in_loadapp_is_ignored(path: pathlib.Path) -> None:
