@@ -104,7 +104,7 @@ class Application:
             check_media_types(request, route, sends_json=route.method != 'GET')
         handler = api.handlers.get(route.action)
         if handler is None:
-            raise _not_introduced(route)
+            raise _not_introduced(route, api)
         if not route.body_before_version:
             check_media_types(request, route, sends_json=route.action in api.bodies)
         reply = api.downgraded(route.action, handler(request))
@@ -171,9 +171,13 @@ def check_media_types(request: Request, route: url_map.Route, sends_json: bool) 
         request.check_sends_json()
 
 
-def _not_introduced(route: url_map.Route) -> errors.PlacementError:
+def _not_introduced(route: url_map.Route, api: Api) -> errors.PlacementError:
     """The error at a version that does not have the route yet."""
     status = route.status_before_introduction
+    if status is url_map.StatusBeforeIntroduction.BAD_REQUEST:
+        return errors.TooOldForQuestion(
+            version=api.version, introduced=history.introduced(route.action)
+        )
     if status is url_map.StatusBeforeIntroduction.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
     return errors.NotFound()

@@ -137,6 +137,15 @@ class InsightOff(NotFound):
     message = 'This is switched off: {option} is false.'
 
 
+class TooOldForQuestion(BadRequest):
+    """A question that is read as a search, at a version that knows no search."""
+
+    message = (
+        'This is read as a search for allocation candidates, which there is since microversion '
+        '{introduced}; the request is made at {version}.'
+    )
+
+
 class InsightBusy(ServiceUnavailable):
     """A process answers one question below `/insight` at a time."""
 

@@ -33,6 +33,7 @@ from placement.schemas import resource_class as resource_class_schemas
 from placement.schemas import resource_provider as provider_schemas
 from placement.schemas import trait as trait_schemas
 from placement.schemas import usage as usage_schemas
+from placement.schemas.common import Schema, with_properties
 
 # Actions that show a provider by itself; the list shows many.
 _ONE_PROVIDER = (
@@ -51,6 +52,14 @@ def _for_providers(downgrade: conversions.Downgrade) -> dict[str, conversions.Do
 def _for_summaries(*members: str) -> conversions.Downgrade:
     """A downgrade that drops members of the provider summaries of candidates."""
     return conversions.within('provider_summaries', conversions.without(*members))
+
+
+def _for_searches(schema: Schema) -> dict[str, Schema]:
+    """The query of a search for candidates, wherever one is read."""
+    return {
+        'allocation_candidates.list': schema,
+        'insight.explain': with_properties(schema, insight_schemas.EXPLAIN),
+    }
 
 
 def _for_claims(upgrade: conversions.Upgrade) -> dict[str, conversions.Upgrade]:
@@ -175,8 +184,11 @@ HISTORY = (
     Change(
         '1.10',
         'Allocation candidates: where a set of resources could be taken from.',
-        serves={'allocation_candidates.list': allocation_candidates.list_candidates},
-        queries={'allocation_candidates.list': candidate_schemas.LIST},
+        serves={
+            'allocation_candidates.list': allocation_candidates.list_candidates,
+            'insight.explain': insight.explain,
+        },
+        queries=_for_searches(candidate_schemas.LIST),
     ),
     Change(
         '1.11',
@@ -221,12 +233,12 @@ HISTORY = (
     Change(
         '1.16',
         'The number of allocation candidates can be limited.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_LIMITED},
+        queries=_for_searches(candidate_schemas.LIST_LIMITED),
     ),
     Change(
         '1.17',
         'Allocation candidates can be asked for by required traits, and show traits.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_WITH_TRAITS},
+        queries=_for_searches(candidate_schemas.LIST_WITH_TRAITS),
         downgrades={'allocation_candidates.list': _for_summaries('traits')},
     ),
     Change(
@@ -252,7 +264,7 @@ HISTORY = (
     Change(
         '1.21',
         'Allocation candidates can be asked for by aggregate with member_of.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_AGGREGATES},
+        queries=_for_searches(candidate_schemas.LIST_IN_AGGREGATES),
     ),
     Change(
         '1.22',
@@ -268,7 +280,7 @@ HISTORY = (
     Change(
         '1.25',
         'Allocation candidates can be asked for in numbered groups.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_GROUPS},
+        queries=_for_searches(candidate_schemas.LIST_IN_GROUPS),
     ),
     Change(
         '1.26',
@@ -314,7 +326,7 @@ HISTORY = (
     Change(
         '1.31',
         'Allocation candidates can be asked for in one tree.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_TREE},
+        queries=_for_searches(candidate_schemas.LIST_IN_TREE),
     ),
     Change(
         '1.32',
@@ -324,7 +336,7 @@ HISTORY = (
     Change(
         '1.33',
         'The suffix of a request group may be any word.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_WITH_SUFFIXES},
+        queries=_for_searches(candidate_schemas.LIST_WITH_SUFFIXES),
     ),
     Change(
         '1.34',
@@ -343,12 +355,12 @@ HISTORY = (
     Change(
         '1.35',
         'Allocation candidates can ask for traits of the root.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_BY_ROOT},
+        queries=_for_searches(candidate_schemas.LIST_BY_ROOT),
     ),
     Change(
         '1.36',
         'Request groups can be held together in one subtree.',
-        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_SUBTREE},
+        queries=_for_searches(candidate_schemas.LIST_IN_SUBTREE),
         enables={Rule.GROUPS_WITHOUT_RESOURCES},
     ),
     Change(
@@ -382,3 +394,8 @@ OLDEST = HISTORY[0].version
 NEWEST = HISTORY[-1].version
 
 APIS = fold(HISTORY)
+
+
+def introduced(action: str) -> str:
+    """The version that brought an action."""
+    return next(change.version for change in HISTORY if action in change.serves)

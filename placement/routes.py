@@ -12,6 +12,7 @@ from typing import Any
 class StatusBeforeIntroduction(enum.IntEnum):
     """What a route answers at versions older than the one that introduced it."""
 
+    BAD_REQUEST = 400
     NOT_FOUND = 404
     METHOD_NOT_ALLOWED = 405
 
@@ -102,6 +103,14 @@ ROUTES = (
     Route('GET', '/usages', 'usages.show', replies_json=True),
     Route('POST', '/reshaper', 'reshaper.reshape'),
     Route('GET', INSIGHT, 'insight.show', replies_json=True),
+    Route(
+        'GET',
+        INSIGHT + '/allocation_candidates',
+        'insight.explain',
+        replies_json=True,
+        status_before_introduction=StatusBeforeIntroduction.BAD_REQUEST,
+        reads_primary=True,
+    ),
     # What this very worker has just written has to be there.
     Route(
         'GET',

@@ -15,6 +15,13 @@ Each process answers one of these questions at a time. What is off answers 404.
 
 OPTIONS = [
     cfg.BoolOpt(
+        'allocation_candidates',
+        default=True,
+        help="""
+Answer ``GET /insight/allocation_candidates``: why a request finds no candidates.
+""",
+    ),
+    cfg.BoolOpt(
         'unmet_demand',
         default=True,
         help="""

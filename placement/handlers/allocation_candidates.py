@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from placement import errors
 from placement.http import candidate_query, candidate_views
 from placement.http.microversion import Rule
 from placement.http.reply import Reply
@@ -23,14 +22,7 @@ def list_candidates(request: Request) -> Reply:
     request.authorise(policy.LIST)
     query = request.validated_query('allocation_candidates.list')
     wanted = _as_configured(request, candidate_query.parse(request.api, query))
-    with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix='Invalid resource class in resources parameter: ',
-        ),
-        errors.reported_as(errors.BadRequest, errors.TraitNotFound),
-    ):
+    with candidate_query.unknown_names_refused():
         result = allocation_candidate.find(request.context, wanted)
     request.context.insight.searches.note(request.origin, wanted, result)
     if request.api.shows_newest('allocation_candidates.list'):

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from placement.http import insight_query, insight_views
+from placement.http import candidate_query, explanation_views, insight_query, insight_views
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.objects import unmet_demand
+from placement.objects import insight_question, unmet_demand
 from placement.policies import insight as policy
 
 UNMET_DEMAND = '/insight/unmet_demand'
@@ -16,6 +16,18 @@ def show(request: Request) -> Reply:
     """Show which questions are answered."""
     request.authorise(policy.SHOW)
     return Reply(insight_views.room(request.context.insight, request.mount_point))
+
+
+def explain(request: Request) -> Reply:
+    """Explain why a request finds no allocation candidates, or where it does not fit."""
+    request.authorise(policy.ALLOCATION_CANDIDATES)
+    with request.context.insight.question('allocation_candidates'):
+        query = request.validated_query('insight.explain')
+        wanted = candidate_query.parse(request.api, query)
+        with candidate_query.unknown_names_refused():
+            found = insight_question.explain(request.context, wanted, query.last('provider'))
+        names = insight_question.list_names(request.context, explanation_views.uuids_in(found))
+    return Reply(explanation_views.explanation(found, names))
 
 
 def list_unmet_demand(request: Request) -> Reply:

@@ -7,9 +7,10 @@ Reads in the order that says what is refused before what (specification: allocat
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from oslo_utils import uuidutils
 
@@ -85,6 +86,20 @@ def parse(api: Api, query: Query) -> CandidateRequest:
         single_provider_per_tree=not api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
         summarise_whole_trees=api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
     )
+
+
+@contextlib.contextmanager
+def unknown_names_refused() -> Iterator[None]:
+    """Raise `errors.BadRequest` for the classes and traits of a search that do not exist."""
+    with (
+        errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            prefix='Invalid resource class in resources parameter: ',
+        ),
+        errors.reported_as(errors.BadRequest, errors.TraitNotFound),
+    ):
+        yield
 
 
 def _parse_policy(query: Query) -> bool | None:

@@ -23,7 +23,9 @@ class Insight:
     names of those that are on. `unmet_demand` is None while that is off.
     """
 
-    options: Mapping[str, str] = MappingProxyType({'unmet_demand': '[insight] unmet_demand'})
+    options: Mapping[str, str] = MappingProxyType(
+        {name: f'[insight] {name}' for name in ('allocation_candidates', 'unmet_demand')}
+    )
 
     def __init__(
         self,

@@ -85,7 +85,7 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
         ],
         'responses': operation_responses.of(api, route),
         # As the generators of other services' documents say it.
-        'x-openstack': {'min-ver': _introduced(route.action)},
+        'x-openstack': {'min-ver': history.introduced(route.action)},
     }
     if route.action in api.bodies:
         schema = dict(api.bodies[route.action].schema)
@@ -94,11 +94,6 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
     if route.action == operation_responses.PUBLIC:
         operation['security'] = []
     return operation
-
-
-def _introduced(action: str) -> str:
-    """The version that brought an action."""
-    return next(change.version for change in history.HISTORY if action in change.serves)
 
 
 def _security_schemes() -> dict[str, Any]:

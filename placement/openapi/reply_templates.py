@@ -44,8 +44,11 @@ TRAIT = Name('^[A-Z0-9_]+$')
 CONSUMER_TYPE = Name('^([A-Z0-9_]+|all|unknown)$')
 SUFFIX = Name('^[a-zA-Z0-9_-]{0,64}$')
 FLAG = Value({'type': 'boolean'})
+NUMBER_OR_NULL = Value({'type': ['integer', 'null']})
+TEXT_OR_NULL = Value({'type': ['string', 'null']})
 TIME = Value({'type': 'string', 'format': 'date-time'})
 VERDICT_OF_NOTHING = Value({'type': 'string', 'enum': list(insight_views.VERDICTS)})
+VERDICT = Value({'type': 'string', 'enum': ['fits', *insight_views.VERDICTS]})
 VERSION = Value({'type': 'string', 'pattern': r'^[1-9][0-9]*\.[0-9]+$'})
 
 _WITH_GENERATION = {'resource_provider_generation': GENERATION}
@@ -115,6 +118,66 @@ _QUESTIONS = {
         {'name': TEXT, 'enabled': FLAG, 'option': TEXT, 'links': _links('self')},
     ],
     'failures': COUNT,
+}
+_CONDITION = {
+    'words': TEXT,
+    'reason': TEXT,
+    'names': [TEXT],
+    'asked': NUMBER_OR_NULL,
+    'largest': NUMBER_OR_NULL,
+    'most_free': NUMBER_OR_NULL,
+}
+_OF_GROUP = _CONDITION | {'suffix': TEXT_OR_NULL}
+_STEP = {
+    'condition': _CONDITION,
+    'trees_before': COUNT,
+    'trees_after': COUNT,
+    'only': NUMBER_OR_NULL,
+    'providers_before': NUMBER_OR_NULL,
+    'providers_after': NUMBER_OR_NULL,
+}
+_NAMED_PROVIDER = {'uuid': PROVIDER, 'name': TEXT_OR_NULL}
+_REPORT = {
+    'root': _NAMED_PROVIDER,
+    'verdict': VERDICT,
+    'failed': [_OF_GROUP],
+    'missing': [
+        {
+            'provider': _NAMED_PROVIDER,
+            'suffix': TEXT,
+            'resource_class': RESOURCE_CLASS,
+            'free': CAPACITY,
+            'capacity': CAPACITY,
+            'reason': TEXT,
+        }
+        | dict.fromkeys(
+            ('asked', 'used', 'total', 'reserved', 'min_unit', 'max_unit', 'step_size'), COUNT
+        )
+    ],
+}
+_EXPLANATION = {
+    'verdict': VERDICT,
+    'summary': TEXT,
+    'trees_fitting': COUNT,
+    'examined': COUNT,
+    'of': COUNT,
+    'groups': [
+        {
+            'suffix': TEXT,
+            'resources': {RESOURCE_CLASS: COUNT},
+            'required': [[TEXT]],
+            'forbidden': [TEXT],
+            'member_of': [[TEXT]],
+            'forbidden_aggregates': [TEXT],
+            'in_tree': TEXT_OR_NULL,
+            'funnel': [_STEP],
+        }
+    ],
+    'combination': [_STEP],
+    'nearest': [_REPORT],
+    'relaxations': [{'conditions': [_OF_GROUP], 'trees': COUNT, 'largest': NUMBER_OR_NULL}],
+    'pairs': {'examined': COUNT, 'of': COUNT},
+    'provider': Value({'anyOf': [described(_REPORT), {'type': 'null'}]}),
 }
 _UNMET_DEMAND = {
     'unmet_demand': [
@@ -188,5 +251,6 @@ REPLIES: Mapping[Handler, tuple[Reply, ...]] = {
     allocation_candidates.list_candidates: (Reply(_CANDIDATES),),
     reshaper.reshape: (NO_CONTENT,),
     insight.show: (Reply(_QUESTIONS),),
+    insight.explain: (Reply(_EXPLANATION),),
     insight.list_unmet_demand: (Reply(_UNMET_DEMAND),),
 }

@@ -4,10 +4,16 @@
 from placement.policies import base
 
 SHOW = 'placement:insight:show'
+ALLOCATION_CANDIDATES = 'placement:insight:allocation_candidates'
 UNMET_DEMAND = 'placement:insight:unmet_demand'
 
 RULES = [
     base.route_rule(SHOW, 'Show which questions are answered.', 'GET /insight'),
+    base.route_rule(
+        ALLOCATION_CANDIDATES,
+        'Explain why a request finds no allocation candidates.',
+        'GET /insight/allocation_candidates',
+    ),
     base.route_rule(
         UNMET_DEMAND,
         'List what was searched for in vain.',

@@ -22,6 +22,9 @@ _TIME: common.Schema = {
     'pattern': '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?$',
 }
 
+# Beside the query of a search for candidates.
+EXPLAIN: common.Schema = {'provider': {'type': 'string', 'minLength': 1, 'maxLength': 200}}
+
 LIST_UNMET_DEMAND = common.a_query(
     {
         'since': _TIME,

@@ -74,6 +74,24 @@ def find(connection: sa.Connection, uuid: str) -> Row | None:
     return collation.exactly(row, 'uuid', uuid)
 
 
+def find_uuid(connection: sa.Connection, uuid_or_name: str) -> str | None:
+    """Return the uuid of the provider that has this uuid or name; one by uuid is preferred."""
+    found = sa.select(providers.c.uuid, providers.c.name).where(
+        sa.or_(providers.c.uuid == uuid_or_name, providers.c.name == uuid_or_name)
+    )
+    rows = connection.execute(found).all()
+    uuids = {row.name: row.uuid for row in rows} | {row.uuid: row.uuid for row in rows}
+    return uuids.get(uuid_or_name)
+
+
+def list_names(connection: sa.Connection, uuids: Collection[str]) -> dict[str, str]:
+    """Return the names of those providers that exist, by uuid."""
+    found = sa.select(providers.c.uuid, providers.c.name).where(
+        providers.c.uuid.in_(sa.bindparam('uuids', expanding=True))
+    )
+    return dict(connection.execute(found, {'uuids': list(uuids)}).all())
+
+
 def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     """Return the ids of those providers that exist, by uuid."""
     rows = connection.execute(_IDS, {'uuids': list(uuids)})

@@ -91,10 +91,14 @@ class Outcome:
         return True
 
     def failed(self, group: int) -> int:
-        """The conditions of a group that the way fails that fails fewest."""
+        """The conditions of a group that the way fails that fails fewest.
+
+        Of several it is the one that fails later conditions: of a host whose children have a
+        class, all of it used, nobody wants to be told that the root has none of it.
+        """
         visible = self.table.visible
         masks = [mask & visible for mask in self.masks(group)]
-        return min(masks, key=lambda mask: (mask.bit_count(), mask), default=0)
+        return min(masks, key=lambda mask: (mask.bit_count(), -mask), default=0)
 
 
 def folded(parts: Sequence[Elements], collected: int) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ ACTIONS = {
     'POST /reshaper': ('reshaper.reshape',),
     'GET /allocation_candidates query': ('allocation_candidates.list',),
     'GET /usages query': ('usages.show',),
+    'GET /insight/allocation_candidates query': ('insight.explain',),
     'GET /insight/unmet_demand query': ('insight.unmet_demand',),
 }
 SYNTAX = {
@@ -69,6 +70,7 @@ SINCE = {
     'usages': 9,
     'reshaper': 30,
     'insight': 0,
+    'insight.explain': 10,
 }
 
 

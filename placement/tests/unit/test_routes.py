@@ -33,6 +33,7 @@ PATHS = {
     '/usages': 'GET',
     '/reshaper': 'POST',
     '/insight': 'GET',
+    '/insight/allocation_candidates': 'GET',
     '/insight/unmet_demand': 'GET',
 }
 

@@ -74,6 +74,7 @@ ROUTE_RULES = [
     ('allocation_candidates:list', AS, 'GET /allocation_candidates'),
     ('reshaper:reshape', 'rule:service_api', 'POST /reshaper'),
     ('insight:show', AS, 'GET /insight'),
+    ('insight:allocation_candidates', AS, 'GET /insight/allocation_candidates'),
     ('insight:unmet_demand', AS, 'GET /insight/unmet_demand'),
 ]
 

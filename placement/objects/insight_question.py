@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about requests for candidates, answered from the snapshot (specification: insight).
+
+The answers are pure functions (`placement.search.insight`); here they get a fresh snapshot, and
+what they are asked about by name is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from placement import errors
+from placement.context import RequestContext
+from placement.db.engine import transactions as db
+from placement.db.statements import providers
+from placement.objects.allocation_candidate import check_names
+from placement.search.insight.explain import explain_request
+from placement.search.insight.explain_answer import RequestExplanation
+from placement.search.model.request import CandidateRequest
+
+
+def explain(
+    context: RequestContext, request: CandidateRequest, provider: str | None = None
+) -> RequestExplanation:
+    """Why a request finds no candidates, among everything that was committed before.
+
+    `provider` is the uuid or the name of a provider whose tree is reported on. Raises
+    `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names that do not exist, and
+    `errors.InvalidQuery` for such a provider.
+    """
+    snapshot = context.snapshots.current()
+    check_names(context, request, snapshot)
+    uuid = provider
+    if provider is not None and snapshot.find_by_uuid(provider) is None:
+        uuid = _find_uuid(context, provider)
+        # One that was made since the snapshot was taken has no report yet.
+        if uuid is None or snapshot.find_by_uuid(uuid) is None:
+            raise errors.InvalidQuery(reason=f'there is no resource provider {provider!r}')
+    return explain_request(snapshot, request, provider=uuid)
+
+
+@db.reader
+def _find_uuid(context: RequestContext, uuid_or_name: str) -> str | None:
+    return providers.find_uuid(context.connection, uuid_or_name)
+
+
+@db.reader
+def list_names(context: RequestContext, uuids: Collection[str]) -> Mapping[str, str]:
+    """The names of providers by uuid; those that are gone meanwhile have none."""
+    return providers.list_names(context.connection, uuids) if uuids else {}
