@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-manage`: commands for the database, and the OpenAPI document of the API.
+"""`placement-manage`: commands for the database, for operators, and for the OpenAPI document.
 
 Specification: commands, "placement-manage".
 """
@@ -25,6 +25,7 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, migration, revisions
+from placement.doctor import command as doctor
 from placement.http.microversion import LATEST
 
 LOG = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ OnlineMigration = Callable[[RequestContext, int], tuple[int, int]]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
     conf = configuration.CommandOptions()
     configuration.register_opts(conf)
     # Scripts read standard output, so the log goes to standard error.
@@ -49,18 +51,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cfg.SubCommandOpt('command', title='Command', help='What to work on', handler=_add_parsers)
     )
     try:
-        conf(
-            sys.argv[1:] if arguments is None else list(arguments),
-            project=configuration.PROJECT,
-            version=_version(),
-        )
+        conf(arguments, project=configuration.PROJECT, version=_version())
     except cfg.RequiredOptError:
-        # oslo.config raises this after it has read everything; `openapi` needs no connection.
-        if conf.command.name != openapi.__name__:
+        # oslo.config raises this after it has read everything; these need no connection.
+        if conf.command.name not in (openapi.__name__, doctor.NAME):
             raise
+    except (cfg.Error, OSError) as error:
+        if doctor.NAME not in arguments:
+            raise
+        return doctor.refuse_configuration(error)
     if conf.command.name is None:
         conf.print_help()
         return 1
+    # Before there is a log: the log may be what is wrong.
+    if conf.command.name == doctor.NAME:
+        return doctor.run(conf)
     log.setup(conf, configuration.PROJECT)
     return int(conf.command.action(conf))
 
@@ -97,6 +102,8 @@ def _add_parsers(subparsers: Any) -> None:
         default=LATEST,
         help='The microversion to describe; the newest by default.',
     )
+
+    doctor.add_parser(subparsers)
 
     add(sync, 'Migrate the schema to the newest revision.')
     add(version, 'Print the revisions of the schema.')

@@ -20,6 +20,7 @@ __all__ = [
     'ConfigOpts',
     'Error',
     'RequiredOptError',
+    'files_of_web_application',
     'load',
     'load_for_policy_tools',
     'register_opts',
@@ -60,7 +61,7 @@ def load(
     """
     conf = ConfigOpts()
     register(conf)
-    files = _only_files(os.environ if environ is None else environ)
+    files = files_of_web_application(os.environ if environ is None else environ)
     if files is None and not search:
         files = []
     conf(
@@ -87,7 +88,10 @@ def _check_values(conf: ConfigOpts) -> None:
             dict(value)
 
 
-def _only_files(environ: Mapping[str, str]) -> list[str] | None:
-    """The one file that the environment names, or None to search the usual places."""
+def files_of_web_application(environ: Mapping[str, str]) -> list[str] | None:
+    """The one file that the environment names, or None to search the usual places.
+
+    The commands do not look at the variable.
+    """
     directory = environ.get('OS_PLACEMENT_CONFIG_DIR', '').strip()
     return [os.path.join(directory, 'placement.conf')] if directory else None

@@ -51,13 +51,13 @@ def create_engine(
     if connection_trace:
         _add_origins(engine)
     if not in_memory:
-        sqlite_file.watch(engine, _path(url))
+        sqlite_file.watch(engine, path_of(url))
         pool.invalidate_lost_connections(engine)
     exc_filters.register_engine(engine)
     return engine
 
 
-def _path(url: sa.URL) -> str:
+def path_of(url: sa.URL) -> str:
     """Return the path of the file, which a URL may name as a URI."""
     database = url.database or ''
     if not url.query.get('uri'):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a database says of itself when it is asked once, for `placement-manage doctor`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from placement.conf import ConfigOpts
+from placement.db.engine import failures, sqlite
+from placement.db.engine.engines import create_engine
+from placement.db.engine.timeouts import Timeouts
+from placement.db.schema.tables import resource_providers
+
+# Shorter than what a service waits, which has to survive more.
+_TIMEOUTS = Timeouts(connect=5, response=5, lock=5)
+
+#: What `opened` and the statements raise when the database does not do what it is asked.
+ERRORS = (*failures.DATABASE_ERRORS, sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ImportError)
+
+_CLOCKS = {
+    'mysql': 'SELECT TIMESTAMPDIFF(MICROSECOND, "1970-01-01", UTC_TIMESTAMP(6)) / 1000000',
+    'postgresql': 'SELECT EXTRACT(EPOCH FROM clock_timestamp())',
+}
+
+
+def missing_driver(url: str) -> str | None:
+    """Why the driver that a URL names cannot be imported; None if it can.
+
+    Raises `sqlalchemy.exc.ArgumentError` for what is no URL.
+    """
+    parsed = sa.make_url(url)
+    try:
+        parsed.get_dialect().import_dbapi()
+    except (ImportError, sa.exc.NoSuchModuleError) as error:
+        return str(error)
+    return None
+
+
+def shown(url: str) -> str:
+    """A URL without its password."""
+    return sa.make_url(url).render_as_string(hide_password=True).partition('?')[0]
+
+
+def sqlite_path(url: str) -> str | None:
+    """The path of the file that a URL names; None for servers, and for memory."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() != 'sqlite' or parsed.database in (None, '', ':memory:'):
+        return None
+    return sqlite.path_of(parsed)
+
+
+@contextlib.contextmanager
+def opened(conf: ConfigOpts, url: str) -> Iterator[sa.Engine]:
+    """An engine as the service makes it, which has connected; one attempt is made.
+
+    Raises one of `ERRORS`.
+    """
+    group = conf.placement_database
+    engine = create_engine(
+        url,
+        max_retries=0,
+        connection_parameters=group.connection_parameters,
+        bounds=_TIMEOUTS,
+        mysql_sql_mode=group.mysql_sql_mode or None,
+        sqlite_synchronous=group.sqlite_synchronous,
+    )
+    try:
+        with engine.connect():
+            pass
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def reason_of(error: Exception) -> str:
+    """What the database or its driver said, in one line."""
+    return failures.message_of(error)
+
+
+def seconds_ahead(engine: sa.Engine) -> float | None:
+    """How far the clock of the server is ahead of that of this machine; None for SQLite."""
+    statement = _CLOCKS.get(engine.dialect.name.replace('mariadb', 'mysql'))
+    if statement is None:
+        return None
+    with engine.connect() as connection:
+        connection.execute(sa.text('SELECT 1'))
+        before = time.time()
+        there = connection.scalar(sa.text(statement))
+        after = time.time()
+    return float(there) - (before + after) / 2
+
+
+def check_writable(engine: sa.Engine) -> None:
+    """Write nothing, which takes the same privileges as to write something.
+
+    Raises the error of a database that is read-only, or of an account that may not write.
+    """
+    statement = sa.update(resource_providers).where(resource_providers.c.id == 0)
+    with engine.connect() as connection:
+        connection.execute(statement.values(generation=0))
+        connection.rollback()
+
+
+def count_roots(engine: sa.Engine) -> int:
+    """How many resource providers have no parent: hosts, for the most part."""
+    count = sa.select(sa.func.count()).where(resource_providers.c.parent_provider_id.is_(None))
+    with engine.connect() as connection:
+        return connection.scalar(count.select_from(resource_providers)) or 0

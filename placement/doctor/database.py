@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the database: whether it answers, is migrated, takes writes, and knows the time."""
+
+from __future__ import annotations
+
+from placement.db.engine import diagnosis
+from placement.db.schema import revisions
+from placement.doctor.deployment import Deployment
+from placement.doctor.result import Result, failure, ok, warning
+
+#: How many candidates nova asks for by default ([scheduler] max_placement_results).
+NOVA_LIMIT = 1000
+
+#: Seconds by which clocks may differ: statements on the way to the server take some, too.
+MAX_CLOCK_DIFFERENCE = 5
+
+
+def _url(deployment: Deployment) -> str:
+    url: str = deployment.conf.placement_database.connection
+    return url
+
+
+def check_connection(deployment: Deployment) -> Result:
+    """Connect as the service does."""
+    return _connection(deployment, 'database', _url(deployment), 'connection')
+
+
+def check_replica(deployment: Deployment) -> Result | None:
+    """Connect to the replica, where one is configured."""
+    url = deployment.conf.placement_database.slave_connection
+    return _connection(deployment, 'replica', url, 'slave_connection') if url else None
+
+
+def _connection(deployment: Deployment, name: str, url: str, option: str) -> Result:
+    shown = diagnosis.shown(url)
+    try:
+        with diagnosis.opened(deployment.conf, url):
+            return ok(name, f'Connected to {shown}.')
+    except diagnosis.ERRORS as error:
+        return failure(
+            name,
+            f'Cannot connect to {shown}: {diagnosis.reason_of(error)}',
+            f'Start the server, or correct [placement_database] {option}.',
+        )
+
+
+def check_schema(deployment: Deployment) -> Result:
+    """Compare the revisions of both chains with those that this release needs."""
+    name = 'database schema'
+    with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+        found = [revisions.version(engine, chain) for chain in revisions.CHAINS]
+    words = revisions.difference(found)
+    if words is not None:
+        return failure(name, words.removesuffix(revisions.REMEDY).strip(), revisions.REMEDY)
+    pairs = zip(found, revisions.CHAINS, strict=True)
+    return ok(name, ', '.join(f'{revision} in {chain.table}' for revision, chain in pairs) + '.')
+
+
+def check_writes(deployment: Deployment) -> Result:
+    """Try a write that changes nothing."""
+    name = 'database writes'
+    try:
+        with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+            diagnosis.check_writable(engine)
+    except diagnosis.ERRORS as error:
+        return failure(
+            name,
+            f'The database refuses to write: {diagnosis.reason_of(error)}',
+            'Connect to the primary, and grant the account SELECT, INSERT, UPDATE and DELETE.',
+        )
+    return ok(name, 'The database takes writes.')
+
+
+def check_clock(deployment: Deployment) -> Result | None:
+    """Compare the clock of the server with that of this machine."""
+    name = 'database clock'
+    with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+        ahead = diagnosis.seconds_ahead(engine)
+    if ahead is None:
+        return None
+    words = f'{abs(ahead):.1f} s {"ahead of" if ahead > 0 else "behind"} that of this machine'
+    if abs(ahead) > MAX_CLOCK_DIFFERENCE:
+        return warning(
+            name,
+            f'The clock of the database is {words}.',
+            'Synchronise both clocks with NTP; otherwise lines of logs and rows do not match.',
+        )
+    return ok(name, f'{words[0].upper()}{words[1:]}.')
+
+
+def check_randomization(deployment: Deployment) -> Result:
+    """Compare the number of hosts with what a scheduler asks for."""
+    name = 'simultaneous schedulers'
+    with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+        hosts = diagnosis.count_roots(engine)
+    is_random = deployment.conf.placement.randomize_allocation_candidates
+    if hosts > NOVA_LIMIT and not is_random:
+        return warning(
+            name,
+            f'{hosts} root providers, and nova asks for {NOVA_LIMIT} candidates by default: '
+            'simultaneous schedulers get the same hosts and refuse each other.',
+            'Set [placement] randomize_allocation_candidates = true.',
+        )
+    order = 'random' if is_random else 'fixed'
+    return ok(name, f'{hosts} root providers; the order of candidates is {order}.')

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the identity service, and of memcached, which keeps what it said of tokens."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from keystoneauth1 import discover, loading
+from keystoneauth1 import exceptions as keystone_errors
+from keystoneauth1 import session as keystone_session
+
+from placement.conf import ConfigOpts
+from placement.doctor.deployment import Deployment
+from placement.doctor.result import Result, failure, ok, warning
+
+GROUP = 'keystone_authtoken'
+_SECONDS = 5
+
+
+def register_options(conf: ConfigOpts) -> None:
+    """Register the options of the library that validates tokens, which it registers late."""
+    for group, options in library_options():
+        conf.register_opts(options, group=group)
+    loading.register_auth_conf_options(conf, GROUP)
+
+
+def library_options() -> list[tuple[str, list[Any]]]:
+    """The options of that library by group; none where it is missing, and nothing is asked."""
+    try:
+        from keystonemiddleware import opts
+    except ImportError:
+        return []
+    options: list[tuple[str, list[Any]]] = opts.list_auth_token_opts()
+    return options
+
+
+def check_strategy(deployment: Deployment) -> Result:
+    """Name the way in which callers are authenticated."""
+    name = 'authentication'
+    strategy = deployment.conf.api.auth_strategy
+    if strategy == 'noauth2':
+        return warning(
+            name,
+            'Nobody is: whoever can connect is an administrator if they say so (noauth2).',
+            'Set [api] auth_strategy = keystone, unless this is a trial on one machine.',
+        )
+    return ok(name, f'{strategy}.')
+
+
+def check_public_url(deployment: Deployment) -> Result | None:
+    """Ask the identity service that callers without a token are told of."""
+    if not _is_used(deployment):
+        return None
+    name, option = 'identity service for callers', f'[{GROUP}] www_authenticate_uri'
+    url = deployment.conf[GROUP].www_authenticate_uri
+    if not url:
+        return warning(
+            name,
+            f'{option} is not set, so callers without a token are not told where to get one.',
+            f'Set {option} to the public URL of Keystone.',
+        )
+    reason = _unreachable(deployment.conf, url)
+    if reason is not None:
+        # Callers may reach it nevertheless: it is theirs.
+        return warning(name, f'{url}: {reason}', f'Correct {option}, or start Keystone.')
+    return ok(name, f'{url} is an identity service.')
+
+
+def check_url(deployment: Deployment) -> Result | None:
+    """Ask the identity service that validates tokens."""
+    if not _is_used(deployment):
+        return None
+    name, option = 'identity service', f'[{GROUP}] auth_url'
+    try:
+        plugin = loading.load_auth_from_conf_options(deployment.conf, GROUP)
+    except keystone_errors.ClientException as error:
+        return failure(name, f'[{GROUP}]: {error}', f'Correct the options of [{GROUP}].')
+    url = getattr(plugin, 'auth_url', None)
+    if not url:
+        return failure(
+            name,
+            f'[{GROUP}] auth_type or auth_url is not set, so no token can be validated.',
+            f'Set auth_type = password, auth_url and the account of the service in [{GROUP}].',
+        )
+    reason = _unreachable(deployment.conf, url)
+    if reason is not None:
+        return failure(name, f'{url}: {reason}', f'Correct {option}, or start Keystone.')
+    return ok(name, f'{url} is an identity service.')
+
+
+def check_credentials(deployment: Deployment) -> Result | None:
+    """Get a token for the service itself."""
+    if not _is_used(deployment):
+        return None
+    name = 'credentials'
+    plugin = loading.load_auth_from_conf_options(deployment.conf, GROUP)
+    try:
+        _session(deployment.conf).get_token(plugin)
+    except keystone_errors.ClientException as error:
+        return failure(
+            name,
+            f'The identity service refuses the account of [{GROUP}]: {_words(error)}',
+            f'Correct username, password, project and domains in [{GROUP}].',
+        )
+    return ok(name, 'The identity service gives a token to the account of the service.')
+
+
+def check_memcached(deployment: Deployment) -> Result | None:
+    """Connect to every memcached server."""
+    if not _is_used(deployment):
+        return None
+    name = 'memcached'
+    servers = deployment.conf[GROUP].memcached_servers
+    if not servers:
+        return warning(
+            name,
+            'Tokens are kept in each process alone: every process asks Keystone for each token.',
+            f'Set [{GROUP}] memcached_servers.',
+        )
+    silent = [f'{server} ({reason})' for server in servers if (reason := _refusal(server))]
+    if silent:
+        return warning(
+            name,
+            f'Cannot connect to {", ".join(silent)}: Keystone is asked for each token.',
+            f'Start memcached, or correct [{GROUP}] memcached_servers.',
+        )
+    return ok(name, f'Connected to {", ".join(servers)}.')
+
+
+def _is_used(deployment: Deployment) -> bool:
+    strategy: str = deployment.conf.api.auth_strategy
+    return strategy == 'keystone'
+
+
+def _session(conf: ConfigOpts) -> keystone_session.Session:
+    """A session as the library makes it, that waits a few seconds only."""
+    group = conf[GROUP]
+    certificate = (group.certfile, group.keyfile) if group.keyfile else group.certfile
+    return keystone_session.Session(
+        verify=False if group.insecure else group.cafile or True,
+        cert=certificate,
+        timeout=_SECONDS,
+        connect_retries=0,
+    )
+
+
+def _unreachable(conf: ConfigOpts, url: str) -> str | None:
+    """Why a URL is none of an identity service; None if it is one."""
+    try:
+        discover.get_version_data(_session(conf), url, authenticated=False)
+    except keystone_errors.ClientException as error:
+        return _words(error)
+    return None
+
+
+def _words(error: Exception) -> str:
+    return ' '.join(str(error).split())
+
+
+def _refusal(server: str) -> str | None:
+    """Why a server as memcached's client names it cannot be connected to; None if it can."""
+    address = server.removeprefix('inet6:').removeprefix('inet:')
+    host, _, port = address.rpartition(':')
+    if not port.isdigit():
+        host, port = address, '11211'
+    try:
+        with socket.create_connection((host.strip('[]'), int(port)), _SECONDS):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `placement-manage doctor` finds in a database server that has the fault.
+
+Specification: commands, "doctor".
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from placement import conf as placement_conf
+from placement.conf import ConfigOpts
+from placement.db.engine.engines import create_engine
+from placement.db.schema import tables
+from placement.doctor import account, database, identity
+from placement.doctor.deployment import Deployment
+from placement.doctor.result import Status
+
+from .fixtures import databases
+
+pytestmark = pytest.mark.skipif(
+    databases.backend() == 'sqlite',
+    reason='of servers; placement/tests/unit/doctor has those of SQLite',
+)
+
+PASSWORD = 'the secret'
+READER = 'placement_reader'
+
+
+def deployment(url: str, **options: object) -> Deployment:
+    """A deployment on a database; options are of [placement_database]."""
+    conf = ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('connection', url, 'placement_database')
+    for name, value in options.items():
+        conf.set_override(name, value, 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    identity.register_options(conf)
+    return Deployment(conf, account.find(None), os.environ)
+
+
+def execute(url: str, *statements: str) -> None:
+    engine = create_engine(url)
+    try:
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.execute(sa.text(statement))
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture
+def own_url() -> Iterator[str]:
+    """A database that no other test gets, so that this one may damage it."""
+    own = databases.create_empty()
+    databases.migrate(own.url)
+    yield own.url
+    own.drop()
+
+
+@pytest.fixture
+def reader(url: str) -> Iterator[str]:
+    """The URL for an account that may read everything, and write nothing."""
+    name = sa.make_url(url).database
+    if databases.backend() == 'mysql':
+        account = f"'{READER}'@'%'"
+        grants = [
+            f"CREATE USER {account} IDENTIFIED BY '{PASSWORD}'",
+            f'GRANT SELECT ON `{name}`.* TO {account}',
+        ]
+        revocations = [f'DROP USER {account}']
+    else:
+        grants = [
+            f"CREATE ROLE {READER} LOGIN PASSWORD '{PASSWORD}'",
+            f'GRANT SELECT ON ALL TABLES IN SCHEMA public TO {READER}',
+        ]
+        revocations = [f'DROP OWNED BY {READER}', f'DROP ROLE {READER}']
+    with contextlib.suppress(Exception):
+        execute(url, *revocations)
+    execute(url, *grants)
+    yield (
+        sa.make_url(url)
+        .set(username=READER, password=PASSWORD)
+        .render_as_string(hide_password=False)
+    )
+    execute(url, *revocations)
+
+
+def test_migrated_database_passes(url: str) -> None:
+    examined = deployment(url, slave_connection=url)
+
+    for check in (
+        database.check_connection,
+        database.check_replica,
+        database.check_schema,
+        database.check_writes,
+        database.check_clock,
+        database.check_randomization,
+    ):
+        result = check(examined)
+        assert result is not None
+        assert (result.status, result.remedy) == (Status.OK, None), result
+
+
+def test_database_that_does_not_exist_is_a_failure(url: str) -> None:
+    elsewhere = sa.make_url(url).set(database='placement_nowhere')
+
+    result = database.check_connection(deployment(elsewhere.render_as_string(hide_password=False)))
+
+    assert result.status is Status.FAILURE
+    assert 'placement_nowhere' in result.found
+
+
+def test_database_that_was_not_migrated_is_a_failure() -> None:
+    empty = databases.create_empty()
+
+    result = database.check_schema(deployment(empty.url))
+    empty.drop()
+
+    assert (result.status, result.remedy) == (
+        Status.FAILURE,
+        'Run "placement-manage db sync".',
+    )
+
+
+def test_database_of_upstream_is_a_failure(own_url: str) -> None:
+    execute(own_url, 'DROP TABLE placement_provider_changes')
+
+    result = database.check_schema(deployment(own_url))
+
+    assert result.status is Status.FAILURE
+    assert 'in placement_alembic_version' in result.found
+
+
+def test_account_that_may_not_write_is_a_failure(reader: str) -> None:
+    examined = deployment(reader)
+
+    connection, writes = database.check_connection(examined), database.check_writes(examined)
+
+    assert connection.status is Status.OK
+    assert PASSWORD not in connection.found
+    assert writes.status is Status.FAILURE
+    assert 'denied' in writes.found
+
+
+@pytest.mark.skipif(databases.backend() != 'mysql', reason='PostgreSQL may trust this machine')
+def test_wrong_password_is_a_failure(reader: str) -> None:
+    wrong = sa.make_url(reader).set(password='no secret').render_as_string(hide_password=False)
+
+    result = database.check_connection(deployment(wrong))
+
+    assert result.status is Status.FAILURE
+    assert 'Access denied' in result.found
+    assert 'no secret' not in result.found
+
+
+@pytest.mark.skipif(databases.backend() != 'postgresql', reason='of one database on PostgreSQL')
+def test_database_that_is_read_only_is_a_failure(own_url: str) -> None:
+    name = sa.make_url(own_url).database
+    execute(own_url, f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+
+    result = database.check_writes(deployment(own_url))
+
+    assert result.status is Status.FAILURE
+    assert 'read-only transaction' in result.found
+
+
+@pytest.mark.parametrize(('seconds', 'words'), [(60, 'behind'), (-60, 'ahead of')])
+def test_clock_that_differs_is_a_warning(
+    url: str, monkeypatch: pytest.MonkeyPatch, seconds: float, words: str
+) -> None:
+    now = time.time
+    monkeypatch.setattr(time, 'time', lambda: now() + seconds)
+
+    result = database.check_clock(deployment(url))
+
+    assert result is not None
+    assert result.status is Status.WARNING
+    assert f' s {words} that of this machine' in result.found
+
+
+def test_large_cloud_without_random_candidates_is_a_warning(url: str) -> None:
+    engine = create_engine(url)
+    rows = [{'uuid': f'uuid {i}', 'name': f'name {i}'} for i in range(1001)]
+    with engine.begin() as connection:
+        connection.execute(sa.insert(tables.resource_providers), rows)
+    engine.dispose()
+
+    result = database.check_randomization(deployment(url))
+
+    assert result.status is Status.WARNING
+    assert result.found.startswith('1001 root providers')

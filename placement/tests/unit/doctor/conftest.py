@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deployments to examine: a configuration file, and the account of these tests."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from placement import conf as placement_conf
+from placement.conf import ConfigOpts
+from placement.doctor import account, identity
+from placement.doctor.deployment import Deployment
+
+Configure = Callable[..., Deployment]
+
+
+@pytest.fixture
+def directory() -> Iterator[pathlib.Path]:
+    """A directory that everybody may enter, unlike those of pytest."""
+    path = pathlib.Path(tempfile.mkdtemp())
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def configure(directory: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Configure:
+    """A function that makes a deployment of the text of a configuration file."""
+    monkeypatch.setenv('HOME', str(directory))
+
+    def make(text: str = '', **environ: str) -> Deployment:
+        file = directory / 'placement.conf'
+        file.write_text(text)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        conf = ConfigOpts()
+        placement_conf.register_opts(conf)
+        # As the command does: it is what a check tells.
+        with contextlib.suppress(placement_conf.RequiredOptError):
+            conf(['--config-file', str(file)], project=placement_conf.PROJECT)
+        identity.register_options(conf)
+        return Deployment(conf, account.find(None), os.environ)
+
+    return make
+
+
+@pytest.fixture
+def stranger() -> account.Account:
+    """An account that is not root: root may do everything."""
+    return account.find('nobody' if os.geteuid() == 0 else None)

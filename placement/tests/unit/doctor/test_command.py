@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator types, what is printed, and the exit status."""
+
+import json
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from placement.cmd import manage
+from placement.db.engine.engines import create_engine
+from placement.db.schema import migration
+from placement.doctor import account, examination, result
+
+
+class Outcome(NamedTuple):
+    status: int
+    printed: str
+    complained: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(
+    directory: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """A function that runs the command for a configuration file."""
+    monkeypatch.setenv('HOME', str(directory))
+
+    def run_command(text: str, *words: str) -> Outcome:
+        file = directory / 'placement.conf'
+        file.write_text(text)
+        status = manage.main(['--config-file', str(file), 'doctor', *words])
+        return Outcome(status, *capsys.readouterr())
+
+    return run_command
+
+
+@pytest.fixture
+def healthy(directory: pathlib.Path) -> str:
+    """The text of a configuration that nothing but noauth2 can be said of."""
+    url = f'sqlite:///{directory}/placement.sqlite'
+    engine = create_engine(url)
+    migration.sync(engine)
+    engine.dispose()
+    return f'[placement_database]\nconnection = {url}\n[api]\nauth_strategy = noauth2\n'
+
+
+def test_healthy_deployment_has_status_0_although_something_could_be_better(
+    run: Run, healthy: str
+) -> None:
+    status, printed, complained = run(healthy)
+
+    *lines, summary = printed.splitlines()
+    assert (status, complained) == (0, '')
+    assert 'WARNING  authentication: Nobody is: ' in printed
+    assert '         -> Set [api] auth_strategy = keystone, ' in printed
+    assert [line for line in lines if line.startswith('FAILURE')] == []
+    assert summary.startswith('0 failed, 1 with a warning, ')
+
+
+def test_failure_has_status_1(run: Run, directory: pathlib.Path) -> None:
+    url = f'sqlite:///{directory}/placement.sqlite'
+    (directory / 'placement.sqlite').touch()
+
+    status, printed, _ = run(f'[placement_database]\nconnection = {url}\n')
+
+    assert status == 1
+    assert 'FAILURE  database schema: The database has no tables.\n' in printed
+    assert '         -> Run "placement-manage db sync".\n' in printed
+    assert 'database writes' not in printed
+
+
+def test_missing_connection_is_a_failure_and_no_traceback(run: Run) -> None:
+    status, printed, complained = run('')
+
+    assert (status, complained) == (1, '')
+    assert '[placement_database] connection is not set.' in printed
+
+
+def test_json_has_every_result(run: Run, healthy: str) -> None:
+    status, printed, complained = run(healthy, '--format', 'json')
+
+    found = json.loads(printed)
+    by_name: dict[str, Any] = {check['name']: check for check in found['checks']}
+    assert (status, complained, found['status']) == (0, '', 'warning')
+    assert by_name['database schema']['status'] == 'ok'
+    assert by_name['database schema']['remedy'] is None
+    assert set(by_name['authentication']) == {'name', 'status', 'found', 'remedy'}
+
+
+def test_json_names_the_worst_status(run: Run) -> None:
+    status, printed, _ = run('', '--format', 'json')
+
+    assert (status, json.loads(printed)['status']) == (1, 'failure')
+
+
+@pytest.mark.parametrize('text', ['no section', '[api]\nauth_strategy'])
+def test_file_that_cannot_be_parsed_has_status_2(run: Run, text: str) -> None:
+    status, printed, complained = run(text)
+
+    assert (status, printed) == (2, '')
+    assert complained.startswith('FAILURE  doctor: The configuration cannot be read. ')
+    assert 'placement.conf' in complained
+
+
+def test_file_that_is_not_there_has_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    status = manage.main(['--config-file', '/nowhere/placement.conf', 'doctor'])
+
+    assert status == 2
+    assert '/nowhere/placement.conf' in capsys.readouterr().err
+
+
+def test_unknown_user_has_status_2(run: Run, healthy: str) -> None:
+    status, printed, complained = run(healthy, '--user', 'nosuchuser')
+
+    assert (status, printed) == (2, '')
+    assert 'there is no user nosuchuser' in complained
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='of root only')
+def test_rights_are_those_of_the_user_that_is_named(
+    run: Run, healthy: str, directory: pathlib.Path
+) -> None:
+    log = directory / 'placement.log'
+    log.touch()
+    log.chmod(0o644)
+    text = f'[DEFAULT]\nlog_file = {log}\n{healthy}'
+
+    status, printed, _ = run(text, '--user', 'nobody')
+
+    assert status == 1
+    assert f'FAILURE  log file: The user nobody may not write {log}: ' in printed
+    assert run(text, '--user', 'root').status == 0
+    # It was not opened, let alone written.
+    assert log.read_bytes() == b''
+
+
+def test_no_log_is_made(run: Run, healthy: str, directory: pathlib.Path) -> None:
+    run(f'[DEFAULT]\nlog_file = {directory}/new.log\n{healthy}')
+
+    assert not (directory / 'new.log').exists()
+
+
+def test_command_ends_though_a_check_hangs(directory: pathlib.Path, healthy: str) -> None:
+    file = directory / 'placement.conf'
+    file.write_text(healthy)
+    code = (
+        'import sys, time\n'
+        'from placement.cmd import manage\n'
+        'from placement.doctor import examination\n'
+        'def check_for_ever(deployment): time.sleep(1000)\n'
+        'examination.examine.__defaults__ = (((check_for_ever,),), 0.2)\n'
+        f'sys.exit(manage.main(["--config-file", "{file}", "doctor"]))\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert 'FAILURE  for ever: The check did not end within 0.2 s.' in done.stdout
+
+
+def test_warnings_of_libraries_are_not_printed(
+    run: Run, healthy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check_noisily(_deployment: object) -> result.Result:
+        logging.getLogger('some.library').warning('look at me')
+        return result.ok('noise', 'None.')
+
+    monkeypatch.setattr(examination.examine, '__defaults__', (((check_noisily,),), 5))
+
+    assert run(healthy) == (
+        0,
+        'OK       noise: None.\n0 failed, 0 with a warning, 1 passed.\n',
+        '',
+    )
+
+
+def test_default_user_is_that_of_the_installation_guide() -> None:
+    assert account.DEFAULT_NAME == 'placement'

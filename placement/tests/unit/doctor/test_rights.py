@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the account of the service may do, by the modes of real files."""
+
+import dataclasses
+import os
+import pathlib
+import pwd
+
+import pytest
+
+from placement.doctor import account, rights
+from placement.doctor.account import Account
+from placement.doctor.deployment import Deployment
+from placement.doctor.result import Result, Status
+from placement.tests.unit.doctor.conftest import Configure
+
+
+@pytest.fixture
+def log(configure: Configure, directory: pathlib.Path, stranger: Account) -> Deployment:
+    """A service that runs as somebody, with a log in a directory."""
+    deployment = configure(f'[DEFAULT]\nlog_dir = {directory}/log\nlog_file = placement.log\n')
+    return dataclasses.replace(deployment, account=stranger)
+
+
+def give(path: pathlib.Path, owner: Account, mode: int) -> None:
+    path.chmod(mode)
+    if os.geteuid() == 0:
+        os.chown(path, owner.user_id, owner.group_id)
+
+
+def close(path: pathlib.Path) -> None:
+    """Keep everybody but root from writing."""
+    path.chmod(0o555)
+
+
+def test_log_that_does_not_exist_yet_passes_where_it_can_be_made(
+    log: Deployment, directory: pathlib.Path
+) -> None:
+    (directory / 'log').mkdir()
+    give(directory / 'log', log.account, 0o755)
+
+    assert rights.check_log(log) == Result(
+        'log file',
+        Status.OK,
+        f'The user {log.account.name} may write {directory}/log/placement.log.',
+    )
+
+
+def test_log_that_another_user_has_made_is_a_failure(
+    log: Deployment, directory: pathlib.Path
+) -> None:
+    (directory / 'log').mkdir()
+    give(directory / 'log', log.account, 0o755)
+    file = directory / 'log' / 'placement.log'
+    file.touch()
+    close(file)
+
+    result = rights.check_log(log)
+
+    assert result.status is Status.FAILURE
+    assert f'The user {log.account.name} may not write {file}' in result.found
+    assert result.remedy == f'Run chown {log.account.name} {file}, and run commands as that user.'
+
+
+def test_directory_that_cannot_be_written_is_a_failure(
+    log: Deployment, directory: pathlib.Path
+) -> None:
+    (directory / 'log').mkdir()
+    close(directory / 'log')
+
+    result = rights.check_log(log)
+
+    assert result.status is Status.FAILURE
+    assert f'may not write {directory}/log:' in result.found
+
+
+def test_missing_directory_is_a_failure(log: Deployment, directory: pathlib.Path) -> None:
+    result = rights.check_log(log)
+
+    assert result.status is Status.FAILURE
+    assert result.found == f'The directory {directory}/log does not exist.'
+
+
+def test_directory_of_logs_is_checked_where_no_file_is_named(
+    configure: Configure, directory: pathlib.Path
+) -> None:
+    result = rights.check_log(configure(f'[DEFAULT]\nlog_dir = {directory}/log\n'))
+
+    assert result.found == f'The directory {directory}/log does not exist.'
+
+
+def test_standard_error_needs_no_rights(configure: Configure) -> None:
+    assert rights.check_log(configure()).status is Status.OK
+
+
+def test_missing_home_directory_is_a_warning(configure: Configure, stranger: Account) -> None:
+    homeless = dataclasses.replace(stranger, home='/var/lib/nowhere')
+
+    result = rights.check_home(dataclasses.replace(configure(), account=homeless))
+
+    assert result.status is Status.WARNING
+    assert result.found.startswith('/var/lib/nowhere, the home of the user')
+    assert result.remedy is not None
+    assert result.remedy.endswith(' /var/lib/nowhere.')
+
+
+def test_home_directory_passes(configure: Configure, directory: pathlib.Path) -> None:
+    deployment = configure()
+    at_home = dataclasses.replace(deployment.account, home=str(directory))
+
+    result = rights.check_home(dataclasses.replace(deployment, account=at_home))
+
+    assert result.status is Status.OK
+
+
+@pytest.fixture
+def database(configure: Configure, directory: pathlib.Path, stranger: Account) -> Deployment:
+    """A service with an SQLite database in a directory of its own."""
+    (directory / 'data').mkdir()
+    give(directory / 'data', stranger, 0o755)
+    url = f'sqlite:///{directory}/data/placement.sqlite'
+    deployment = configure(f'[placement_database]\nconnection = {url}\n')
+    return dataclasses.replace(deployment, account=stranger)
+
+
+def test_missing_database_file_is_a_failure_and_not_made(
+    database: Deployment, directory: pathlib.Path
+) -> None:
+    result = rights.check_sqlite_file(database)
+
+    assert result is not None
+    assert result.status is Status.FAILURE
+    assert result.remedy == f'Run "placement-manage db sync" as the user {database.account.name}.'
+    assert list((directory / 'data').iterdir()) == []
+
+
+def test_database_file_that_can_be_written_passes(
+    database: Deployment, directory: pathlib.Path
+) -> None:
+    file = directory / 'data' / 'placement.sqlite'
+    file.touch()
+    give(file, database.account, 0o600)
+
+    result = rights.check_sqlite_file(database)
+
+    assert result is not None
+    assert result.status is Status.OK
+
+
+@pytest.mark.parametrize('name', ['placement.sqlite', '.'])
+def test_database_file_or_directory_of_another_user_is_a_failure(
+    database: Deployment, directory: pathlib.Path, name: str
+) -> None:
+    file = directory / 'data' / 'placement.sqlite'
+    file.touch()
+    give(file, database.account, 0o600)
+    closed = (directory / 'data' / name).resolve()
+    if os.geteuid() == 0:
+        os.chown(closed, 0, 0)
+    close(closed)
+
+    result = rights.check_sqlite_file(database)
+
+    assert result is not None
+    assert result.status is Status.FAILURE
+    assert f'may not write {closed}: ' in result.found
+
+
+@pytest.mark.parametrize('url', ['sqlite://', 'mysql+pymysql://db/placement'])
+def test_servers_and_memory_have_no_file(configure: Configure, url: str) -> None:
+    deployment = configure(f'[placement_database]\nconnection = {url}\n')
+
+    assert rights.check_sqlite_file(deployment) is None
+
+
+# Whose rights are asked for.
+
+
+def test_account_is_that_of_this_process_unless_it_is_root(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(account, 'DEFAULT_NAME', 'nobody')
+    expected = 'nobody' if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+
+    assert account.find(None).name == expected
+
+
+def test_root_stands_for_itself_where_the_service_has_no_account(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(account, 'DEFAULT_NAME', 'no such user')
+
+    assert account.find(None).user_id == os.geteuid()
+
+
+def test_number_without_an_account_is_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, 'geteuid', lambda: 54321)
+    monkeypatch.setenv('HOME', '/home/of/54321')
+
+    assert account.find(None) == Account('54321', 54321, os.getegid(), '/home/of/54321')
+
+
+def test_unknown_user_is_refused() -> None:
+    with pytest.raises(account.UnknownAccount, match='there is no user nosuchuser'):
+        account.find('nosuchuser')
+
+
+def test_only_root_can_ask_for_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, 'geteuid', lambda: 54321)
+
+    with pytest.raises(account.UnknownAccount, match='only root can tell what the user nobody'):
+        account.find('nobody')
