@@ -59,6 +59,7 @@ def _for_searches(schema: Schema) -> dict[str, Schema]:
     return {
         'allocation_candidates.list': schema,
         'insight.explain': with_properties(schema, insight_schemas.EXPLAIN),
+        'insight.capacity': with_properties(schema, insight_schemas.CAPACITY),
     }
 
 
@@ -187,7 +188,10 @@ HISTORY = (
         serves={
             'allocation_candidates.list': allocation_candidates.list_candidates,
             'insight.explain': insight.explain,
+            'insight.capacity': insight.capacity,
+            'insight.capacities': insight.capacities,
         },
+        accepts={'insight.capacities': insight_schemas.CAPACITIES},
         queries=_for_searches(candidate_schemas.LIST),
     ),
     Change(

@@ -43,6 +43,7 @@ class Route:
 
 PROVIDER = '/resource_providers/{uuid}'
 INSIGHT = '/insight'
+CAPACITY = INSIGHT + '/capacity'
 INVENTORY = PROVIDER + '/inventories/{resource_class}'
 
 # The methods of one path stand in the order in which `Allow` lists them.
@@ -110,6 +111,20 @@ ROUTES = (
         replies_json=True,
         status_before_introduction=StatusBeforeIntroduction.BAD_REQUEST,
         reads_primary=True,
+    ),
+    Route(
+        'GET',
+        CAPACITY,
+        'insight.capacity',
+        replies_json=True,
+        status_before_introduction=StatusBeforeIntroduction.BAD_REQUEST,
+        reads_primary=True,
+    ),
+    Route(
+        'POST',
+        CAPACITY,
+        'insight.capacities',
+        status_before_introduction=StatusBeforeIntroduction.BAD_REQUEST,
     ),
     # What this very worker has just written has to be there.
     Route(

@@ -22,6 +22,13 @@ Answer ``GET /insight/allocation_candidates``: why a request finds no candidates
 """,
     ),
     cfg.BoolOpt(
+        'capacity',
+        default=True,
+        help="""
+Answer ``GET`` and ``POST /insight/capacity``: how often a request would fit.
+""",
+    ),
+    cfg.BoolOpt(
         'unmet_demand',
         default=True,
         help="""

@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
-from placement.http import candidate_query, explanation_views, insight_query, insight_views
+from placement.http import (
+    candidate_query,
+    capacity_views,
+    explanation_views,
+    insight_query,
+    insight_views,
+)
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import insight_question, unmet_demand
 from placement.policies import insight as policy
 
+CAPACITY = '/insight/capacity'
 UNMET_DEMAND = '/insight/unmet_demand'
 
 
@@ -28,6 +35,31 @@ def explain(request: Request) -> Reply:
             found = insight_question.explain(request.context, wanted, query.last('provider'))
         names = insight_question.list_names(request.context, explanation_views.uuids_in(found))
     return Reply(explanation_views.explanation(found, names))
+
+
+def capacity(request: Request) -> Reply:
+    """Show how many consumers of a request could be claimed, in all and by tree."""
+    request.authorise(policy.CAPACITY)
+    with request.context.insight.question('capacity'):
+        query = request.validated_query('insight.capacity')
+        wanted = candidate_query.parse(request.api, query)
+        page = insight_query.parse_page_of_roots(query)
+        with candidate_query.unknown_names_refused():
+            found = insight_question.capacity(request.context, wanted, page)
+        roots = [one.root for one in found.trees or ()]
+        names = insight_question.list_names(request.context, roots)
+    view = capacity_views.capacity(found) | capacity_views.by_root(found, names)
+    marker = roots[-1] if found.has_more else None
+    return Reply(view | insight_views.links(request.mount_point, CAPACITY, query, marker))
+
+
+def capacities(request: Request) -> Reply:
+    """Show how many consumers of each of several requests could be claimed at one moment."""
+    request.authorise(policy.CAPACITY)
+    with request.context.insight.question('capacity'):
+        wanted = insight_query.parse_requests(request)
+        found = insight_question.capacities(request.context, wanted)
+    return Reply(capacity_views.capacities(found))
 
 
 def list_unmet_demand(request: Request) -> Reply:

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import datetime
+import urllib.parse
 from typing import NamedTuple
 
 from placement import errors
+from placement.http import candidate_query
 from placement.http.querystring import Query
+from placement.http.request import Request
 from placement.schemas.insight import PAGE_LIMIT
+from placement.search.insight.capacity_answer import Page
+from placement.search.model.request import CandidateRequest
 
 
 class PageOfRows(NamedTuple):
@@ -27,6 +32,33 @@ def parse_page(query: Query) -> PageOfRows:
     """The page of rows that a query asks for; its marker is the id of the last row before."""
     marker = query.last('marker')
     return PageOfRows(page_limit(query), None if marker is None else int(marker))
+
+
+def parse_page_of_roots(query: Query) -> Page | None:
+    """The page of rows by tree that a query asks for; None where it asks for no rows."""
+    if 'by' not in query:
+        return None
+    return Page(page_limit(query), (query.last('marker') or '').lower())
+
+
+def parse_requests(request: Request) -> dict[str, CandidateRequest]:
+    """The requests of a body, by their names.
+
+    Raises `errors.BadRequest`, which names the request, for a query that is malformed.
+    """
+    requests = {}
+    for name, text in request.validated_body('insight.capacities')['requests'].items():
+        with errors.reported_as(errors.BadRequest, errors.BadRequest, prefix=f'Request {name}: '):
+            query = request.checked_query('allocation_candidates.list', _parameters(text))
+            requests[name] = candidate_query.parse(request.api, query)
+    return requests
+
+
+def _parameters(text: str) -> list[tuple[str, str]]:
+    try:
+        return urllib.parse.parse_qsl(text, keep_blank_values=True, errors='strict')
+    except ValueError as error:
+        raise errors.InvalidQuery(reason=error) from error
 
 
 def parse_since(query: Query) -> datetime.datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import webob
@@ -132,9 +132,17 @@ class Request:
                 reason=f'the query string has {length} characters, more than {MAX_LENGTH}'
             )
         try:
-            query = Query(self.http.GET.items())
+            parameters = list(self.http.GET.items())
         except UnicodeDecodeError as undecodable:
             raise errors.InvalidQuery(reason=undecodable) from undecodable
+        return self.checked_query(action, parameters)
+
+    def checked_query(self, action: str, parameters: Iterable[tuple[str, str]]) -> Query:
+        """Query parameters, the last value of each checked by the schema of an action.
+
+        Raises `errors.InvalidQuery`.
+        """
+        query = Query(parameters)
         error = self.api.queries[action].find_error(query.last_values())
         if error is not None:
             raise errors.InvalidQuery(reason=error)

@@ -24,7 +24,10 @@ class Insight:
     """
 
     options: Mapping[str, str] = MappingProxyType(
-        {name: f'[insight] {name}' for name in ('allocation_candidates', 'unmet_demand')}
+        {
+            name: f'[insight] {name}'
+            for name in ('allocation_candidates', 'capacity', 'unmet_demand')
+        }
     )
 
     def __init__(

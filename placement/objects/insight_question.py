@@ -14,6 +14,8 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import providers
 from placement.objects.allocation_candidate import check_names
+from placement.search.insight.capacity import capacity_of
+from placement.search.insight.capacity_answer import Page, RequestCapacity
 from placement.search.insight.explain import explain_request
 from placement.search.insight.explain_answer import RequestExplanation
 from placement.search.model.request import CandidateRequest
@@ -37,6 +39,37 @@ def explain(
         if uuid is None or snapshot.find_by_uuid(uuid) is None:
             raise errors.InvalidQuery(reason=f'there is no resource provider {provider!r}')
     return explain_request(snapshot, request, provider=uuid)
+
+
+def capacity(
+    context: RequestContext, request: CandidateRequest, by_root: Page | None = None
+) -> RequestCapacity:
+    """How often a request would fit, with a page of rows by tree where one is wanted.
+
+    Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound`.
+    """
+    snapshot = context.snapshots.current()
+    check_names(context, request, snapshot)
+    return capacity_of(snapshot, request, by_root=by_root)
+
+
+def capacities(
+    context: RequestContext, requests: Mapping[str, CandidateRequest]
+) -> dict[str, RequestCapacity]:
+    """How often each request would fit at one moment, by the names of the requests.
+
+    Raises `errors.BadRequest`, which names the request, for names that do not exist.
+    """
+    snapshot = context.snapshots.current()
+    for name, request in requests.items():
+        with errors.reported_as(
+            errors.BadRequest,
+            errors.ResourceClassNotFound,
+            errors.TraitNotFound,
+            prefix=f'Request {name}: ',
+        ):
+            check_names(context, request, snapshot)
+    return {name: capacity_of(snapshot, request) for name, request in requests.items()}
 
 
 @db.reader

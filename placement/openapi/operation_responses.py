@@ -77,7 +77,7 @@ def _error_statuses(api: Api, route: Route) -> list[int]:
         statuses |= {401, 403, 503}
     if '{' in route.path or route.path.startswith(INSIGHT):
         statuses.add(404)
-    if route.method != 'GET':
+    if route.method != 'GET' and not route.path.startswith(INSIGHT):
         statuses.add(409)
     if route.action in api.bodies:
         statuses.add(415)

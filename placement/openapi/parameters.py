@@ -57,6 +57,7 @@ DESCRIPTIONS = {
     'project_id': 'The project whose usages are wanted.',
     'user_id': 'The user of the project whose usages are wanted.',
     'provider': 'A resource provider, by uuid or name, on whose tree a report is wanted.',
+    'by': 'root for a row of each tree, in pages.',
     'since': 'Only what was asked for at this time, in ISO 8601, or later.',
     'global_request_id': 'The id of a request of a client, of which the searches are wanted.',
     'page_limit': 'The largest number of elements of a page, by default 100.',

@@ -179,6 +179,27 @@ _EXPLANATION = {
     'pairs': {'examined': COUNT, 'of': COUNT},
     'provider': Value({'anyOf': [described(_REPORT), {'type': 'null'}]}),
 }
+_COUNT_OF_CONSUMERS = {'at_least': COUNT, 'at_most': COUNT}
+_CAPACITY = {
+    'now': _COUNT_OF_CONSUMERS,
+    'if_empty': _COUNT_OF_CONSUMERS,
+    'exact': FLAG,
+    'fragmentation': [
+        {
+            'resource_class': RESOURCE_CLASS,
+            'capacity': CAPACITY,
+            'used': COUNT,
+            'free': CAPACITY,
+            'usable': COUNT,
+        }
+    ],
+}
+_ROW_OF_TREE = {
+    'root': _NAMED_PROVIDER,
+    'now': _COUNT_OF_CONSUMERS,
+    'if_empty': _COUNT_OF_CONSUMERS,
+}
+_ROWS_OF_TREES = Value({'anyOf': [described([_ROW_OF_TREE]), {'type': 'null'}]})
 _UNMET_DEMAND = {
     'unmet_demand': [
         {
@@ -252,5 +273,11 @@ REPLIES: Mapping[Handler, tuple[Reply, ...]] = {
     reshaper.reshape: (NO_CONTENT,),
     insight.show: (Reply(_QUESTIONS),),
     insight.explain: (Reply(_EXPLANATION),),
+    insight.capacity: (
+        Reply(
+            _CAPACITY | {'trees': _ROWS_OF_TREES, 'note': TEXT_OR_NULL, 'links': _links('next')}
+        ),
+    ),
+    insight.capacities: (Reply({'capacities': {Name('^.{1,255}$'): _CAPACITY}}),),
     insight.list_unmet_demand: (Reply(_UNMET_DEMAND),),
 }

@@ -5,6 +5,7 @@ from placement.policies import base
 
 SHOW = 'placement:insight:show'
 ALLOCATION_CANDIDATES = 'placement:insight:allocation_candidates'
+CAPACITY = 'placement:insight:capacity'
 UNMET_DEMAND = 'placement:insight:unmet_demand'
 
 RULES = [
@@ -13,6 +14,12 @@ RULES = [
         ALLOCATION_CANDIDATES,
         'Explain why a request finds no allocation candidates.',
         'GET /insight/allocation_candidates',
+    ),
+    base.route_rule(
+        CAPACITY,
+        'Show how often requests would fit.',
+        'GET /insight/capacity',
+        'POST /insight/capacity',
     ),
     base.route_rule(
         UNMET_DEMAND,

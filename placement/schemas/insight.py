@@ -25,6 +25,25 @@ _TIME: common.Schema = {
 # Beside the query of a search for candidates.
 EXPLAIN: common.Schema = {'provider': {'type': 'string', 'minLength': 1, 'maxLength': 200}}
 
+CAPACITY: common.Schema = {
+    'by': {'type': 'string', 'enum': ['root']},
+    'page_limit': _PAGE_LIMIT,
+    'marker': {'type': 'string', 'format': 'uuid'},
+}
+
+# How many requests one question may ask about: each may take a tenth of a second.
+MAX_REQUESTS = 100
+CAPACITIES = common.an_object(
+    {
+        'requests': common.keyed_by(
+            '^.{1,255}$',
+            {'type': 'string', 'minLength': 1, 'maxLength': 65_536},
+            minProperties=1,
+            maxProperties=MAX_REQUESTS,
+        )
+    }
+)
+
 LIST_UNMET_DEMAND = common.a_query(
     {
         'since': _TIME,

@@ -39,6 +39,8 @@ ACTIONS = {
     'GET /allocation_candidates query': ('allocation_candidates.list',),
     'GET /usages query': ('usages.show',),
     'GET /insight/allocation_candidates query': ('insight.explain',),
+    'GET /insight/capacity query': ('insight.capacity',),
+    'POST /insight/capacity': ('insight.capacities',),
     'GET /insight/unmet_demand query': ('insight.unmet_demand',),
 }
 SYNTAX = {
@@ -71,6 +73,8 @@ SINCE = {
     'reshaper': 30,
     'insight': 0,
     'insight.explain': 10,
+    'insight.capacity': 10,
+    'insight.capacities': 10,
 }
 
 

@@ -34,6 +34,7 @@ PATHS = {
     '/reshaper': 'POST',
     '/insight': 'GET',
     '/insight/allocation_candidates': 'GET',
+    '/insight/capacity': 'GET, POST',
     '/insight/unmet_demand': 'GET',
 }
 

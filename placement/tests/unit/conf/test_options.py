@@ -48,6 +48,7 @@ OPTIONS: list[tuple[str, str, type[cfg.Opt], object]] = [
     ('placement', 'candidate_snapshot_audit_interval', cfg.IntOpt, 300),
     ('placement', 'log_searches', cfg.StrOpt, 'empty'),
     ('insight', 'allocation_candidates', cfg.BoolOpt, True),
+    ('insight', 'capacity', cfg.BoolOpt, True),
     ('insight', 'unmet_demand', cfg.BoolOpt, True),
     ('workarounds', 'optimize_for_wide_provider_trees', cfg.BoolOpt, False),
     ('placement_database', 'connection_parameters', cfg.StrOpt, ''),

@@ -75,6 +75,7 @@ ROUTE_RULES = [
     ('reshaper:reshape', 'rule:service_api', 'POST /reshaper'),
     ('insight:show', AS, 'GET /insight'),
     ('insight:allocation_candidates', AS, 'GET /insight/allocation_candidates'),
+    ('insight:capacity', AS, 'GET /insight/capacity, POST /insight/capacity'),
     ('insight:unmet_demand', AS, 'GET /insight/unmet_demand'),
 ]
 
