@@ -18,7 +18,18 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from benchmarks import chart, clouds, databases, growth, hard, report, services, starts, upstream
+from benchmarks import (
+    chart,
+    clouds,
+    databases,
+    growth,
+    hard,
+    insight,
+    report,
+    services,
+    starts,
+    upstream,
+)
 from benchmarks.measure import Durations, measure
 from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
@@ -53,8 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         titles = [scenario.title for scenario in scenarios]
         titles += [f'{starts.NAME} [{size}]' for size in start_sizes]
-        print('\n'.join(titles + [hard.NAME] * bool(hard_queries)))
+        titles += [hard.NAME] * bool(hard_queries)
+        print('\n'.join(titles + [insight.NAME] * insight.is_chosen(options.only)))
         return 0
+    if insight.is_chosen(options.only):
+        # In process: it needs neither services nor a database.
+        explained = list(insight.measure_insight(insight.cases(), lambda text: None))
+        print(insight.table(explained))
+        if not scenarios and not start_sizes and not hard_queries:
+            return 0
     if not scenarios and not start_sizes and not hard_queries:
         print('no title of a scenario contains these words, see --list', file=sys.stderr)
         return 2

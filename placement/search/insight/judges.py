@@ -40,15 +40,21 @@ class GroupJudge:
         """The largest amount of the one that is given up among these with which a tree fits; 0
         where there is none.  Raises `BudgetSpent`."""
         (amount,) = [one for one in chosen if one.amount is not None]
-        best, kept = 0, kept_without(self.survey, chosen)
+        best, kept, name = 0, kept_without(self.survey, chosen), capacity_name(amount)
+        has_large_trees = self.survey.has_large_trees
         for outcome in self.outcomes(chosen):
-            for tree in outcome.trees:
+            for tree in self.survey.work.each(outcome.trees):
+                if not has_large_trees:
+                    # Most hosts cannot better what was found: this is asked of ten thousand.
+                    root = tree.members[0]
+                    position = root.kind.profile.position[name]
+                    if root.kind.capacities[position].ceiling - root.used[position] <= best:
+                        continue
                 for provider, capacity, slot in self.inventories(tree, amount):
-                    position = provider.kind.profile.position[capacity_name(amount)]
+                    position = provider.kind.profile.position[name]
                     size = largest_amount(capacity, provider.used[position])
                     if size > best and self._serves(outcome, tree, slot, amount, kept):
                         best = size
-            self.survey.work.check()
         return best
 
     def outcomes(self, chosen: Chosen) -> Iterator[Outcome]:
@@ -65,15 +71,10 @@ class GroupJudge:
         number of its slot."""
         self.survey.work.spent += len(tree.members)
         name = capacity_name(amount)
-        for slot, provider in enumerate(self._slots(tree)):
+        for slot, provider in enumerate(self.survey.slots(tree)):
             position = provider.kind.profile.position.get(name)
             if position is not None:
                 yield provider, provider.kind.capacities[position], slot
-
-    def _slots(self, tree: Tree) -> Sequence[Provider]:
-        if not self.survey.has_large_trees:
-            return tree.members
-        return (*tree.members, *self.survey.sharing_with(tree))
 
     def _serves(
         self, outcome: Outcome, tree: Tree, slot: int, amount: Relaxable, kept: int
@@ -85,7 +86,7 @@ class GroupJudge:
         if slot < size:
             elements = survey.elements_of_member(tree, slot)
         else:
-            elements = survey.elements_of_sharing(tree, self._slots(tree)[slot])
+            elements = survey.elements_of_sharing(tree, self.survey.slots(tree)[slot])
         table, parts = survey.table, []
         group = next(n for n, one in enumerate(table.groups) if one.group.suffix == amount.suffix)
         for request, number in zip(table.requests, table.group_of, strict=True):

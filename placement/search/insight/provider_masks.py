@@ -5,6 +5,7 @@ import sys
 
 from placement.search.insight.amounts import Need, amounts_mask, largest_amount
 from placement.search.insight.conditions import ConditionTable, Role
+from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_masks import Elements, Key, least
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
@@ -14,7 +15,6 @@ from placement.search.solver.bounded_cache import BoundedCache
 from placement.search.solver.provider_request import ProviderRequest
 from placement.search.solver.resolved_request import ResolvedRequest
 from placement.search.solver.slots import sharing_with
-from placement.search.solver.work import Work
 
 # For how many states of trees, and profiles, it is remembered what they fail.
 MAX_STATES = 10_000
@@ -37,7 +37,7 @@ class ProviderMasks:
     none.
     """
 
-    def __init__(self, snapshot: Snapshot, resolved: ResolvedRequest, work: Work) -> None:
+    def __init__(self, snapshot: Snapshot, resolved: ResolvedRequest, work: SlicedWork) -> None:
         self.snapshot = snapshot
         self.table = table = ConditionTable(resolved)
         self.work = work

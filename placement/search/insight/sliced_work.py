@@ -2,12 +2,17 @@
 """A budget of work that is done in slices, so that other threads have their turn."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from placement.search.solver.work import Work
 
+Item = TypeVar('Item')
+
 # How many places are looked at between two pauses; that takes about a millisecond.
 PLACES_IN_SLICE = 1_000
+
+ITEMS_BETWEEN_CHECKS = 250
 
 # A sleep of zero seconds releases the interpreter and has it back before another thread wakes up.
 PAUSE_SECONDS = 0.000_02
@@ -42,6 +47,14 @@ class SlicedWork(Work):
         if self.spent >= self._pause_at:
             self._pause_at = self.spent + PLACES_IN_SLICE
             self._pause()
+
+    def each(self, items: Sequence[Item]) -> Iterator[Item]:
+        """Every item, a place each, with pauses among them. Raises `BudgetSpent`."""
+        for start in range(0, len(items), ITEMS_BETWEEN_CHECKS):
+            part = items[start : start + ITEMS_BETWEEN_CHECKS]
+            yield from part
+            self.spent += len(part)
+            self.check()
 
     def part(self, most: int) -> 'SlicedWork':
         """A budget of its own for one step, in slices as this one."""

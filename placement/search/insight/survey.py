@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from placement.search.insight.provider_masks import ProviderKey, ProviderMasks
+from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_masks import Key, Outcome
 from placement.search.model.block import Block
+from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.solver.resolved_request import ResolvedRequest
-from placement.search.solver.work import BudgetSpent, Work
+from placement.search.solver.work import BudgetSpent
 
 # Of how many blocks one is looked at in a round.
 STRIDE = 16
@@ -33,7 +35,7 @@ class Survey(ProviderMasks):
         self,
         snapshot: Snapshot,
         resolved: ResolvedRequest,
-        work: Work,
+        work: SlicedWork,
         max_states: int | None = None,
         first_root: int | None = None,
     ) -> None:
@@ -43,6 +45,7 @@ class Survey(ProviderMasks):
         self.has_large_trees = snapshot.has_sharing
         self.providers: Counter[ProviderKey] = Counter()
         self._max_states = max_states
+        self._requests = len(self.table.requests)
         self._trees: dict[Key, list[Tree]] = {}
         with contextlib.suppress(BudgetSpent):
             self._examine(spread(list(snapshot.blocks.values())), first_root)
@@ -67,17 +70,28 @@ class Survey(ProviderMasks):
             work.check()
 
     def _add(self, tree: Tree) -> None:
-        key = self.key(tree)
-        trees = self._trees.get(key)
-        if trees is None:
-            trees = self._trees[key] = []
-        trees.append(tree)
+        # As `key`, written out for what most clouds are made of.
+        if len(tree.members) == 1 and not self.snapshot.has_sharing:
+            self.work.spent += self._requests
+            key: Key = self.flat_key(tree)
+        else:
+            key = self.key(tree)
+        try:
+            self._trees[key].append(tree)
+        except KeyError:
+            self._trees[key] = [tree]
         self.examined += 1
 
     def outcome(self, tree: Tree) -> Outcome:
         """The outcome of a tree that was examined."""
         number = list(self._trees).index(self.key(tree))
         return self.outcomes[number]
+
+    def slots(self, tree: Tree) -> Sequence[Provider]:
+        """The members of a tree, and after them the sharing providers it reaches."""
+        if not self.has_large_trees:
+            return tree.members
+        return (*tree.members, *self.sharing_with(tree))
 
     def key(self, tree: Tree) -> Key:
         """What stands in the way of a tree; what its members fail is counted."""

@@ -2,6 +2,7 @@
 """What one tree misses, and which trees miss least."""
 
 import heapq
+import math
 from collections.abc import Iterator, Sequence
 
 from placement.search.explanation import Condition, Verdict
@@ -9,6 +10,7 @@ from placement.search.insight.combination import Combination
 from placement.search.insight.conditions import AmountBits
 from placement.search.insight.explain_answer import GroupCondition, Shortfall, TreeReport
 from placement.search.insight.feasibility import Feasibility
+from placement.search.insight.missing import Missing, missing_part
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_masks import Outcome
 from placement.search.model.provider import Provider
@@ -17,6 +19,9 @@ from placement.search.solver.tally import Reason
 
 # How many trees that miss least are told.
 MAX_NEAREST = 5
+
+# How many trees are remembered at a time while the nearest are looked for.
+MAX_KEPT = 64
 
 
 class TreeReports:
@@ -45,17 +50,32 @@ class TreeReports:
             by_failures.setdefault(max(self._failures(outcome), 1), []).append(outcome)
         chosen: list[tuple[Outcome, Tree]] = []
         for failures in sorted(by_failures):
-            ranked = [
-                (self._distance(outcome, tree), tree.root_id, number)
-                for number, outcome in enumerate(by_failures[failures])
-                for tree in outcome.trees
-                if tree.root_id not in self._fitting
-            ]
-            for _, root_id, number in heapq.nsmallest(MAX_NEAREST - len(chosen), ranked):
-                chosen.append((by_failures[failures][number], self.survey.snapshot.tree(root_id)))
+            outcomes = by_failures[failures]
+            for _, root_id, number in self._closest_of(outcomes, MAX_NEAREST - len(chosen)):
+                chosen.append((outcomes[number], self.survey.snapshot.tree(root_id)))
             if len(chosen) == MAX_NEAREST:
                 break
         return tuple([self.report(outcome, tree) for outcome, tree in chosen])
+
+    def _closest_of(
+        self, outcomes: Sequence[Outcome], wanted: int
+    ) -> list[tuple[float, int, int]]:
+        """So many trees of these outcomes that lack least: how much, the root id, and the number
+        of the outcome."""
+        found: list[tuple[float, int, int]] = []
+        limit, fitting = math.inf, self._fitting
+        for number, outcome in enumerate(outcomes):
+            missing = Missing(self.survey, outcome)
+            for tree in self.survey.work.each(outcome.trees):
+                if tree.root_id in fitting:
+                    continue
+                distance = missing.distance(tree)
+                if distance < limit:
+                    found.append((distance, tree.root_id, number))
+                    if len(found) > MAX_KEPT:
+                        found = heapq.nsmallest(wanted, found)
+                        limit = found[-1][0]
+        return heapq.nsmallest(wanted, found)
 
     def report(self, outcome: Outcome, tree: Tree) -> TreeReport:
         """Whether one tree fits, and what it misses.  Raises `BudgetSpent`."""
@@ -85,28 +105,6 @@ class TreeReports:
     def _failures(self, outcome: Outcome) -> int:
         groups = range(len(self.survey.table.groups))
         return outcome.root.bit_count() + sum(outcome.failed(n).bit_count() for n in groups)
-
-    def _distance(self, outcome: Outcome, tree: Tree) -> float:
-        """How much is missing: one for each condition, of amounts the part that is missing."""
-        work, distance = self.survey.work, float(outcome.root.bit_count())
-        work.spent += len(tree.members)
-        work.check()
-        for number, group in enumerate(self.survey.table.groups):
-            failed = outcome.failed(number)
-            if not failed:
-                continue
-            amounts = [bits for bits in group.amounts.values() if failed & (bits.size | bits.free)]
-            distance += failed.bit_count() - len(amounts)
-            for bits in amounts:
-                distance += min(
-                    [_missing_part(one, bits) for one in self._slots(tree)], default=1.0
-                )
-        return distance
-
-    def _slots(self, tree: Tree) -> Sequence[Provider]:
-        if not self.survey.has_large_trees:
-            return tree.members
-        return (*tree.members, *self.survey.sharing_with(tree))
 
     def _add_group(
         self,
@@ -142,13 +140,14 @@ class TreeReports:
     def _closest(self, tree: Tree, group: int, mask: int, bits: AmountBits) -> Provider:
         """Who lacks least of a class among those that fail no more than these conditions."""
         return min(
-            self._serving(tree, group, mask, bits), key=lambda one: _missing_part(one, bits)
+            self._serving(tree, group, mask, bits),
+            key=lambda one: missing_part(one, bits.resource_class, bits.amount),
         )
 
     def _serving(self, tree: Tree, group: int, mask: int, bits: AmountBits) -> Iterator[Provider]:
         survey, table = self.survey, self.survey.table
         others = table.visible & ~mask
-        for slot, provider in enumerate(self._slots(tree)):
+        for slot, provider in enumerate(self.survey.slots(tree)):
             if bits.resource_class not in provider.kind.profile.position:
                 continue
             if slot < len(tree.members):
@@ -162,19 +161,6 @@ class TreeReports:
                 for failed, _ in elements[request.number]
             ):
                 yield provider
-
-
-def _missing_part(provider: Provider, bits: AmountBits) -> float:
-    """The part of an amount that a provider lacks; all of it where it has no such inventory, or
-    does not give such amounts."""
-    position = provider.kind.profile.position.get(bits.resource_class)
-    if position is None:
-        return 1.0
-    capacity = provider.kind.capacities[position]
-    if capacity.unit_refusal(bits.amount) is not None and bits.amount <= capacity.max_unit:
-        return 1.0
-    room = max(capacity.room(provider.used[position]), 0)
-    return max(bits.amount - room, 0) / bits.amount
 
 
 def _shortfall(provider: Provider, suffix: str, bits: AmountBits) -> Shortfall:

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explanations of clouds in which they can be told in the head."""
+
+import dataclasses
+
+import pytest
+
+from placement.search.explanation import Verdict
+from placement.search.insight.explain import explain_request
+from placement.search.insight.explain_answer import RequestExplanation
+from placement.search.insight.sliced_work import PLACES_IN_SLICE, SlicedWork
+from placement.search.model.snapshot import Snapshot
+from placement.search.solver.tally import Reason
+from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
+from placement.tests.unit.search.test_budget import hard_host
+
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+HOSTS = cloud(
+    provider('small', VCPU={'total': 4, 'used': 1}, MEMORY_MB=1024, traits='AVX'),
+    provider('used', VCPU={'total': 8, 'used': 6}, MEMORY_MB=4096, traits='AVX'),
+    provider('plain', VCPU=8, MEMORY_MB=4096),
+    provider('off', VCPU=8, MEMORY_MB=4096, traits=f'AVX {DISABLED}'),
+    provider('far', VCPU=8, MEMORY_MB=4096, traits='AVX', aggregates='Z'),
+)
+SERVER = f'resources=VCPU:6,MEMORY_MB:2048&required=AVX,!{DISABLED}&member_of=!Z'
+
+
+def explain(snapshot: Snapshot, query: str, provider: str | None = None) -> RequestExplanation:
+    return explain_request(snapshot, parse(query), provider=provider)
+
+
+def steps(answer: RequestExplanation) -> list[tuple[str, int, int, int | None]]:
+    return [
+        (step.condition.words, step.trees_before, step.trees_after, step.only)
+        for step in answer.groups[0].steps
+    ]
+
+
+def test_funnel_follows_the_conditions_in_the_order_of_testing() -> None:
+    assert steps(explain(HOSTS, SERVER)) == [
+        ('class missing VCPU', 5, 5, 0),
+        ('class missing MEMORY_MB', 5, 5, 0),
+        ('required trait AVX', 5, 4, 1),
+        (f'forbidden trait {DISABLED}', 4, 3, 1),
+        ('aggregate !Z', 3, 2, 1),
+        ('VCPU: 6 asked, largest 8 (too small)', 2, 1, 0),
+        ('MEMORY_MB: 2048 asked, largest 4096 (too small)', 1, 1, 0),
+        ('VCPU: 6 asked, most free 3, largest 8 (used)', 1, 0, 1),
+        ('MEMORY_MB: 2048 asked, most free 4096, largest 4096 (used)', 0, 0, 0),
+    ]
+
+
+def test_explanation_names_what_would_help() -> None:
+    answer = explain(HOSTS, SERVER)
+    assert answer.verdict is Verdict.FULL
+    assert answer.trees_fitting == 0
+    assert [
+        ([one.words for one in relaxation.conditions], relaxation.trees, relaxation.largest)
+        for relaxation in answer.relaxations
+    ] == [
+        (['required trait AVX'], 1, None),
+        ([f'forbidden trait {DISABLED}'], 1, None),
+        (['aggregate !Z'], 1, None),
+        (['VCPU: 6 asked, most free 3, largest 8 (used)'], 1, 2),
+    ]
+    assert (answer.pairs_examined, answer.pairs_of) == (0, 0)
+
+
+def test_nearest_trees_come_with_numbers() -> None:
+    answer = explain(HOSTS, SERVER)
+    assert [one.root for one in answer.nearest] == ['used', 'plain', 'off', 'far', 'small']
+    used = answer.nearest[0]
+    assert used.verdict is Verdict.FULL
+    (missing,) = used.missing
+    assert (missing.provider, missing.resource_class, missing.reason) == ('used', 'VCPU', 'used')
+    assert (missing.asked, missing.free, missing.capacity, missing.used) == (6, 2, 8, 6)
+    assert [one.words for one in answer.nearest[2].failed] == [f'forbidden trait {DISABLED}']
+    assert answer.nearest[2].missing == ()
+    assert [one.reason for one in answer.nearest[4].missing] == ['too small', 'too small']
+
+
+def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
+    assert explain(HOSTS, SERVER).summary == (
+        'Fits nowhere now, but would if nothing were used: '
+        'VCPU: 6 asked, most free 3, largest 8 (used) leaves none of 1 tree. '
+        '1 tree would fit without required trait AVX. '
+        f'1 tree of 5 is disabled ({DISABLED}).'
+    )
+    assert explain(HOSTS, 'resources=VCPU:400').summary == (
+        'Fits nowhere as the cloud is configured, even if nothing were used: '
+        'VCPU: 400 asked, largest 8 (too small) leaves none of 5 trees. '
+        '5 trees would fit with another amount of VCPU: 8 is the largest that fits one tree. '
+        f'1 tree of 5 is disabled ({DISABLED}).'
+    )
+    assert explain(HOSTS, 'resources=VCPU:1').summary == 'Fits 5 trees of 5.'
+
+
+def test_empty_cloud_is_infeasible() -> None:
+    answer = explain(cloud(), 'resources=VCPU:1')
+    assert answer.verdict is Verdict.INFEASIBLE
+    assert answer.summary == 'There are no resource providers.'
+    assert not answer.nearest
+    assert not answer.relaxations
+
+
+def test_pair_is_told_where_no_single_condition_decides() -> None:
+    answer = explain(HOSTS, 'resources=VCPU:9,MEMORY_MB:8192&required=AVX')
+    assert [
+        ([one.words for one in relaxation.conditions], relaxation.trees)
+        for relaxation in answer.relaxations
+    ] == [
+        (
+            [
+                'VCPU: 9 asked, largest 8 (too small)',
+                'MEMORY_MB: 8192 asked, largest 4096 (too small)',
+            ],
+            4,
+        )
+    ]
+    assert answer.pairs_examined == answer.pairs_of > 0
+
+
+def test_nothing_is_told_where_no_pair_decides() -> None:
+    answer = explain(HOSTS, 'resources=VCPU:1&required=X,Y,Z')
+    assert answer.relaxations == ()
+    assert answer.pairs_examined == answer.pairs_of > 0
+
+
+@pytest.mark.parametrize(
+    ('uuid', 'verdict', 'failed'),
+    [
+        ('plain', Verdict.INFEASIBLE, ['required trait AVX']),
+        ('used', Verdict.FULL, ['VCPU: 6 asked, most free 2, largest 8 (used)']),
+    ],
+)
+def test_host_is_reported_on(uuid: str, verdict: Verdict, failed: list[str]) -> None:
+    report = explain(HOSTS, SERVER, provider=uuid).provider
+    assert report is not None
+    assert (report.root, report.verdict) == (uuid, verdict)
+    assert [one.words for one in report.failed] == failed
+
+
+def test_host_that_fits_is_reported_on() -> None:
+    report = explain(HOSTS, 'resources=VCPU:8', provider='plain').provider
+    assert report is not None
+    assert report.verdict is Verdict.FITS
+    assert not report.failed
+    assert not report.missing
+    assert explain(HOSTS, 'resources=VCPU:8', provider='nobody').provider is None
+
+
+NUMA = cloud(
+    provider('cn', DISK_GB=10),
+    provider('n0', parent='cn', VCPU=4),
+    provider('n1', parent='cn', VCPU=4),
+    provider('f0', parent='n0', FPGA=1),
+    provider('pool', IPV4_ADDRESS=5, traits=SHARING, aggregates='A'),
+)
+APART = 'resources_A=VCPU:3&resources_B=VCPU:3&resources_C=FPGA:1&group_policy=none'
+
+
+@pytest.mark.parametrize(
+    ('query', 'expected'),
+    [
+        (
+            '',
+            [
+                ('all groups from one tree', 2, 1, None),
+                ('amounts of all groups together', 1, 1, None),
+            ],
+        ),
+        (
+            '&same_subtree=_A,_B',
+            [
+                ('all groups from one tree', 2, 1, None),
+                ('amounts of all groups together', 1, 1, None),
+                ('subtree _A,_B', 1, 0, 1),
+            ],
+        ),
+        (
+            '&root_required=GOLD',
+            [
+                ('all groups from one tree', 2, 1, None),
+                ('root_required GOLD', 1, 0, 1),
+                ('amounts of all groups together', 0, 0, None),
+            ],
+        ),
+        (
+            '&resources_D=VCPU:2',
+            [
+                ('all groups from one tree', 2, 1, None),
+                ('amounts of all groups together', 1, 0, None),
+            ],
+        ),
+    ],
+)
+def test_combination_counts_what_groups_lose_together(
+    query: str, expected: list[tuple[str, int, int, int | None]]
+) -> None:
+    answer = explain(NUMA, APART + query)
+    assert [
+        (step.condition.words, step.trees_before, step.trees_after, step.only)
+        for step in answer.combination
+    ] == expected
+
+
+def test_group_policy_is_a_step_of_its_own() -> None:
+    query = 'resources_A=FPGA:1&resources_B=DISK_GB:1&resources_C=VCPU:1&resources_D=VCPU:1'
+    answer = explain(NUMA, f'{query}&resources_E=VCPU:1&group_policy=isolate')
+    assert answer.verdict is Verdict.INFEASIBLE
+    assert answer.combination[-1].condition.reason is Reason.ISOLATE
+    assert answer.combination[-1].only == 1
+    assert answer.relaxations[0].conditions[0].condition.reason is Reason.ISOLATE
+    (failed,) = answer.nearest[0].failed
+    assert failed.condition.reason is Reason.ISOLATE
+
+
+def test_spent_budget_examines_a_fair_part_and_says_so() -> None:
+    rows = [provider(f'cn{n}', VCPU=8 if n % 2 else 2) for n in range(4000)]
+    snapshot, request = cloud(*rows), parse('resources=VCPU:16')
+    answer = explain_request(snapshot, request, SlicedWork(2000, pause=lambda: None))
+    assert answer.of == 4000
+    assert 500 < answer.examined < 2000
+    assert not answer.is_exact
+    assert answer.verdict is Verdict.INFEASIBLE
+    assert f'Examined {answer.examined} of 4000 trees.' in answer.summary
+    assert answer.groups[0].steps[0].trees_before == answer.examined
+
+
+def test_sample_finds_what_fits_beyond_it() -> None:
+    rows = [provider(f'cn{n}', VCPU={'total': 8, 'used': 8}) for n in range(4000)]
+    snapshot = cloud(*rows, provider('free', VCPU=8))
+    answer = explain_request(snapshot, parse('resources=VCPU:8'), SlicedWork(2000))
+    assert answer.examined < 3000
+    assert answer.verdict is Verdict.FITS
+    report = explain_request(
+        snapshot, parse('resources=VCPU:8'), SlicedWork(2000), provider='free'
+    ).provider
+    assert report is not None
+    assert report.verdict is Verdict.FITS
+
+
+def test_spent_budget_leaves_a_hard_packing_unknown() -> None:
+    rows, query = hard_host(1)
+    work = SlicedWork(1500, pause=lambda: None)
+    answer = explain_request(cloud(*rows), parse(query), work)
+    assert answer.verdict is Verdict.UNKNOWN
+    assert answer.summary == 'Unknown whether it fits: the budget was spent.'
+    assert answer.relaxations == ()
+
+
+def test_work_is_done_in_slices() -> None:
+    pauses: list[None] = []
+    work = SlicedWork(None, pause=lambda: pauses.append(None))
+    rows = [provider(f'cn{n}', VCPU=8, MEMORY_MB=n) for n in range(1, 5000)]
+    answer = explain_request(cloud(*rows), parse('resources=VCPU:1,MEMORY_MB:9999'), work)
+    assert answer.work > 15_000
+    assert len(pauses) > answer.work / PLACES_IN_SLICE / 2
+
+
+def test_limit_belongs_to_the_search() -> None:
+    request = parse(SERVER)
+    limited = dataclasses.replace(request, limit=1, bound=1)
+    assert explain_request(HOSTS, request) == explain_request(HOSTS, limited)
