@@ -86,6 +86,8 @@ test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> upgrade from upstream, and rollback'
 	@PLACEMENT_TEST_UPSTREAM_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
 	    $(BIN)/pytest placement/tests/databases/test_upgrade.py
+	@echo '==> distributions: source archive, wheel, and upstream replaced by it'
+	@$(BIN)/pytest placement/tests/servers/test_distribution.py
 
 # A fresh build each time: an incremental one repeats no warning of an unchanged page, and keeps
 # pages whose source is gone.

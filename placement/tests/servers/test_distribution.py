@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source archive and the wheel, as deployers get them, and their place among distributions.
+
+Upstream is `openstack-placement` as well: in one environment pip replaces it by this service and
+this service by it, and leaves no file of the one among those of the other.
+"""
+
+import configparser
+import importlib.metadata
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+
+import pytest
+
+from placement import conf
+from placement.tests.servers import installation
+
+UPSTREAM = f'{conf.DISTRIBUTION}==16.0.0'
+
+
+def tracked_files() -> set[str]:
+    """The paths of the repository that git knows and that have not just been removed."""
+    git = ['git', '-C', str(installation.REPOSITORY), 'ls-files', '-z']
+    listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout
+    names = listed.rstrip('\0').split('\0')
+    return {name for name in names if installation.REPOSITORY.joinpath(name).exists()}
+
+
+def our_version() -> str:
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(installation.REPOSITORY / 'setup.cfg')
+    return setup['metadata']['version']
+
+
+@pytest.fixture(scope='module')
+def archive() -> Iterator[pathlib.Path]:
+    """The source archive, made from what git knows."""
+    with tempfile.TemporaryDirectory(prefix='placement-archive-') as directory:
+        copy = pathlib.Path(directory, 'source')
+        for name in tracked_files():
+            copy.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(installation.REPOSITORY / name, copy / name)
+        build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
+        subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', build],
+            cwd=copy,
+            check=True,
+            capture_output=True,
+        )
+        (path,) = pathlib.Path(directory).glob('*.tar.gz')
+        yield path
+
+
+@pytest.fixture(scope='module')
+def wheel(archive: pathlib.Path) -> pathlib.Path:
+    """The wheel, built from the archive as pip builds it for a deployer."""
+    pip = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation']
+    subprocess.run([*pip, str(archive)], cwd=archive.parent, check=True)
+    (path,) = archive.parent.glob('*.whl')
+    return path
+
+
+def test_the_source_archive_has_every_file_of_the_repository(archive: pathlib.Path) -> None:
+    top = f'openstack_placement-{our_version()}'
+    assert archive.name == f'{top}.tar.gz'
+    with tarfile.open(archive) as opened:
+        names = {name.removeprefix(f'{top}/') for name in opened.getnames()}
+
+    assert tracked_files() - names == set()
+
+
+def test_the_wheel_has_the_commands_and_every_module(wheel: pathlib.Path) -> None:
+    assert wheel.name == f'openstack_placement-{our_version()}-py3-none-any.whl'
+    with zipfile.ZipFile(wheel) as opened:
+        names = set(opened.namelist())
+    modules = {name for name in tracked_files() if re.match(r'placement/.*\.(py|ini|mako)$', name)}
+
+    assert modules - names == set()
+    assert f'openstack_placement-{our_version()}.data/scripts/placement-api' in names
+
+
+class Environment:
+    """A virtual environment in which one distribution takes the place of the other."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        (self.site,) = path.glob('lib/python3*/site-packages')
+        #: Every file that one of the distributions has ever recorded.
+        self._recorded: set[pathlib.Path] = set()
+
+    def run(self, command: str, *arguments: str, **environ: str) -> str:
+        """What a command of the environment prints; it has to succeed."""
+        done = subprocess.run(
+            [self.path / 'bin' / command, *arguments],
+            env=os.environ | environ,
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def check(self, version: str) -> None:
+        """One distribution is there, with its files alone, and it works."""
+        (distribution,) = (
+            found
+            for found in importlib.metadata.distributions(path=[str(self.site)])
+            if 'placement' in found.name.lower()
+        )
+        assert (distribution.name, distribution.version) == (conf.DISTRIBUTION, version)
+        self.check_files(distribution)
+        self.run('pip', 'check')
+        self.check_commands(version)
+        wanted = self.run('pip', 'install', '--no-index', '--dry-run', f'{conf.DISTRIBUTION}>=1.0')
+        assert 'Would install' not in wanted
+
+    def check_files(self, distribution: importlib.metadata.Distribution) -> None:
+        """What is on the disk is what the distribution recorded."""
+        assert distribution.files is not None
+        recorded = {
+            pathlib.Path(os.path.normpath(self.site / file))
+            for file in distribution.files
+            if '__pycache__' not in file.parts
+        }
+        self._recorded |= recorded
+        found = {path for path in self._recorded if path.exists()}
+        for place in (self.site / 'placement', *self.site.glob('*placement*-info')):
+            found |= {path for path in place.rglob('*') if path.is_file()}
+        found |= set(self.path.glob('bin/placement-*'))
+        assert {path for path in found if '__pycache__' not in path.parts} == recorded
+
+    def check_commands(self, version: str) -> None:
+        """The commands work on a database of their own."""
+        assert self.run('placement-manage', '--version').strip() == version
+        with tempfile.TemporaryDirectory() as directory:
+            settings = {
+                'OS_PLACEMENT_CONFIG_DIR': directory,
+                'OS_PLACEMENT_DATABASE__CONNECTION': f'sqlite:///{directory}/placement.sqlite',
+            }
+            pathlib.Path(directory, 'placement.conf').touch()
+            self.run('placement-manage', 'db', 'sync', **settings)
+            self.run('placement-status', 'upgrade', 'check', **settings)
+            loads = 'from placement.wsgi.api import application'
+            self.run('python', '-c', loads, **settings, OS_API__AUTH_STRATEGY='noauth2')
+
+
+def test_pip_replaces_upstream_by_this_service_and_back(wheel: pathlib.Path) -> None:
+    with installation.source() as package:
+        path = installation.environment('replacement', sys.executable, UPSTREAM, package=package)
+    environment = Environment(path)
+    for wanted, version in (
+        (UPSTREAM, '16.0.0'),
+        (str(wheel), our_version()),
+        (UPSTREAM, '16.0.0'),
+        # What the next run begins with does not matter, what this one leaves behind does.
+        (str(wheel), our_version()),
+    ):
+        installation.pip(path, wanted)
+        environment.check(version)
