@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of resource providers as JSON text, of which there may be tens of thousands.
 
-The text of each is that of `views.provider` with its values filled in. For 10,000 providers that
-takes 22 ms of CPU, making and encoding the values of each takes 85 ms.
+The text of each is that of `views.provider`. For 10,000 providers that takes 12 ms of CPU, making
+and encoding the values of each takes 85 ms.
 """
 
 from __future__ import annotations
@@ -10,57 +10,41 @@ from __future__ import annotations
 import datetime
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from json.encoder import encode_basestring_ascii as encode
 from types import SimpleNamespace
-from typing import Protocol
+from typing import Any
 
 from placement.http import views
 from placement.http.reply import JSONText
 
-# What marks the values in the view of which the template is made. No mount point has this
-# character, because WSGI decodes paths as Latin-1.
+# In the place of the uuid, in the links of which the text of all others is made. No mount point
+# has this character, because WSGI decodes paths as Latin-1.
 MARK = '\ue000'
-# Where the uuid goes in the template: a character that no JSON text has.
-PLACE = '\0'
 
-
-class ListedProvider(Protocol):
-    """A row of the list; `modified_at` is a datetime, or the ISO 8601 text that SQLite stores."""
-
-    @property
-    def uuid(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def generation(self) -> int: ...
-    @property
-    def root_provider_uuid(self) -> str | None: ...
-    @property
-    def parent_provider_uuid(self) -> str | None: ...
-    @property
-    def modified_at(self) -> datetime.datetime | str | None: ...
+# The columns that `db.statements.provider_filters` selects: uuid, name, generation, uuids of root
+# and parent, when it was last modified, and the id. They are read by position, because a row of
+# SQLAlchemy takes longer to find one by its name than the text of the provider takes to be made.
+# The time is a datetime, or the ISO 8601 text that SQLite stores.
+ListedProvider = Sequence[Any]
+MODIFIED_AT = 5
 
 
 def as_text(providers: Iterable[ListedProvider], mount_point: str) -> JSONText:
     """The body of the list, the same as `views.provider` of each would make."""
-    template = _template(mount_point)
+    links = _links(mount_point)
     texts = [
-        template.replace(PLACE, provider.uuid)
-        % (
-            encode(provider.name),
-            provider.generation,
-            _encode_uuid(provider.parent_provider_uuid),
-            _encode_uuid(provider.root_provider_uuid),
-        )
-        for provider in providers
+        f'{{"uuid": "{uuid}", "name": {encode(name)}, "generation": {generation}, '
+        f'"links": {uuid.join(links)}, "parent_provider_uuid": {_encode_uuid(parent)}, '
+        f'"root_provider_uuid": {_encode_uuid(root)}}}'
+        for uuid, name, generation, root, parent, _modified_at, _id in providers
     ]
     return JSONText(f'{{"resource_providers": [{", ".join(texts)}]}}')
 
 
 def latest_modification(providers: Iterable[ListedProvider]) -> datetime.datetime | None:
     """The time, UTC without time zone, at which any of the providers was last modified."""
-    times = [time for provider in providers if (time := provider.modified_at) is not None]
+    times = [time for row in providers if (time := row[MODIFIED_AT]) is not None]
     # All are of one type, and the texts of one format sort like the times that they stand for.
     latest = max(times, default=None)
     return datetime.datetime.fromisoformat(latest) if isinstance(latest, str) else latest
@@ -71,15 +55,8 @@ def _encode_uuid(uuid: str | None) -> str:
 
 
 @functools.lru_cache(maxsize=16)
-def _template(mount_point: str) -> str:
-    """The JSON text of the view of one provider.
-
-    Has `PLACE` wherever the uuid goes, and `%s` for name, generation, parent and root.
-    """
-    names = ('name', 'generation', 'parent_provider_uuid', 'root_provider_uuid')
-    values = {name: f'{MARK}{name}' for name in names}
-    view = views.provider(SimpleNamespace(uuid=MARK, **values), mount_point)
-    text = json.dumps(view).replace('%', '%%')
-    for value in values.values():
-        text = text.replace(json.dumps(value), '%s')
-    return text.replace(json.dumps(MARK)[1:-1], PLACE)
+def _links(mount_point: str) -> tuple[str, ...]:
+    """The JSON text of the links of a provider, divided where its uuid goes."""
+    unnamed = dict.fromkeys(('name', 'generation', 'parent_provider_uuid', 'root_provider_uuid'))
+    view = views.provider(SimpleNamespace(uuid=MARK, **unnamed), mount_point)
+    return tuple(json.dumps(view['links']).split(json.dumps(MARK)[1:-1]))

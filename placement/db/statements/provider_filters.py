@@ -36,7 +36,8 @@ _root = providers.alias('root_provider')
 _parent = providers.alias('parent_provider')
 
 # Only the columns that a list shows, because it may have every provider of a cloud. The time stays
-# as the driver returns it: SQLite stores texts, whose order is that of the times.
+# as the driver returns it: SQLite stores texts, whose order is that of the times. The order of the
+# columns is that in which `http.provider_list` reads them.
 _LISTED = sa.select(
     providers.c.uuid,
     providers.c.name,
@@ -46,6 +47,7 @@ _LISTED = sa.select(
     sa.type_coerce(
         sa.func.coalesce(providers.c.updated_at, providers.c.created_at), sa.String
     ).label('modified_at'),
+    providers.c.id,
 ).select_from(
     providers.outerjoin(_root, providers.c.root_provider_id == _root.c.id).outerjoin(
         _parent, providers.c.parent_provider_id == _parent.c.id
@@ -93,8 +95,7 @@ def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row
         rows = _execute(connection, _LISTED, conditions)
     else:
         ids = set.intersection(*many)
-        with_ids = _execute(connection, _LISTED.add_columns(providers.c.id), conditions)
-        rows = [row for row in with_ids if row.id in ids]
+        rows = [row for row in _execute(connection, _LISTED, conditions) if row.id in ids]
     if filters.name is None and filters.uuid is None:
         return rows
     return [

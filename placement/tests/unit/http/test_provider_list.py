@@ -3,7 +3,7 @@
 
 import datetime
 import json
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -13,26 +13,24 @@ ROOT = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 CHILD = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a2'
 
 
-def row(name: str = 'host', **members: object) -> SimpleNamespace:
-    defaults = {
-        'uuid': ROOT,
-        'name': name,
-        'generation': 0,
-        'root_provider_uuid': ROOT,
-        'parent_provider_uuid': None,
-        'modified_at': None,
-    }
-    return SimpleNamespace(**defaults | members)
+class Row(NamedTuple):
+    uuid: str = ROOT
+    name: str = 'host'
+    generation: int = 0
+    root_provider_uuid: str | None = ROOT
+    parent_provider_uuid: str | None = None
+    modified_at: object = None
+    id: int = 1
 
 
 @pytest.mark.parametrize('mount_point', ['', '/placement', '/100%s"\\é'])
 def test_text_is_the_json_of_the_views_of_the_providers(mount_point: str) -> None:
     rows = [
-        row('a "quoted" \\ name'),
-        row('Grüße 🐧 %(uuid)s \x00', generation=7),
-        row(provider_list.MARK + 'generation'),
-        row(uuid=CHILD, parent_provider_uuid=ROOT),
-        row(root_provider_uuid=None),
+        Row(name='a "quoted" \\ name'),
+        Row(name='Grüße 🐧 %(uuid)s \x00', generation=7),
+        Row(name=provider_list.MARK + 'generation'),
+        Row(uuid=CHILD, parent_provider_uuid=ROOT),
+        Row(root_provider_uuid=None),
     ]
 
     text = provider_list.as_text(rows, mount_point)
@@ -58,6 +56,6 @@ def test_text_of_no_providers_is_an_empty_list() -> None:
 def test_latest_modification_is_a_datetime_whatever_the_driver_returns(
     times: list[object], latest: str | None
 ) -> None:
-    found = provider_list.latest_modification([row(modified_at=time) for time in times])
+    found = provider_list.latest_modification([Row(modified_at=time) for time in times])
 
     assert found == (latest and datetime.datetime.fromisoformat(latest))
