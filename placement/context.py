@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 import urllib.parse
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,17 @@ if TYPE_CHECKING:
 # What stands in a line of the log as it is. A control character could begin a new line, or move
 # the cursor of the terminal that shows it; a blank or a quote could pretend to end a field.
 LOGGED = string.ascii_letters + string.digits + string.punctuation.replace('"', '')
+_AS_IT_IS = re.compile(f'[{re.escape(LOGGED)}]*')
 
 
 def quote_for_log(text: str | bytes, safe: str = LOGGED) -> str:
     """The text with every character percent-encoded that is not `safe`, as UTF-8."""
     return urllib.parse.quote(text, safe=safe)
+
+
+def is_logged_as_it_is(text: str) -> bool:
+    """Whether `quote_for_log` would change nothing, which is told in a tenth of its time."""
+    return _AS_IT_IS.fullmatch(text) is not None
 
 
 class RequestContext(oslo_context.RequestContext):
@@ -101,6 +108,8 @@ class RequestContext(oslo_context.RequestContext):
 
 def _logged(value: Any) -> Any:
     if isinstance(value, str):
+        if is_logged_as_it_is(value):
+            return value
         return quote_for_log(value, safe=LOGGED + ' "')
     if isinstance(value, list):
         return [_logged(part) for part in value]

@@ -186,8 +186,7 @@ class ChangeFeed:
         rows = self._connection.execute(statement, _values(position)).all()
         if not rows:
             return Reading((), None, 0)
-        entries = sorted(Entry(*row[:4]) for row in rows)
-        return Reading(entries, *rows[0][4:])
+        return Reading(rows, *rows[0][4:])
 
     def used(self, position: Position, provider_ids: Collection[int]) -> UsedAtOneMoment:
         """What is used of some providers, and whether nothing was recorded since a position.

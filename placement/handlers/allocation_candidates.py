@@ -20,8 +20,8 @@ INCOMPLETE = ('openstack-placement-search', 'incomplete')
 def list_candidates(request: Request) -> Reply:
     """List the candidates that satisfy a request for resources; none are no error."""
     request.authorise(policy.LIST)
-    query = request.validated_query('allocation_candidates.list')
-    wanted = _as_configured(request, candidate_query.parse(request.api, query))
+    asked = request.read_query('allocation_candidates.list', candidate_query.parse)
+    wanted = _as_configured(request, asked)
     with candidate_query.unknown_names_refused():
         result = allocation_candidate.find(request.context, wanted)
     request.context.insight.searches.note(request.origin, wanted, result)

@@ -25,8 +25,11 @@ from placement.search.solver.layout import Candidate, Layout
 TEXTS_PER_PIECE = 256
 FEW_PIECES = 4
 
-# A text with a place for each name, and whose names these are, by their numbers in a candidate.
-Template = tuple[str, tuple[int, ...]]
+# Where a name goes in the text of a template: a character that no JSON text has.
+PLACE = '\0'
+
+# A text divided where names go, and whose names these are, by their numbers in a candidate.
+Template = tuple[list[str], tuple[int, ...]]
 
 
 def as_values(result: Result, classes: Collection[str] | None = None) -> dict[str, Any]:
@@ -96,9 +99,15 @@ def _candidate_text(candidate: Candidate) -> str:
     layout = candidate.layout
     if layout.view is None:
         layout.view = _template(layout)
-    text, numbers = cast(Template, layout.view)
+    texts, numbers = cast(Template, layout.view)
     providers = candidate.providers
-    return text % tuple([providers[number].uuid for number in numbers])
+    if len(providers) == 1:
+        # A sixth of the time: most candidates take all from one provider.
+        return providers[0].uuid.join(texts)
+    pieces = [''] * (len(texts) + len(numbers))
+    pieces[::2] = texts
+    pieces[1::2] = [providers[number].uuid for number in numbers]
+    return ''.join(pieces)
 
 
 def _template(layout: Layout) -> Template:
@@ -107,23 +116,18 @@ def _template(layout: Layout) -> Template:
 
     def places(of: Sequence[int]) -> list[str]:
         numbers.extend(of)
-        return ['"%s"'] * len(of)
+        return [f'"{PLACE}"'] * len(of)
 
     amounts = [
-        f'{place}: {{"resources": {_literal(dict(layout.amounts[number]))}}}'
+        f'{place}: {{"resources": {json.dumps(dict(layout.amounts[number]))}}}'
         for place, number in zip(places(layout.allocated), layout.allocated, strict=True)
     ]
     mappings = [
-        f'{_literal(suffix)}: [{", ".join(places(serving))}]'
+        f'{json.dumps(suffix)}: [{", ".join(places(serving))}]'
         for suffix, serving in layout.mappings
     ]
     text = f'{{"allocations": {{{", ".join(amounts)}}}, "mappings": {{{", ".join(mappings)}}}}}'
-    return text, tuple(numbers)
-
-
-def _literal(value: Any) -> str:
-    """JSON of a value, in which nothing is a place for a name."""
-    return json.dumps(value).replace('%', '%%')
+    return text.split(PLACE), tuple(numbers)
 
 
 def _summary_text(provider: Provider) -> str:

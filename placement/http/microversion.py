@@ -62,9 +62,9 @@ class Change:
     enables: Collection[Rule] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Api:
-    """The whole API as one microversion shows it.
+    """The whole API as one microversion shows it. There is one of each version.
 
     `introduced` has, for every rule of any version, the version that introduced it;
     `oldest` and `newest` are the bounds of the history.

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import webob
 
@@ -21,6 +22,12 @@ JSON = 'application/json'
 
 # Floats beyond this are not exact, so that they are no integers that anyone could have meant.
 LARGEST_EXACT_FLOAT = 2**53
+
+# How many queries are remembered with what was read in them, and how long they may be.
+REMEMBERED_QUERIES = 256
+MAX_REMEMBERED_LENGTH = 1_000
+
+Value = TypeVar('Value')
 
 
 class Request:
@@ -126,29 +133,53 @@ class Request:
 
         Raises `errors.InvalidQuery` (specification: http, "Request content").
         """
-        length = len(self.http.query_string)
-        if length > MAX_LENGTH:
-            raise errors.InvalidQuery(
-                reason=f'the query string has {length} characters, more than {MAX_LENGTH}'
-            )
-        try:
-            parameters = list(self.http.GET.items())
-        except UnicodeDecodeError as undecodable:
-            raise errors.InvalidQuery(reason=undecodable) from undecodable
-        return self.checked_query(action, parameters)
+        return _validated_query(self.api, action, self.http.query_string)
 
     def checked_query(self, action: str, parameters: Iterable[tuple[str, str]]) -> Query:
         """Query parameters, the last value of each checked by the schema of an action.
 
         Raises `errors.InvalidQuery`.
         """
-        query = Query(parameters)
-        error = self.api.queries[action].find_error(query.last_values())
-        if error is not None:
-            raise errors.InvalidQuery(reason=error)
-        if any('\0' in value for _name, value in query):
-            raise errors.InvalidQuery(reason='a null character is not allowed')
-        return query
+        return _checked_query(self.api, action, parameters)
+
+    def read_query(self, action: str, parse: Callable[[Api, Query], Value]) -> Value:
+        """What `parse` makes of the validated query, which is the same object for the same text.
+
+        Raises `errors.InvalidQuery`, and what `parse` raises, which has to be a pure function.
+        """
+        text = self.http.query_string
+        read = _read_query if len(text) <= MAX_REMEMBERED_LENGTH else _read_query.__wrapped__
+        value: Value = read(self.api, action, text, parse)
+        return value
+
+
+# Schedulers ask the same for each flavor again and again. To check and read such a query takes
+# 0.07 ms, of 0.5 that a search takes.
+@functools.lru_cache(maxsize=REMEMBERED_QUERIES)
+def _read_query(api: Api, action: str, text: str, parse: Callable[[Api, Query], Value]) -> Value:
+    return parse(api, _validated_query(api, action, text))
+
+
+def _validated_query(api: Api, action: str, text: str) -> Query:
+    if len(text) > MAX_LENGTH:
+        raise errors.InvalidQuery(
+            reason=f'the query string has {len(text)} characters, more than {MAX_LENGTH}'
+        )
+    try:
+        parameters = list(webob.Request({'QUERY_STRING': text}).GET.items())
+    except UnicodeDecodeError as undecodable:
+        raise errors.InvalidQuery(reason=undecodable) from undecodable
+    return _checked_query(api, action, parameters)
+
+
+def _checked_query(api: Api, action: str, parameters: Iterable[tuple[str, str]]) -> Query:
+    query = Query(parameters)
+    error = api.queries[action].find_error(query.last_values())
+    if error is not None:
+        raise errors.InvalidQuery(reason=error)
+    if any('\0' in value for _name, value in query):
+        raise errors.InvalidQuery(reason='a null character is not allowed')
+    return query
 
 
 def parse_json(body: bytes) -> Any:

@@ -13,13 +13,14 @@ from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from placement.context import RequestContext, quote_for_log
+from placement.context import RequestContext, is_logged_as_it_is, quote_for_log
 
 LOG = logging.getLogger('placement.requestlog')
 
 _REQUEST_ID = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}')
 # What may stand in a path as it is; all else is shown percent-encoded, as it was sent.
 _PLAIN = "/:@!$&'()*+,;=~-._"
+_AS_SENT = re.compile(f'[a-zA-Z0-9{re.escape(_PLAIN)}]*')
 
 
 class RequestLog:
@@ -118,8 +119,11 @@ def _global_request_id(environ: WSGIEnvironment) -> str | None:
 def _describe(environ: WSGIEnvironment) -> str:
     """Address, method and URI, as the log lines show them."""
     path = environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', '')
-    # WSGI decodes the bytes of a path as Latin-1, whatever they are.
-    uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
+    if _AS_SENT.fullmatch(path):
+        uri = path
+    else:
+        # WSGI decodes the bytes of a path as Latin-1, whatever they are.
+        uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
     if environ.get('QUERY_STRING'):
         uri += '?' + _quote(environ['QUERY_STRING'])
     address, method = environ.get('REMOTE_ADDR') or '-', environ['REQUEST_METHOD']
@@ -128,7 +132,7 @@ def _describe(environ: WSGIEnvironment) -> str:
 
 def _quote(text: str) -> str:
     """A text of the WSGI environment, as it can stand in a line of the log."""
-    return quote_for_log(text.encode('latin-1', 'replace'))
+    return text if is_logged_as_it_is(text) else quote_for_log(text.encode('latin-1', 'replace'))
 
 
 # Most requests come from few addresses, with few methods.

@@ -8,7 +8,6 @@ the limits below.
 """
 
 import dataclasses
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -91,7 +90,7 @@ def _could_be_found(search: Search, request: CandidateRequest, places: int) -> b
     tell."""
     work = search.work.part(places)
     once = dataclasses.replace(request, limit=1, randomize=False)
-    unused = Search(search.snapshot, once, random.Random(0), work, ignores_usage=True)
+    unused = Search(search.snapshot, once, search.random, work, ignores_usage=True)
     try:
         return any(True for _ in breadth_first(Anchors(unused).streams()))
     except BudgetSpent:

@@ -5,6 +5,7 @@ Trees with a common plan come one after the other, so an object of this kind sta
 and keeps what the next tree can use.
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 from placement.search.model.tree import Shape, Tree, Usage
@@ -30,7 +31,6 @@ class CandidatesOfTree:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.search = plan.search
-        self._solutions: list[Taken] | None = None
         self._by_shape: BoundedCache[Shape, dict[int, tuple[Check, ...] | None]] = BoundedCache(
             MAX_SHAPES
         )
@@ -40,29 +40,33 @@ class CandidatesOfTree:
     def of(self, tree: Tree, needs_member: bool) -> Iterable[Candidate | None]:
         """Every candidate of the tree, and None whenever a slice of work was done.
 
+        Raises `BudgetSpent`.
+
         It is a tuple where there is no more than one. With `needs_member` only candidates in
         which somebody serves who is no sharing provider: those of sharing providers alone are
         known already.
         """
         if not self.plan.is_small:
             return self._searched(tree, needs_member)
-        solutions = self._all_solutions()
+        solutions = self._solutions
         if len(solutions) == 1:
             return self._only(solutions[0][0], tree, needs_member)
         return self._fitting(tree, solutions, needs_member)
 
     def _only(self, solution: Solution, tree: Tree, needs_member: bool) -> Sequence[Candidate]:
         """The candidate of a tree where there is but one way to serve the request."""
-        checks = self._checks(0, tree.shape)
+        search = self.search
+        known = self._by_shape.get(tree.shape)
+        checks = self._checks(0, tree.shape) if known is None else known[0]
         if checks is None:
             self._count_refusals(tree)
             return ()
-        if not fits(checks, self.search.usage_of(tree)):
-            self.search.tally.add(COMBINATION, Reason.USED)
+        if not fits(checks, search.usage_of(tree)):
+            search.tally.add(COMBINATION, Reason.USED)
             return ()
         if needs_member and solution.is_all_shared:
             return ()
-        self.search.work.spent += self.search.places_per_candidate
+        search.work.spent += search.places_per_candidate
         return (solution.candidate(self.plan.providers(tree)),)
 
     def _checks(self, number: int, shape: Shape) -> tuple[Check, ...] | None:
@@ -73,18 +77,16 @@ class CandidatesOfTree:
             known = {}
             self._by_shape.add(shape, known)
         if number not in known:
-            known[number] = checks_of(self._all_solutions()[number][1], shape.kinds)
+            known[number] = checks_of(self._solutions[number][1], shape.kinds)
         return known[number]
 
-    def _all_solutions(self) -> list[Taken]:
-        if self._solutions is None:
-            plan = self.plan
-            domains = [[value.slot for value in domain] for domain in plan.domains]
-            found = plan.assignments(domains, plan.unlimited_room, needs_member=False)
-            self._solutions = [
-                (plan.solution(one), plan.takings(one)) for one in found if one is not None
-            ]
-        return self._solutions
+    @functools.cached_property
+    def _solutions(self) -> list[Taken]:
+        """Every solution that the structure allows."""
+        plan = self.plan
+        domains = [[value.slot for value in domain] for domain in plan.domains]
+        found = plan.assignments(domains, plan.unlimited_room, needs_member=False)
+        return [(plan.solution(one), plan.takings(one)) for one in found if one is not None]
 
     def _count_refusals(self, tree: Tree) -> None:
         for (where, reason), count in self.plan.refusals_of(tree.shape).items():
@@ -109,6 +111,7 @@ class CandidatesOfTree:
             if not (needs_member and solution.is_all_shared):
                 search.work.spent += search.places_per_candidate
                 yield solution.candidate(providers)
+                search.work.check()
         if is_empty:
             self._count_refusals(tree)
             search.tally.add(COMBINATION, Reason.USED)
@@ -127,6 +130,7 @@ class CandidatesOfTree:
         if first is not None and self._serves(first, tree, needs_member):
             search.work.spent += search.places_per_candidate
             yield plan.solution(first).candidate(providers)
+            search.work.check()
         else:
             first = None
         is_empty = first is None
@@ -139,6 +143,7 @@ class CandidatesOfTree:
                 is_empty = False
                 search.work.spent += search.places_per_candidate
                 yield plan.solution(assignment).candidate(providers)
+                search.work.check()
         if is_empty and not needs_member:
             self._infeasible.add(state, True)
 

@@ -7,7 +7,6 @@ two different candidates. Specification:
 allocation_candidates, "What can satisfy one group", "Combining groups".
 """
 
-import collections
 import dataclasses
 from collections.abc import Container, Mapping, Sequence
 
@@ -55,9 +54,10 @@ class ResolvedRequest:
         requests = _provider_requests(request, tree_ids, work or Work())
         exclusive = [request.isolate and one.is_suffixed for one in requests]
         contended = _contended(requests, exclusive)
-        totals: collections.Counter[str] = collections.Counter()
+        totals: dict[str, int] = {}
         for one in requests:
-            totals.update(one.amounts)
+            for name, amount in one.amounts.items():
+                totals[name] = totals.get(name, 0) + amount
         return cls(
             request,
             requests,
@@ -131,10 +131,11 @@ def _amounts_by_provider(group: RequestGroup) -> list[Mapping[str, int]]:
 def _contended(requests: Sequence[ProviderRequest], exclusive: Sequence[bool]) -> set[str]:
     """The classes that several provider requests may want of one provider."""
     # Exclusive ones never meet on a provider, so among them a class is not contended.
-    askers: collections.Counter[str] = collections.Counter()
+    askers: dict[str, list[bool]] = {}
     for one, is_exclusive in zip(requests, exclusive, strict=True):
-        askers.update(dict.fromkeys(one.amounts, 1 if is_exclusive else len(requests)))
-    return {name for name, count in askers.items() if count > len(requests)}
+        for name in one.amounts:
+            askers.setdefault(name, []).append(is_exclusive)
+    return {name for name, those in askers.items() if len(those) > 1 and not all(those)}
 
 
 def _only(names: Container[str], amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

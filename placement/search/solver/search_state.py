@@ -48,6 +48,11 @@ class Search:
             # It may be found again under another anchor, so it is remembered as well.
             self.places_per_candidate += 1
         self._served_by_sharing, self.shared_classes = self._sharing()
+        # The collected traits that no sharing provider brings, as bits.
+        self._traits_to_bring = (1 << len(self.resolved.collected)) - 1
+        if self._traits_to_bring:
+            for provider in snapshot.sharing_providers:
+                self._traits_to_bring &= ~self.traits_brought_by(provider.kind.profile)
 
     def _sharing(self) -> tuple[set[int], set[str]]:
         """The numbers of the distinct provider requests that some sharing provider can serve, and
@@ -128,10 +133,13 @@ class Search:
     def admits(self, block: Block) -> bool:
         """False when certainly no tree of the block can serve the request.
 
-        Bounds of single providers first: each provider request needs one that has room for it.
+        Traits that the unsuffixed group collects first: each has to be brought by some provider.
+        Then bounds of single ones: each provider request needs one that has room for it.
         Then those of whole trees: all of a class that is asked for has to be in one tree.
         """
         bounds = self.bounds_of(block)
+        if self._traits_to_bring and not self._brings_traits(block, bounds):
+            return False
         for request in self._distinct:
             if request.number in self._served_by_sharing:
                 continue
@@ -144,6 +152,18 @@ class Search:
                 self.tally.add(COMBINATION, Reason.ROOM, len(block.trees))
                 return False
         return True
+
+    def _brings_traits(self, block: Block, bounds: BlockBounds) -> bool:
+        """Whether the providers of a block have each of the traits that are to be collected."""
+        missing = self._traits_to_bring
+        for number, bound in enumerate(bounds.profiles, 1):
+            missing &= ~self.traits_brought_by(bound.profile)
+            if not missing:
+                self.work.spent += number
+                return True
+        self.work.spent += len(bounds.profiles)
+        self.tally.add('', Reason.REQUIRED_TRAIT, len(block.trees))
+        return False
 
     def _count_refusals(self, request: ProviderRequest, bounds: BlockBounds) -> None:
         is_spanned = root_may_span(request, bounds)

@@ -11,9 +11,11 @@ from placement import errors, history
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http import candidate_query, microversion, querystring
+from placement.http import request as request_module
 from placement.http.request import Query, Request, parse_json
 from placement.policy import Enforcer
 from placement.schemas.not_sent import NOT_SENT
+from placement.search.model.request import CandidateRequest
 
 UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 
@@ -260,6 +262,26 @@ def test_query_may_be_as_long_as_the_bound(conf: ConfigOpts) -> None:
     assert str(raised.value) == f'Invalid query string parameters: {words}'
     asked = request(conf, path=f'/usages?project_id={longest}aaaaaaaa')
     assert asked.unvalidated('project_id') is None
+
+
+def test_query_that_was_read_before_is_not_read_again(conf: ConfigOpts) -> None:
+    def read(text: str, version: str = history.NEWEST) -> CandidateRequest:
+        asked = request(conf, version, f'/allocation_candidates?{text}')
+        return asked.read_query('allocation_candidates.list', candidate_query.parse)
+
+    text = 'resources=VCPU:1&required=CUSTOM_A'
+    assert read(text) is read(text)
+    assert read(text) is not read(text, '1.30')
+    assert read('resources=VCPU:2') != read('resources=VCPU:3')
+    for _ in range(2):
+        with pytest.raises(errors.InvalidQuery):
+            read(f'{text}&member_of=x')
+        with pytest.raises(errors.BadRequest):
+            read('resources=VCPU:none')
+    # Long ones would fill the memory.
+    long = f'{text},{"A" * request_module.MAX_REMEMBERED_LENGTH}'
+    assert read(long) == read(long)
+    assert read(long) is not read(long)
 
 
 @pytest.mark.parametrize('groups', [querystring.MAX_GROUPS, querystring.MAX_GROUPS + 1])

@@ -130,3 +130,24 @@ def test_alike_groups_judge_a_profile_once() -> None:
     assert not result.candidates
     # In the search, and in each search that explains it.
     assert judged.call_count < 10 * len(ports)
+
+
+def test_trees_that_lack_a_trait_of_the_unsuffixed_group_are_passed_over_together(
+    made_plans: mock.Mock,
+) -> None:
+    hosts = [provider(f'host{n}', VCPU=8, traits='A') for n in range(300)]
+    result = search(cloud(*hosts), 'resources=VCPU:1&required=A,B')
+
+    assert result.candidates == ()
+    assert result.work < 100
+    assert result.explanation is not None
+    assert result.explanation.line == (
+        'No candidates: required trait A, B leaves no tree that could serve it; '
+        'infeasible as the cloud is configured.'
+    )
+    # One, for the cloud without the condition.
+    assert made_plans.call_count == 1
+    pool = provider('pool', DISK_GB=9, traits=f'{SHARING} B', aggregates='X')
+    shared = [provider(f'host{n}', VCPU=8, traits='A', aggregates='X') for n in range(3)]
+    found = search(cloud(pool, *shared), 'resources=VCPU:1,DISK_GB:1&required=A,B')
+    assert len(found.candidates) == 3
