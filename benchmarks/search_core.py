@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long the candidate search alone takes, without database and HTTP: medians in milliseconds.
 
-    python benchmarks/search_core.py [repetitions]
+    python benchmarks/search_core.py [repetitions [word...]]
 
-The clouds and the requests are those of `cases`.  Processor time, so that a busy machine
-matters less.
+The clouds and the requests are those of `cases` and `hard_cases`; words choose those that have one
+of them in their name.  Processor time, so that a busy machine matters less.
 """
 
 import gc
+import itertools
+import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from placement import memory
 from placement.search.candidates import find_candidates
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
@@ -74,6 +77,45 @@ def nested_rows(count: int) -> Iterator[ProviderRow]:
                 yield ProviderRow(function, uuid(function), numa, root, ports, traits)
 
 
+def full_rows(count: int, aggregates: int = 3) -> Iterator[ProviderRow]:
+    """Hosts that are all different, of 8 cores of which one is used, in so many aggregates in
+    turn."""
+    for row in different_rows(count):
+        cores = InventoryRow(8, max_unit=8, used=1)
+        zone = (f'zone-{row.id % aggregates}',)
+        yield row._replace(inventories={**row.inventories, 'VCPU': cores}, aggregates=zone)
+
+
+def large_tree_rows(count: int) -> Iterator[ProviderRow]:
+    """Hosts of fifty: the root and network functions, some of them used."""
+    for number in range(count):
+        root = 50 * number + 1
+        cores = {'VCPU': InventoryRow(64, 0, 1, 64, 1, 16.0, number % 60)}
+        yield ProviderRow(root, uuid(root), None, root, cores, TRAITS)
+        for one in range(root + 1, root + 50):
+            ports = {'SRIOV_NET_VF': InventoryRow(8, 0, 1, 8, 1, 1.0, (number + one) % 4)}
+            yield ProviderRow(one, uuid(one), root, root, ports)
+
+
+def function_rows(hosts: int, functions: int, size: int, first: int = 0) -> Iterator[ProviderRow]:
+    """Hosts with so many network functions of this size; the first host has this number."""
+    for host in range(first, first + hosts):
+        root = 100 * host + 1
+        yield ProviderRow(root, uuid(root), None, root)
+        for one in range(root + 1, root + functions + 1):
+            ports = {'SRIOV_NET_VF': InventoryRow(size, max_unit=size)}
+            yield ProviderRow(one, uuid(one), root, root, ports)
+
+
+def pool_rows(count: int) -> Iterator[ProviderRow]:
+    """Pools of storage that all share in one aggregate."""
+    for number in range(1, count + 1):
+        disk = {'DISK_GB': InventoryRow(1000, max_unit=1000)}
+        yield ProviderRow(
+            number, uuid(number), None, number, disk, ('MISC_SHARES_VIA_AGGREGATE',), ('A',)
+        )
+
+
 def wide_rows(children: int, size: int = 1) -> Iterator[ProviderRow]:
     """One host with that many children, each of which can serve `size` groups."""
     yield ProviderRow(1, uuid(1), None, 1)
@@ -107,6 +149,15 @@ def wide(groups: int, **settings: Any) -> CandidateRequest:
     """That many equal groups."""
     equal = tuple(RequestGroup(f'_{number}', {'VGPU': 1}) for number in range(groups))
     return CandidateRequest(equal, **settings)
+
+
+def packed(amounts: Iterable[int], **settings: Any) -> CandidateRequest:
+    """A group for each of these amounts."""
+    groups = tuple(
+        RequestGroup(f'_{number}', {'SRIOV_NET_VF': amount})
+        for number, amount in enumerate(amounts)
+    )
+    return CandidateRequest(groups, **settings)
 
 
 def flat(**settings: Any) -> CandidateRequest:
@@ -149,6 +200,39 @@ def cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
     yield 'wide 8x8, room for 8 each, limit=1000', roomy, wide(8, limit=1_000)
 
 
+def hard_cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
+    """What is measured among hosts that are all different, and of requests that are hard."""
+    budget = 1_500_000
+    for aggregates in (1, 10):
+        snapshot = Snapshot.of(full_rows(10_000, aggregates))
+        title = f'10000 different, {aggregates} aggregates'
+        for amount, name in ((8, 'full'), (9, 'never fits')):
+            cores = RequestGroup(resources={'VCPU': amount})
+            request = CandidateRequest((cores,), limit=10, budget=budget)
+            yield f'{title}, {name}', snapshot, request
+    snapshot = Snapshot.of(different_rows(10_000))
+    yield '10000 different, limit=10, random', snapshot, flat(limit=10, randomize=True)
+    snapshot = Snapshot.of(large_tree_rows(1_000))
+    ports = packed([1], limit=1_000, budget=budget)
+    yield '1000 trees of 50, limit=1000', snapshot, ports
+    isolated = tuple(RequestGroup(f'_{number}', {'DISK_GB': 10}) for number in range(2))
+    request = CandidateRequest(isolated, isolate=True, budget=budget)
+    yield '100 pools, two isolated groups, no limit', Snapshot.of(pool_rows(100)), request
+    # Six functions of 10 have room for 60, but whichever way they are filled one group is left.
+    one_short = [4] * 8 + [3] * 9
+    hosts = Snapshot.of(function_rows(100, 6, 10))
+    yield '100 alike hosts that just cannot', hosts, packed(one_short, limit=10, budget=budget)
+    rows = [*function_rows(1, 6, 10), *function_rows(50, 6, 30, first=1)]
+    request = packed(one_short, limit=10, budget=budget)
+    yield 'such a host first, 50 roomy ones, limit=10', Snapshot.of(rows), request
+    generator = random.Random(29)
+    amounts = [generator.randint(6, 16) for _ in range(29)]
+    snapshot = Snapshot.of(function_rows(1, 10, 32))
+    yield '29 groups on 10 functions of 32', snapshot, packed(amounts, limit=10, budget=budget)
+    equal = packed([1] * 6, budget=budget)
+    yield '6 groups on 8 functions, no limit', Snapshot.of(function_rows(1, 8, 8)), equal
+
+
 def median(work: Callable[[], object], repetitions: int) -> float:
     """The median processor time of the work, in milliseconds."""
     times = []
@@ -162,18 +246,41 @@ def median(work: Callable[[], object], repetitions: int) -> float:
 def main() -> None:
     """Print a line for each case."""
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    for name, snapshot, request in cases():
+    words = sys.argv[2:]
+    for name, snapshot, request in itertools.chain(cases(), hard_cases()):
+        if words and not any(word in name for word in words):
+            continue
         gc.collect()
         gc.freeze()
         found = len(find_candidates(snapshot, request).candidates)
         taken = median(lambda: find_candidates(snapshot, request), repetitions)  # noqa: B023
         print(f'{name:45} {found:6} candidates {taken:9.3f} ms')
         gc.unfreeze()
-    rows = list(flat_rows(50_000))
-    print(f'{"snapshot of 50000":45} {median(lambda: Snapshot.of(rows), 3):27.3f} ms')
+    if not words or 'snapshot' in words:
+        _measure_snapshots()
+
+
+def _measure_snapshots() -> None:
+    rows = list(different_rows(100_000))
+    name = '100000 different'
+    with memory.uncollected():
+        taken = median(lambda: Snapshot.of(rows), 3)
+    print(f'{"snapshot of " + name:45} {taken:27.3f} ms')
     snapshot = Snapshot.of(rows)
-    changed = median(lambda: snapshot.with_changes(rows[:1]), 100)
-    print(f'{"snapshot of 50000 with one change":45} {changed:27.3f} ms')
+    find_candidates(snapshot, flat(limit=10))
+    new = rows[0]._replace(id=100_001, uuid=uuid(100_001), root_id=100_001)
+
+    def after_claim() -> None:
+        used = {'VCPU': 3, 'MEMORY_MB': 512, 'DISK_GB': 10}
+        find_candidates(snapshot.with_used({1: used}), flat(limit=10))
+
+    def after_new_provider() -> None:
+        find_candidates(snapshot.with_changes([new]), flat(limit=10))
+
+    gc.collect()
+    gc.freeze()
+    print(f'{"search after a claim, " + name:45} {median(after_claim, 50):27.3f} ms')
+    print(f'{"search after a new provider, " + name:45} {median(after_new_provider, 50):27.3f} ms')
 
 
 if __name__ == '__main__':

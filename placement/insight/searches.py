@@ -7,6 +7,7 @@ All of it comes from what the search itself found out; nothing is looked up for 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -30,16 +31,24 @@ class Origin(NamedTuple):
 
 
 class Searches:
-    """Takes note of searches. `logged` says of which the log has a line."""
+    """Takes note of searches. `logged` says of which the log has a line.
+
+    `cut` is how many searches of this process have spent their budget, whatever they found.
+    """
 
     def __init__(self, logged: str, unmet_demand: UnmetDemand | None, failures: Failures) -> None:
         self._logs_found = logged == ALL
         self._logs_empty = logged in (ALL, EMPTY)
         self._unmet_demand = unmet_demand
         self._failures = failures
+        self._lock = threading.Lock()
+        self.cut = 0
 
     def note(self, origin: Callable[[], Origin], wanted: CandidateRequest, result: Result) -> None:
         """Log a search, and keep it when it found nothing. Raises nothing."""
+        if result.is_cut:
+            with self._lock:
+                self.cut += 1
         if result.candidates and not self._logs_found:
             return
         try:
@@ -52,9 +61,14 @@ class Searches:
             LOG.info('%s', line(origin, wanted, result))
             return
         if self._logs_empty:
-            # A search that its budget ended may need a larger one.
-            level = logging.WARNING if result.is_cut else logging.INFO
-            LOG.log(level, '%s', line(origin, wanted, result))
+            text = line(origin, wanted, result)
+            if result.is_cut:
+                # It may need a larger budget, if it is not the only one.
+                LOG.warning(
+                    '%s Searches of this process that spent search_budget: %d.', text, self.cut
+                )
+            else:
+                LOG.info('%s', text)
         if self._unmet_demand is not None:
             self._unmet_demand.add(
                 wanted, result, origin.version, origin.request_id, origin.global_request_id

@@ -94,7 +94,8 @@ Order = tuple[int, ...]
 
 
 def decision_order(problem: Problem) -> Order:
-    """Smallest domains first, and of these the largest amounts.
+    """Those that gain bits of the goal first, then the smallest domains, and of these the largest
+    amounts.
 
     What is hard to place is placed while there is room; what is left over is easy. The variables
     of a constraint follow each other, with the root of their subtree after the first of them.
@@ -104,6 +105,7 @@ def decision_order(problem: Problem) -> Order:
         return sorted(
             numbers,
             key=lambda number: (
+                not problem.variables[number].gains,
                 len(problem.variables[number].domain),
                 -problem.variables[number].weight,
                 problem.variables[number].alike,

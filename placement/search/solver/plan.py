@@ -216,6 +216,8 @@ class Plan:
         With `needs_member` only those in which somebody serves who is no sharing provider.
         """
         problem = problem_for(self.search, self.slots, domains, room_of, needs_member)
+        if problem is None:
+            return ()
         if problem.is_independent:
             return itertools.product(*domains)
         return assignments(problem, self._stores, self.search.tally, self.search.work)

@@ -41,7 +41,7 @@ def search(query: str, **options: object) -> tuple[CandidateRequest, Result]:
         ),
         (
             'resources=VCPU:1',
-            {'budget': 8},
+            {'budget': 16},
             '1 candidates on 1 hosts, cut by search_budget after 2 trees',
         ),
     ],
@@ -100,6 +100,16 @@ def test_empty_answer_of_a_search_that_was_cut_is_a_warning(
     Searches('empty', None, Failures()).note(lambda: ORIGIN, *search('resources=VCPU:1', budget=1))
 
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+def test_searches_that_were_cut_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    searches = Searches('empty', None, Failures())
+    for budget in (1, 16, 1, 10_000):
+        searches.note(lambda: ORIGIN, *search('resources=VCPU:1', budget=budget))
+
+    assert searches.cut == 3
+    # One of them found a candidate before.
+    assert [text.rpartition(': ')[2] for text in caplog.messages] == ['1.', '3.']
 
 
 def test_error_of_its_own_is_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:

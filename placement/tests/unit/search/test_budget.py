@@ -194,6 +194,21 @@ def test_large_groups_of_which_each_needs_a_slot_are_counted() -> None:
     assert result.work < 4 * 50 * 51
 
 
+def test_one_provider_has_to_bring_all_traits_that_a_single_class_collects() -> None:
+    nodes = [
+        provider(f'numa{number}', parent='cn', VCPU=8, traits='SSD' if number % 2 else 'AVX')
+        for number in range(16)
+    ]
+    groups = '&'.join(f'resources_{number}=VCPU:1' for number in range(9))
+    snapshot = cloud(provider('cn'), *nodes)
+    query = f'{groups}&group_policy=isolate&resources=VCPU:1&required=SSD'
+    apart = search(snapshot, f'{query},AVX')
+    assert not apart.candidates
+    assert not apart.is_cut
+    assert apart.work < 2_000
+    assert len(search(snapshot, query, limit=10).candidates) == 10
+
+
 def work_of(query: str, *hosts: dict, **options: object) -> int:
     """How many places a search looks at."""
     return search(cloud(*hosts), query, **options).work
