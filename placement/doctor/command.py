@@ -48,13 +48,20 @@ def run(conf: ConfigOpts) -> int:
         return refuse(str(reason), 'Give --user an existing user, or run the command as root.')
     identity.register_options(conf)
     deployment = Deployment(conf, found, os.environ)
-    with _without_log():
-        results = examination.examine(deployment)
-        return _print_json(list(results)) if as_json else _print_text(results)
+    try:
+        with _without_log():
+            results = examination.examine(deployment)
+            return _print_json(list(results)) if as_json else _print_text(results)
+    except BrokenPipeError:
+        # The reader has seen enough, as `head` does. Python would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return report.UNHEALTHY
+    except KeyboardInterrupt:
+        return report.NOT_EXAMINED
 
 
 def _print_json(results: list[Result]) -> int:
-    print(report.as_json(results))
+    print(report.as_json(results), flush=True)
     return report.exit_status(results)
 
 
@@ -64,7 +71,7 @@ def _print_text(results: Iterator[Result]) -> int:
         seen.append(result)
         # Each as soon as it is known: a check may take seconds.
         print(report.as_text(result), flush=True)
-    print(report.summary(seen))
+    print(report.summary(seen), flush=True)
     return report.exit_status(seen)
 
 

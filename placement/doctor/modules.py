@@ -79,10 +79,13 @@ def check_distributions(_deployment: Deployment) -> Result:
         return ok(name, f'No distribution has installed {package}: it runs from its sources.')
     odd, missing = compare(package, owners(package)[found[0]])
     if odd or missing:
+        differences = [
+            *([f'has {_count(odd)} that are not of {found[0]}'] if odd else []),
+            *([f'lacks {_count(missing)} that {found[0]} installed'] if missing else []),
+        ]
         return failure(
             name,
-            f'{package} has {_count(odd)} that {found[0]} did not install, and lacks '
-            f'{_count(missing)} that it did: two distributions were mixed.',
+            f'{package} {", and ".join(differences)}: two distributions were mixed.',
             f'Uninstall {found[0]}, remove {package}, and install {DISTRIBUTION}.',
         )
     return ok(name, f'{found[0]} in {package}.')
@@ -114,7 +117,4 @@ def compare(package: pathlib.Path, installed: Files) -> tuple[Files, Files]:
 
 
 def _count(files: Files) -> str:
-    if not files:
-        return 'no module'
-    first = min(files).name
-    return f'{len(files)} modules (such as {first})' if len(files) > 1 else f'the module {first}'
+    return f'{len(files)} module(s), such as {min(files).name},'

@@ -4,9 +4,11 @@
 Specification: policy; http, "Authentication".
 """
 
+import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -357,3 +359,23 @@ def test_service_recovers_after_keystone_was_down(tokens: dict[str, str], cloud:
             assert service.ask('GET', '/healthcheck', None).status_code == 200
             with other:
                 assert service.ask('GET', '/traits', tokens['admin']).status_code == 200
+
+
+def examined(service: Placement, password: str) -> dict[str, str]:
+    """The status of each check of the doctor, with a password of the service."""
+    text = service.directory.joinpath('placement.conf').read_text()
+    file = service.directory / 'examined.conf'
+    file.write_text(text.replace(PASSWORD % 'service', password))
+    command = [sys.executable, '-m', 'placement.cmd.manage', '--config-file', str(file)]
+    done = subprocess.run(
+        [*command, 'doctor', '--format', 'json'], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ''
+    return {check['name']: check['status'] for check in json.loads(done.stdout)['checks']}
+
+
+def test_doctor_gets_a_token_with_the_right_password_only(service: Placement) -> None:
+    right, wrong = (examined(service, password) for password in (PASSWORD % 'service', 'wrong'))
+
+    assert (right['identity service'], right['credentials']) == ('ok', 'ok')
+    assert (wrong['identity service'], wrong['credentials']) == ('ok', 'failure')

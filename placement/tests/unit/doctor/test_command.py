@@ -170,6 +170,31 @@ def test_command_ends_though_a_check_hangs(directory: pathlib.Path, healthy: str
     assert 'FAILURE  for ever: The check did not end within 0.2 s.' in done.stdout
 
 
+@pytest.mark.parametrize('words', ['', '--format json'])
+def test_reader_that_has_seen_enough_causes_no_traceback(
+    directory: pathlib.Path, healthy: str, words: str
+) -> None:
+    file = directory / 'placement.conf'
+    file.write_text(healthy)
+    command = f'{sys.executable} -m placement.cmd.manage --config-file {file} doctor {words}'
+    done = subprocess.run(
+        f'{command} | true', shell=True, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.stderr == ''
+
+
+def test_interrupted_command_causes_no_traceback(
+    run: Run, healthy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(examination, 'run', interrupt)
+
+    assert run(healthy) == (2, '', '')
+
+
 def test_warnings_of_libraries_are_not_printed(
     run: Run, healthy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
