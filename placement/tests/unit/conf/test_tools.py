@@ -17,6 +17,7 @@ from placement import deploy, policies
 from placement.history import NEWEST
 from placement.tests.functional.fixtures import applications
 from placement.tests.functional.fixtures.client import Client
+from placement.tests.unit.conf import deployed
 
 REPOSITORY = applications.repository_path('.').resolve()
 GENERATOR = REPOSITORY / 'etc' / 'placement' / 'config-generator.conf'
@@ -92,9 +93,6 @@ allowed_origin = https://horizon.example
 
 # What other tools leave behind, and what is for libraries that may not be installed.
 FOREIGN = """
-[profiler]
-enabled = false
-
 [oslo_messaging_rabbit]
 amqp_durable_queues = true
 
@@ -145,6 +143,35 @@ def test_a_real_configuration_is_valid(directory: pathlib.Path) -> None:
         '--input-file', str(path),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize('tool', deployed.FILES)
+def test_a_file_of_a_deployment_tool_is_valid(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    path = tmp_path / 'placement.conf'
+    path.write_text(deployed.FILES[tool])
+
+    done = run(
+        tmp_path, 'oslo-config-validator', '--config-file', str(GENERATOR),
+        '--input-file', str(path),
+    )  # fmt: skip
+    assert (done.returncode, 'ERROR' in done.stderr, 'WARNING' in done.stderr) == (
+        0, False, False,
+    ), done.stderr  # fmt: skip
+    placement_conf.load(environ={'OS_PLACEMENT_CONFIG_DIR': str(tmp_path)})
+
+
+def test_a_mistake_in_such_a_group_is_found(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / 'placement.conf'
+    path.write_text('[cache]\nbackends = x\n')
+
+    done = run(
+        tmp_path, 'oslo-config-validator', '--config-file', str(GENERATOR),
+        '--input-file', str(path),
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert 'cache/backends' in done.stderr
 
 
 def test_sections_of_others_are_for_the_operator_to_name(directory: pathlib.Path) -> None:
