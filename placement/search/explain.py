@@ -2,6 +2,9 @@
 """Why nothing was found: the condition that emptied the answer, and whether the request could
 ever be served.
 
+This is the line for the log, made at little cost after each search that found nothing; the full
+explanation, which somebody has to ask for, is that of `placement.search.insight`.
+
 Only an empty answer is explained.  Whole blocks of trees are weighed by their bounds; single
 providers and trees are looked at as far as the budget of the search allows, and no further than
 the limits below.
@@ -12,14 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from placement.search.explanation import Condition, Explanation, ProviderFunnel, Verdict
-from placement.search.funnel import FunnelOf, scarcest_in_trees, too_small_for_trees
+from placement.search.funnel import FunnelOf
+from placement.search.insight.whole_search import could_be_found
 from placement.search.model.request import AnyOf, CandidateRequest, RequestGroup
-from placement.search.solver.anchors import Anchors
+from placement.search.room_in_trees import scarcest_in_trees, too_small_for_trees
 from placement.search.solver.bounded_cache import BoundedCache
 from placement.search.solver.provider_request import ProviderRequest
 from placement.search.solver.search_state import Search
 from placement.search.solver.tally import Reason
-from placement.search.solver.turns import breadth_first
 from placement.search.solver.work import BudgetSpent
 
 # How many places are looked at to find a candidate in the cloud as it would be if nothing were
@@ -60,7 +63,7 @@ def _explain_whole(search: Search) -> Explanation:
     for request in requests:
         if funnel := _funnel_of(search, request, kept).if_infeasible():
             return Explanation(Verdict.INFEASIBLE, providers, _last_condition(funnel), funnel)
-    fits = _could_be_found(search, search.request, UNUSED_PLACES)
+    fits = _fits_unused(search, search.request, UNUSED_PLACES)
     if fits:
         funnels = (_funnel_of(search, one, kept) for one in requests)
         full = next(filter(None, (one.if_full() for one in funnels)), None)
@@ -85,24 +88,16 @@ def _last_condition(funnel: ProviderFunnel) -> Condition | None:
     return funnel.rejections[-1].condition if funnel.rejections else None
 
 
-def _could_be_found(search: Search, request: CandidateRequest, places: int) -> bool | None:
+def _fits_unused(search: Search, request: CandidateRequest, places: int) -> bool | None:
     """Whether the request could be served if nothing were used; None where that is too hard to
     tell."""
-    work = search.work.part(places)
-    once = dataclasses.replace(request, limit=1, randomize=False)
-    unused = Search(search.snapshot, once, search.random, work, ignores_usage=True)
-    try:
-        return any(True for _ in breadth_first(Anchors(unused).streams()))
-    except BudgetSpent:
-        return None
-    finally:
-        search.work.spent += work.spent
+    return could_be_found(search.snapshot, request, search.work, places, True, search.random)
 
 
 def _decisive_condition(search: Search) -> Condition | None:
     """The condition without which something could be found."""
     for condition, without in _relaxations(search.request):
-        if _could_be_found(search, without, RELAXED_PLACES):
+        if _fits_unused(search, without, RELAXED_PLACES):
             return condition
     return None
 

@@ -7,7 +7,7 @@ where these do not tell are providers looked at one by one, and no more than `MA
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from placement.search.explanation import Condition, ProviderFunnel, Rejection
@@ -260,36 +260,3 @@ def _each(matchings: Iterable[Matching]) -> Iterator[tuple[Provider, Match]]:
     for matching in matchings:
         for provider in matching.providers():
             yield provider, matching.match
-
-
-def scarcest_in_trees(search: Search) -> Condition | None:
-    """The class of which more is asked for, all in all, than any one tree has free."""
-    for name, asked in search.resolved.totals.items():
-        most_free = _most_in_tree(search, name, _bounds)
-        if asked > most_free:
-            largest = _most_in_tree(search, name, _unused_bounds)
-            return Condition(Reason.USED, (f'{name} in one tree',), asked, largest, most_free)
-    return None
-
-
-def too_small_for_trees(search: Search) -> Condition | None:
-    """The class of which more is asked for, all in all, than any one tree has when it is empty."""
-    for name, asked in search.resolved.totals.items():
-        largest = _most_in_tree(search, name, _unused_bounds)
-        if asked > largest and name not in search.shared_classes:
-            return Condition(Reason.TOO_SMALL, (f'{name} in one tree',), asked, largest)
-    return None
-
-
-def _most_in_tree(search: Search, name: str, bounds_of: Callable[[Block], BlockBounds]) -> int:
-    blocks = search.snapshot.blocks.values()
-    search.work.spent += len(blocks)
-    return max((bounds_of(block).tree_room.get(name, 0) for block in blocks), default=0)
-
-
-def _bounds(block: Block) -> BlockBounds:
-    return block.bounds
-
-
-def _unused_bounds(block: Block) -> BlockBounds:
-    return block.unused_bounds

@@ -123,13 +123,8 @@ class _Explaining:
         return Verdict.INFEASIBLE
 
     def _verdict_of_examined(self) -> Verdict:
-        reports = self.reports
         try:
-            is_full = any(
-                reports.would_fit(outcome, tree)
-                for outcome in self.survey.outcomes
-                for tree in outcome.trees
-            )
+            is_full = self.reports.any_would_fit()
         except BudgetSpent:
             return Verdict.UNKNOWN
         return Verdict.FULL if is_full else Verdict.INFEASIBLE

@@ -42,8 +42,11 @@ class GroupJudge:
         (amount,) = [one for one in chosen if one.amount is not None]
         best, kept, name = 0, kept_without(self.survey, chosen), capacity_name(amount)
         has_large_trees = self.survey.has_large_trees
+        most = self._most(chosen, amount)
         for outcome in self.outcomes(chosen):
             for tree in self.survey.work.each(outcome.trees):
+                if best == most:
+                    return best
                 if not has_large_trees:
                     # Most hosts cannot better what was found: this is asked of ten thousand.
                     root = tree.members[0]
@@ -56,6 +59,17 @@ class GroupJudge:
                     if size > best and self._serves(outcome, tree, slot, amount, kept):
                         best = size
         return best
+
+    def _most(self, chosen: Chosen, amount: Relaxable) -> int | None:
+        """What the largest amount certainly does not exceed, None where that is not known."""
+        survey = self.survey
+        # A sharing provider may be of use in another tree where it is of none in its own.
+        if len(chosen) > 1 or survey.has_large_trees:
+            return None
+        group = next(
+            n for n, one in enumerate(survey.table.groups) if one.group.suffix == amount.suffix
+        )
+        return survey.most[group, capacity_name(amount)][1]
 
     def outcomes(self, chosen: Chosen) -> Iterator[Outcome]:
         """The outcomes in which every group is served without these conditions."""

@@ -47,7 +47,7 @@ class ProviderMasks:
             for name in group.amounts
         }
         self._roles: BoundedCache[Profile, tuple[Role, ...]] = BoundedCache(MAX_STATES)
-        self._flat_roles: BoundedCache[Profile, FlatRole] = BoundedCache(MAX_STATES)
+        self._flat_roles: dict[Profile, FlatRole] = {}
         self._alike_roles: BoundedCache[object, FlatRole] = BoundedCache(MAX_STATES)
         self._named_groups = [group for group in table.groups if group.tree is not None]
         self._sharing: BoundedCache[frozenset[str], list[Provider]] = BoundedCache(MAX_STATES)
@@ -82,7 +82,8 @@ class ProviderMasks:
         flat = self._flat_roles.get(kind.profile)
         if flat is None:
             flat = self._flat_role(kind.profile)
-            self._flat_roles.add(kind.profile, flat)
+            if len(self._flat_roles) < MAX_STATES:
+                self._flat_roles[kind.profile] = flat
         mask, needs = flat
         if self._named_groups:
             for group in self._named_groups:
@@ -107,7 +108,15 @@ class ProviderMasks:
                 mask |= free
             else:
                 continue
-            if room < 1 or not largest_amount(capacity, used[position]):
+            least = capacity.min_unit
+            if (
+                room < least
+                or room < 1
+                or (
+                    (capacity.step_size > 1 or capacity.max_unit < least)
+                    and not largest_amount(capacity, used[position])
+                )
+            ):
                 mask |= some
         return mask
 

@@ -41,14 +41,13 @@ class Survey(ProviderMasks):
     ) -> None:
         super().__init__(snapshot, resolved, work)
         self.of = sum(len(block.trees) for block in snapshot.blocks.values())
-        self.examined = 0
         self.has_large_trees = snapshot.has_sharing
         self.providers: Counter[ProviderKey] = Counter()
         self._max_states = max_states
-        self._requests = len(self.table.requests)
         self._trees: dict[Key, list[Tree]] = {}
         with contextlib.suppress(BudgetSpent):
             self._examine(spread(list(snapshot.blocks.values())), first_root)
+        self.examined = sum(map(len, self._trees.values()))
         self.outcomes = [Outcome(self.table, key, trees) for key, trees in self._trees.items()]
         if self.has_large_trees:
             for outcome, key in zip(self.outcomes, self._trees, strict=True):
@@ -57,30 +56,30 @@ class Survey(ProviderMasks):
 
     def _examine(self, blocks: Iterable[Block], first_root: int | None) -> None:
         work, most, states = self.work, self._max_states, set[object]()
+        trees, requests, flat_key = self._trees, len(self.table.requests), self.flat_key
+        has_sharing = self.snapshot.has_sharing
         if first_root is not None:
-            self._add(self.snapshot.tree(first_root))
+            tree = self.snapshot.tree(first_root)
+            trees[self.key(tree)] = [tree]
         for block in blocks:
             for tree in block.trees.values():
                 if most is not None:
                     states.add((tree.shape, tree.usage))
                     if len(states) > most:
                         return
-                if tree.root_id != first_root:
-                    self._add(tree)
+                if tree.root_id == first_root:
+                    continue
+                # As `key`, written out for what most clouds are made of.
+                if has_sharing or len(tree.members) > 1:
+                    key = self.key(tree)
+                else:
+                    key = flat_key(tree)
+                if key in trees:
+                    trees[key].append(tree)
+                else:
+                    trees[key] = [tree]
+            work.spent += len(block.trees) * requests
             work.check()
-
-    def _add(self, tree: Tree) -> None:
-        # As `key`, written out for what most clouds are made of.
-        if len(tree.members) == 1 and not self.snapshot.has_sharing:
-            self.work.spent += self._requests
-            key: Key = self.flat_key(tree)
-        else:
-            key = self.key(tree)
-        try:
-            self._trees[key].append(tree)
-        except KeyError:
-            self._trees[key] = [tree]
-        self.examined += 1
 
     def outcome(self, tree: Tree) -> Outcome:
         """The outcome of a tree that was examined."""
@@ -95,10 +94,10 @@ class Survey(ProviderMasks):
 
     def key(self, tree: Tree) -> Key:
         """What stands in the way of a tree; what its members fail is counted."""
-        self.work.spent += len(tree.members) * len(self.table.requests)
         if self.is_flat(tree):
             return self.flat_key(tree)
         self.has_large_trees = True
+        self.work.spent += (len(tree.members) - 1) * len(self.table.requests)
         key, members = self.large_key(tree)
         self.providers.update(members)
         return key

@@ -95,6 +95,16 @@ class TreeReports:
             verdict = Verdict.FULL if self.would_fit(outcome, tree) else Verdict.INFEASIBLE
         return TreeReport(tree.members[0].uuid, verdict, tuple(failed), tuple(missing))
 
+    def any_would_fit(self) -> bool:
+        """Whether any tree would fit if nothing were used.  Raises `BudgetSpent`."""
+        # Where groups and root alone tell, trees of one outcome do not differ.
+        most = 1 if self._unused is None else None
+        return any(
+            self.would_fit(outcome, tree)
+            for outcome in self.survey.outcomes
+            for tree in outcome.trees[:most]
+        )
+
     def would_fit(self, outcome: Outcome, tree: Tree) -> bool:
         """Whether a tree would fit if nothing were used.  Raises `BudgetSpent`."""
         table = self.survey.table

@@ -18,12 +18,13 @@ def could_be_found(
     work: Work,
     places: int,
     ignores_usage: bool = False,
+    generator: random.Random | None = None,
 ) -> bool | None:
     """Whether there is a candidate, now or if nothing were used; None where so many places, or
-    the rest of the work, do not suffice to tell."""
+    the rest of the work, do not suffice to tell. Nothing is drawn from the generator."""
     part = work.part(places)
     once = dataclasses.replace(request, limit=1, randomize=False)
-    search = Search(snapshot, once, random.Random(0), part, ignores_usage)
+    search = Search(snapshot, once, generator or random.Random(0), part, ignores_usage)
     if search.resolved.names_missing_tree:
         return False
     try:
