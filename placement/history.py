@@ -12,6 +12,7 @@ from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
+    cloud,
     insight,
     inventories,
     reshaper,
@@ -26,6 +27,7 @@ from placement.http.microversion import Change, Rule, fold
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
+from placement.schemas import cloud as cloud_schemas
 from placement.schemas import insight as insight_schemas
 from placement.schemas import inventory as inventory_schemas
 from placement.schemas import reshaper as reshaper_schemas
@@ -47,6 +49,14 @@ def _for_providers(downgrade: conversions.Downgrade) -> dict[str, conversions.Do
     """One downgrade of a provider, wherever providers are shown."""
     of_many = conversions.within('resource_providers', downgrade)
     return dict.fromkeys(_ONE_PROVIDER, downgrade) | {'resource_providers.list': of_many}
+
+
+def _listing_providers(filters: Schema) -> dict[str, Schema]:
+    """The filters of a list of providers, wherever they are listed."""
+    return {
+        'resource_providers.list': filters,
+        'insight.providers': cloud_schemas.providers(filters),
+    }
 
 
 def _for_summaries(*members: str) -> conversions.Downgrade:
@@ -97,6 +107,9 @@ HISTORY = (
             # What is below /insight is beside the API, and of no version: there at all of them.
             'insight.show': insight.show,
             'insight.unmet_demand': insight.list_unmet_demand,
+            'insight.providers': cloud.list_providers,
+            'insight.consumers': cloud.list_consumers,
+            'insight.usages': cloud.list_usages,
         },
         accepts={
             'resource_providers.create': provider_schemas.CREATE,
@@ -107,8 +120,10 @@ HISTORY = (
             'allocations.set': allocation_schemas.SET_AS_LIST,
         },
         queries={
-            'resource_providers.list': provider_schemas.LIST,
+            **_listing_providers(provider_schemas.LIST),
             'insight.unmet_demand': insight_schemas.LIST_UNMET_DEMAND,
+            'insight.consumers': cloud_schemas.CONSUMERS,
+            'insight.usages': cloud_schemas.USAGES,
         },
     ),
     Change(
@@ -136,12 +151,12 @@ HISTORY = (
     Change(
         '1.3',
         'Providers can be listed by aggregate with member_of.',
-        queries={'resource_providers.list': provider_schemas.LIST_IN_AGGREGATES},
+        queries=_listing_providers(provider_schemas.LIST_IN_AGGREGATES),
     ),
     Change(
         '1.4',
         'Providers can be listed by the resources that they have room for.',
-        queries={'resource_providers.list': provider_schemas.LIST_WITH_RESOURCES},
+        queries=_listing_providers(provider_schemas.LIST_WITH_RESOURCES),
     ),
     Change(
         '1.5',
@@ -224,7 +239,7 @@ HISTORY = (
             'resource_providers.create': provider_schemas.CREATE_NESTED,
             'resource_providers.update': provider_schemas.UPDATE_NESTED,
         },
-        queries={'resource_providers.list': provider_schemas.LIST_IN_TREE},
+        queries=_listing_providers(provider_schemas.LIST_IN_TREE),
         downgrades=_for_providers(
             conversions.without('parent_provider_uuid', 'root_provider_uuid')
         ),
@@ -248,7 +263,7 @@ HISTORY = (
     Change(
         '1.18',
         'Providers can be listed by required traits.',
-        queries={'resource_providers.list': provider_schemas.LIST_WITH_TRAITS},
+        queries=_listing_providers(provider_schemas.LIST_WITH_TRAITS),
     ),
     Change(
         '1.19',

@@ -134,6 +134,13 @@ ROUTES = (
         replies_json=True,
         reads_primary=True,
     ),
+    Route(
+        'GET', INSIGHT + '/providers', 'insight.providers', replies_json=True, reads_primary=True
+    ),
+    Route(
+        'GET', INSIGHT + '/consumers', 'insight.consumers', replies_json=True, reads_primary=True
+    ),
+    Route('GET', INSIGHT + '/usages', 'insight.usages', replies_json=True, reads_primary=True),
 )
 
 

@@ -39,4 +39,14 @@ Each worker keeps it in memory and writes it to two tables after an answer was s
 no request.
 """,
     ),
+    cfg.BoolOpt(
+        'cloud',
+        default=True,
+        help="""
+Answer ``GET /insight/providers``, ``/insight/consumers`` and ``/insight/usages``.
+
+They read the cloud in bulk, a page at a time, where the API takes several requests for each
+resource provider.
+""",
+    ),
 ]

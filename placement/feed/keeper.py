@@ -8,11 +8,12 @@ what is used now; only providers that changed in other ways are read again. The 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -28,6 +29,8 @@ from placement.search.model.provider import ProviderRow
 from placement.search.model.snapshot import Snapshot
 
 LOG = logging.getLogger(__name__)
+
+Result = TypeVar('Result')
 
 # When more providers than this changed at once, to load everything costs less.
 MAX_RELOADED = 500
@@ -83,6 +86,37 @@ class SnapshotKeeper:
             # nothing, so that the next search reads the same news again.
             self._state = state = self._up_to_date(self._state)
             return state.snapshot
+
+    def read_at_one_moment(self, read: Callable[[sa.Connection, Snapshot], Result]) -> Result:
+        """What `read` returns, given a transaction and the snapshot of the same moment.
+
+        All statements of the transaction see that moment, so that what they read agrees with the
+        snapshot. `read` may be called several times. Raises `errors.DatabaseUnavailable`.
+        """
+
+        def transaction() -> Result:
+            with contextlib.ExitStack() as stack:
+                # The lock before the connection, as in `_current`: otherwise two threads could
+                # wait for each other where the pool has one connection left. And the moment of
+                # the transaction, which begins with its first statement, must not be before that
+                # of the state.
+                with self._lock:
+                    connection = stack.enter_context(self._database.consistent_reader())
+                    snapshot = self._at_moment_of(connection)
+                return read(connection, snapshot)
+
+        return retry(transaction, 'SnapshotKeeper.read_at_one_moment', READ_ATTEMPTS)
+
+    def _at_moment_of(self, connection: sa.Connection) -> Snapshot:
+        """The snapshot as a transaction sees the tables, whose statements all see one moment."""
+        if not self._is_cached:
+            return Snapshot.of(load_providers(connection))
+        if self._state is None:
+            state = self._loaded(connection)
+        else:
+            state = self._after_changes(connection, self._state)
+        self._state = state
+        return state.snapshot
 
     def _up_to_date(self, state: State | None) -> State:
         outcome: State | Reload | None = None

@@ -67,7 +67,7 @@ def list_unmet_demand(request: Request) -> Reply:
     request.authorise(policy.UNMET_DEMAND)
     with request.context.insight.question('unmet_demand'):
         query = request.validated_query('insight.unmet_demand')
-        since, page = insight_query.parse_since(query), insight_query.parse_page(query)
+        since, page = insight_query.parse_time(query, 'since'), insight_query.parse_page(query)
         request.context.insight.flush()
         request_id = query.last('global_request_id')
         if request_id is None:

@@ -4,23 +4,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.http import provider_list, querystring, views
+from placement.http import provider_list, provider_query, views
 from placement.http.microversion import Rule
-from placement.http.querystring import Query
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import resource_provider
-from placement.objects.resource_provider import (
-    Parent,
-    ProviderFilters,
-    ResourceProvider,
-)
+from placement.objects.resource_provider import Parent, ResourceProvider
 from placement.policies import resource_provider as policy
 
 
@@ -28,7 +22,9 @@ def list_providers(request: Request) -> Reply:
     """List the resource providers that meet every filter of the query."""
     request.authorise(policy.LIST)
     query = request.validated_query('resource_providers.list')
-    providers = _list_filtered(request, query)
+    filters = provider_query.parse(request.api, query)
+    with provider_query.unknown_names_reported():
+        providers = resource_provider.list_by_filters(request.context, filters)
     mount_point = request.mount_point
     body: Any
     if request.api.shows_newest('resource_providers.list'):
@@ -36,38 +32,6 @@ def list_providers(request: Request) -> Reply:
     else:
         body = {'resource_providers': [views.provider(p, mount_point) for p in providers]}
     return Reply(body, last_modified=provider_list.latest_modification(providers))
-
-
-def _list_filtered(request: Request, query: Query) -> Sequence[Any]:
-    member_of = querystring.parse_member_of(request.api, 'member_of', query.all('member_of'))
-    required = querystring.parse_required(request.api, query.all('required'))
-    resources = query.last('resources')
-    amounts = {} if resources is None else querystring.parse_resources(resources)
-    with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix='Invalid resource class in resources parameter: ',
-        ),
-        errors.reported_as(
-            errors.BadRequest,
-            errors.TraitNotFound,
-            prefix='Invalid trait(s) in "required" parameter: ',
-        ),
-    ):
-        return resource_provider.list_by_filters(
-            request.context,
-            ProviderFilters(
-                name=query.last('name') or None,
-                uuid=query.last('uuid'),
-                in_tree=query.last('in_tree'),
-                member_of=member_of.required,
-                forbidden_aggregates=member_of.forbidden,
-                required_traits=required.required,
-                forbidden_traits=required.forbidden,
-                resources=amounts,
-            ),
-        )
 
 
 def create(request: Request) -> Reply:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
 from placement.http.reply import JSONPieces
-from placement.objects.trait import CUSTOM_PREFIX
+from placement.objects.trait import listing_order
 from placement.search.candidates import Result
 from placement.search.model.provider import Provider
 from placement.search.solver.layout import Candidate, Layout
@@ -84,15 +84,10 @@ def _summary(provider: Provider, classes: Collection[str] | None) -> dict[str, A
             for name, capacity, used in provider.inventories
             if classes is None or name in classes
         },
-        'traits': sorted(provider.traits, key=_trait_order),
+        'traits': sorted(provider.traits, key=listing_order),
         'parent_provider_uuid': provider.parent_uuid,
         'root_provider_uuid': provider.root_uuid,
     }
-
-
-def _trait_order(name: str) -> tuple[bool, str]:
-    """Standard traits come first, as everywhere; their ids are not at hand here."""
-    return name.startswith(CUSTOM_PREFIX), name
 
 
 def _candidate_text(candidate: Candidate) -> str:

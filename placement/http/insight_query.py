@@ -61,12 +61,12 @@ def _parameters(text: str) -> list[tuple[str, str]]:
         raise errors.InvalidQuery(reason=error) from error
 
 
-def parse_since(query: Query) -> datetime.datetime | None:
-    """The time `since`, UTC without time zone; without a zone of its own it is in UTC.
+def parse_time(query: Query, name: str) -> datetime.datetime | None:
+    """The time of a parameter, UTC without time zone; without a zone of its own it is in UTC.
 
     Raises `errors.InvalidQuery` for a time that does not exist.
     """
-    text = query.last('since')
+    text = query.last(name)
     if text is None:
         return None
     try:
@@ -74,5 +74,5 @@ def parse_since(query: Query) -> datetime.datetime | None:
         if time.tzinfo is not None:
             time = time.astimezone(datetime.UTC).replace(tzinfo=None)
     except (ValueError, OverflowError) as error:
-        raise errors.InvalidQuery(reason=f'since={text}: {error}') from error
+        raise errors.InvalidQuery(reason=f'{name}={text}: {error}') from error
     return time

@@ -25,8 +25,12 @@ class Insight:
 
     options: Mapping[str, str] = MappingProxyType(
         {
-            name: f'[insight] {name}'
-            for name in ('allocation_candidates', 'capacity', 'unmet_demand')
+            'allocation_candidates': '[insight] allocation_candidates',
+            'capacity': '[insight] capacity',
+            'unmet_demand': '[insight] unmet_demand',
+            'providers': '[insight] cloud',
+            'consumers': '[insight] cloud',
+            'usages': '[insight] cloud',
         }
     )
 
@@ -47,7 +51,9 @@ class Insight:
     @classmethod
     def from_conf(cls, conf: ConfigOpts, database: Database) -> Insight:
         """What `[insight]` says."""
-        enabled = frozenset(name for name in cls.options if conf.insight[name])
+        enabled = frozenset(
+            name for name, option in cls.options.items() if conf.insight[option.split()[1]]
+        )
         return cls(database, enabled, conf.placement.log_searches)
 
     def check_enabled(self, name: str) -> None:

@@ -260,24 +260,33 @@ def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequen
     Each has `uuid`, `name`, `generation`, `root_provider_uuid`, `parent_provider_uuid` and
     `modified_at`. Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
     """
-    connection = context.connection
+    wanted = filters_by_id(context.connection, filters)
+    if wanted is None:
+        return []
+    return provider_filters.list_by_filters(context.connection, wanted)
+
+
+def filters_by_id(
+    connection: db.Connection, filters: ProviderFilters
+) -> provider_filters.Filters | None:
+    """The same filters with ids in the place of names; None where no provider can meet them.
+
+    Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
+    """
     required, forbidden = filters.required_traits, filters.forbidden_traits
     trait_ids = _trait_ids(connection, forbidden.union(*required))
     amounts = _amounts(connection, filters.resources)
     if any(amount > common.MAX_INT for _class_id, amount in amounts):
-        return []
-    return provider_filters.list_by_filters(
-        connection,
-        provider_filters.Filters(
-            name=filters.name,
-            uuid=filters.uuid,
-            in_tree=filters.in_tree,
-            required_traits=[[trait_ids[name] for name in any_of] for any_of in required],
-            forbidden_traits=[trait_ids[name] for name in forbidden],
-            member_of=filters.member_of,
-            forbidden_aggregates=filters.forbidden_aggregates,
-            amounts=amounts,
-        ),
+        return None
+    return provider_filters.Filters(
+        name=filters.name,
+        uuid=filters.uuid,
+        in_tree=filters.in_tree,
+        required_traits=[[trait_ids[name] for name in any_of] for any_of in required],
+        forbidden_traits=[trait_ids[name] for name in forbidden],
+        member_of=filters.member_of,
+        forbidden_aggregates=filters.forbidden_aggregates,
+        amounts=amounts,
     )
 
 

@@ -72,6 +72,11 @@ class Trait(base.Timestamped):
         statements.delete(self._context.connection, self.id)
 
 
+def listing_order(name: str) -> tuple[bool, str]:
+    """Where a name comes in lists: standard traits first, as by their ids in the database."""
+    return name.startswith(CUSTOM_PREFIX), name
+
+
 @db.reader
 def list_by_filters(
     context: RequestContext,

@@ -56,8 +56,13 @@ DESCRIPTIONS = {
     'subtree that one of them is the root of.',
     'project_id': 'The project whose usages are wanted.',
     'user_id': 'The user of the project whose usages are wanted.',
-    'provider': 'A resource provider, by uuid or name, on whose tree a report is wanted.',
-    'by': 'root for a row of each tree, in pages.',
+    'include': 'What is wanted of each provider beside its name and place in the tree: some of '
+    'inventories, usages, traits, aggregates and allocations.',
+    'by': 'What each row of the answer is of; of capacity, root for each tree.',
+    'type': 'The type of consumers, unknown for those without.',
+    'provider': 'A resource provider: on whose tree a report is wanted, by uuid or name; or that '
+    'consumers have allocations on, by uuid.',
+    'older_than': 'Only consumers that were made before this time, in ISO 8601.',
     'since': 'Only what was asked for at this time, in ISO 8601, or later.',
     'global_request_id': 'The id of a request of a client, of which the searches are wanted.',
     'page_limit': 'The largest number of elements of a page, by default 100.',

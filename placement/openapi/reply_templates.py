@@ -13,6 +13,7 @@ from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
+    cloud,
     insight,
     inventories,
     reshaper,
@@ -56,6 +57,11 @@ _WITH_GENERATION = {'resource_provider_generation': GENERATION}
 
 def _optional(value: Value | Name) -> Value:
     return Value(value.schema, optional=True)
+
+
+def _included(template: Any) -> Value:
+    """What is there when the request includes it."""
+    return Value(described(template), optional=True)
 
 
 def _links(*relations: str) -> list[dict[str, Any]]:
@@ -219,6 +225,52 @@ _UNMET_DEMAND = {
     'links': _links('next'),
 }
 
+_CLOUD_PROVIDERS = {
+    'providers': [
+        {
+            'uuid': PROVIDER,
+            'name': TEXT,
+            'generation': GENERATION,
+            'parent_provider_uuid': PROVIDER_OR_NULL,
+            'root_provider_uuid': PROVIDER,
+            'inventories': _included({RESOURCE_CLASS: _INVENTORY}),
+            'usages': _included({RESOURCE_CLASS: COUNT}),
+            'traits': _included([TRAIT]),
+            'aggregates': _included([AGGREGATE]),
+            'allocations': _included({CONSUMER: _RESOURCES | {'consumer_generation': GENERATION}}),
+        }
+    ],
+    'links': _links('next'),
+}
+_TIME_OR_NULL = Value({'type': ['string', 'null'], 'format': 'date-time'})
+_CONSUMERS = {
+    'consumers': [
+        {
+            'uuid': CONSUMER,
+            'created_at': _TIME_OR_NULL,
+            'updated_at': _TIME_OR_NULL,
+            'allocations': {PROVIDER: _RESOURCES | {'generation': GENERATION}},
+            'project_id': TEXT,
+            'user_id': TEXT,
+            'consumer_generation': GENERATION,
+            'consumer_type': CONSUMER_TYPE,
+        }
+    ],
+    'links': _links('next'),
+}
+_USAGE_SUMS = {
+    'usages': [
+        {
+            **dict.fromkeys(
+                ('project_id', 'user_id', 'consumer_type', 'aggregate'), _optional(TEXT)
+            ),
+            'consumer_count': COUNT,
+            'resources': {RESOURCE_CLASS: COUNT},
+        }
+    ],
+    'links': _links('next'),
+}
+
 LOCATION = '/'
 
 # A handler with several replies distinguishes them by status.
@@ -280,4 +332,7 @@ REPLIES: Mapping[Handler, tuple[Reply, ...]] = {
     ),
     insight.capacities: (Reply({'capacities': {Name('^.{1,255}$'): _CAPACITY}}),),
     insight.list_unmet_demand: (Reply(_UNMET_DEMAND),),
+    cloud.list_providers: (Reply(_CLOUD_PROVIDERS),),
+    cloud.list_consumers: (Reply(_CONSUMERS),),
+    cloud.list_usages: (Reply(_USAGE_SUMS),),
 }

@@ -7,6 +7,9 @@ SHOW = 'placement:insight:show'
 ALLOCATION_CANDIDATES = 'placement:insight:allocation_candidates'
 CAPACITY = 'placement:insight:capacity'
 UNMET_DEMAND = 'placement:insight:unmet_demand'
+PROVIDERS = 'placement:insight:providers'
+CONSUMERS = 'placement:insight:consumers'
+USAGES = 'placement:insight:usages'
 
 RULES = [
     base.route_rule(SHOW, 'Show which questions are answered.', 'GET /insight'),
@@ -25,5 +28,16 @@ RULES = [
         UNMET_DEMAND,
         'List what was searched for in vain.',
         'GET /insight/unmet_demand',
+    ),
+    base.route_rule(
+        PROVIDERS,
+        'List resource providers with everything that is known of them.',
+        'GET /insight/providers',
+    ),
+    base.route_rule(CONSUMERS, 'List consumers with what they hold.', 'GET /insight/consumers'),
+    base.route_rule(
+        USAGES,
+        'List what is used by each project, user or type, or in each aggregate.',
+        'GET /insight/usages',
     ),
 ]

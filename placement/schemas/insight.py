@@ -9,15 +9,15 @@ from placement.schemas import common
 PAGE_LIMIT = 100
 MAX_PAGE_LIMIT = 1_000
 
-_PAGE_LIMIT: common.Schema = {'type': 'string', 'pattern': '^([1-9][0-9]{0,2}|1000)$'}
+PAGE_LIMIT_TEXT: common.Schema = {'type': 'string', 'pattern': '^([1-9][0-9]{0,2}|1000)$'}
 # The number of a row. Larger ones than any row has are no error.
-_NUMBER: common.Schema = {'type': 'string', 'pattern': '^[0-9]{1,18}$'}
+ROW_NUMBER: common.Schema = {'type': 'string', 'pattern': '^[0-9]{1,18}$'}
 _REQUEST_ID: common.Schema = {
     'type': 'string',
     'pattern': '^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$',
 }
 # Whether it is a time that exists is up to whoever reads it.
-_TIME: common.Schema = {
+TIME: common.Schema = {
     'type': 'string',
     'pattern': '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?$',
 }
@@ -27,7 +27,7 @@ EXPLAIN: common.Schema = {'provider': {'type': 'string', 'minLength': 1, 'maxLen
 
 CAPACITY: common.Schema = {
     'by': {'type': 'string', 'enum': ['root']},
-    'page_limit': _PAGE_LIMIT,
+    'page_limit': PAGE_LIMIT_TEXT,
     'marker': {'type': 'string', 'format': 'uuid'},
 }
 
@@ -46,9 +46,9 @@ CAPACITIES = common.an_object(
 
 LIST_UNMET_DEMAND = common.a_query(
     {
-        'since': _TIME,
+        'since': TIME,
         'global_request_id': _REQUEST_ID,
-        'page_limit': _PAGE_LIMIT,
-        'marker': _NUMBER,
+        'page_limit': PAGE_LIMIT_TEXT,
+        'marker': ROW_NUMBER,
     }
 )

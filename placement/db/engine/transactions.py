@@ -96,6 +96,17 @@ def reader(
     return _in_transaction(function, _open_reader, lambda _database: READ_ATTEMPTS)
 
 
+def reader_of_one_moment(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Do as `reader`, on the primary, in a transaction whose statements all see one moment."""
+    return _in_transaction(
+        function,
+        lambda context: context.database.consistent_reader(),
+        lambda _database: READ_ATTEMPTS,
+    )
+
+
 def writer(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:

@@ -65,6 +65,34 @@ _BY_PROVIDER = (
     .where(allocations.c.resource_provider_id == sa.bindparam('provider_id'))
     .order_by(allocations.c.id)
 )
+_BY_PROVIDERS = (
+    sa.select(
+        allocations.c.resource_provider_id.label('provider_id'),
+        consumers.c.uuid.label('consumer_uuid'),
+        consumers.c.generation.label('consumer_generation'),
+        resource_classes.c.name.label('resource_class'),
+        allocations.c.used,
+    )
+    .select_from(_KNOWN_CONSUMERS)
+    .where(allocations.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
+    .order_by(allocations.c.id)
+)
+_BY_CONSUMERS = (
+    sa.select(
+        consumers.c.uuid.label('consumer_uuid'),
+        resource_providers.c.uuid.label('provider_uuid'),
+        resource_providers.c.generation.label('provider_generation'),
+        resource_classes.c.name.label('resource_class'),
+        allocations.c.used,
+    )
+    .select_from(
+        _KNOWN_CONSUMERS.join(
+            resource_providers, resource_providers.c.id == allocations.c.resource_provider_id
+        )
+    )
+    .where(allocations.c.consumer_id.in_(sa.bindparam('consumer_uuids', expanding=True)))
+    .order_by(allocations.c.id)
+)
 _CONSUMER_UUIDS: sa.BindParameter[Any] = sa.bindparam('consumer_uuids', expanding=True)
 _PROVIDERS_USED = (
     sa.select(allocations.c.consumer_id, allocations.c.resource_provider_id)
@@ -96,6 +124,16 @@ def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """Return the allocations of a provider, each with its consumer."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
+
+
+def list_by_providers(connection: sa.Connection, provider_ids: Collection[int]) -> Sequence[Row]:
+    """Return the allocations of some providers, each with `provider_id` and its consumer."""
+    return connection.execute(_BY_PROVIDERS, {'provider_ids': list(provider_ids)}).all()
+
+
+def list_by_consumers(connection: sa.Connection, consumer_uuids: Collection[str]) -> Sequence[Row]:
+    """Return the allocations of some consumers, each with `consumer_uuid` and its provider."""
+    return connection.execute(_BY_CONSUMERS, {'consumer_uuids': list(consumer_uuids)}).all()
 
 
 def list_providers_used(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -84,18 +84,40 @@ class Filters:
     amounts: Sequence[tuple[int, int]] = ()
 
 
+class Page(NamedTuple):
+    """The first `limit` providers, by uuid, of those whose uuid comes after `after`."""
+
+    after: str | None
+    limit: int
+
+
 def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
     """Return the columns that a list shows of the providers that meet every filter."""
+    return _list(connection, filters, page=None)
+
+
+def list_page(connection: sa.Connection, filters: Filters, page: Page) -> Sequence[Row]:
+    """Return a page of the providers that meet every filter, in the columns of the list."""
+    return _list(connection, filters, page)[: page.limit]
+
+
+def _list(connection: sa.Connection, filters: Filters, page: Page | None) -> Sequence[Row]:
     conditions = _conditions(filters)
     many: list[set[int]] = []
     _add_traits(connection, filters.required_traits, conditions, many)
     _add_aggregates(connection, filters.member_of, conditions, many)
     _add_amounts(connection, filters.amounts, conditions, many)
-    if not many:
-        rows = _execute(connection, _LISTED, conditions)
-    else:
+    statement = _LISTED
+    if page is not None:
+        statement = statement.order_by(providers.c.uuid)
+        if page.after is not None:
+            conditions.append(providers.c.uuid > page.after)
+        if not many:
+            statement = statement.limit(page.limit)
+    rows = _execute(connection, statement, conditions)
+    if many:
         ids = set.intersection(*many)
-        rows = [row for row in _execute(connection, _LISTED, conditions) if row.id in ids]
+        rows = [row for row in rows if row.id in ids]
     if filters.name is None and filters.uuid is None:
         return rows
     return [

@@ -42,6 +42,9 @@ ACTIONS = {
     'GET /insight/capacity query': ('insight.capacity',),
     'POST /insight/capacity': ('insight.capacities',),
     'GET /insight/unmet_demand query': ('insight.unmet_demand',),
+    'GET /insight/providers query': ('insight.providers',),
+    'GET /insight/consumers query': ('insight.consumers',),
+    'GET /insight/usages query': ('insight.usages',),
 }
 SYNTAX = {
     Rule.CACHE_HEADERS: 15,

@@ -36,6 +36,9 @@ PATHS = {
     '/insight/allocation_candidates': 'GET',
     '/insight/capacity': 'GET, POST',
     '/insight/unmet_demand': 'GET',
+    '/insight/providers': 'GET',
+    '/insight/consumers': 'GET',
+    '/insight/usages': 'GET',
 }
 
 

@@ -77,6 +77,9 @@ ROUTE_RULES = [
     ('insight:allocation_candidates', AS, 'GET /insight/allocation_candidates'),
     ('insight:capacity', AS, 'GET /insight/capacity, POST /insight/capacity'),
     ('insight:unmet_demand', AS, 'GET /insight/unmet_demand'),
+    ('insight:providers', AS, 'GET /insight/providers'),
+    ('insight:consumers', AS, 'GET /insight/consumers'),
+    ('insight:usages', AS, 'GET /insight/usages'),
 ]
 
 ORDINARY = [name for name, check, _ in ROUTE_RULES if check == AS]
