@@ -6,6 +6,7 @@ import pathlib
 import types
 
 import pytest
+import yaml
 from pygments.token import Error, Generic, Keyword
 
 from placement.tests.functional.fixtures import applications
@@ -132,3 +133,21 @@ def test_every_sample_of_a_page_can_be_lexed(path: pathlib.Path) -> None:
         if lexer is not None:
             found = list(lexer.get_tokens(block.astext()))
             assert [value for kind, value in found if kind is Error] == [], block.astext()
+
+
+def test_parameters_of_the_reference_are_in_the_order_that_os_api_ref_wants() -> None:
+    """It warns otherwise, and a warning ends `make docs`."""
+    text = (REPOSITORY / 'api-ref' / 'source' / 'parameters.yaml').read_text()
+    parameters = yaml.load(text, Loader=yaml.BaseLoader)
+    for place in ('path', 'query', 'body'):
+        names = [name for name, parameter in parameters.items() if parameter['in'] == place]
+        assert names == sorted(names)
+
+
+def test_every_page_has_one_place_in_the_order_of_the_site() -> None:
+    text = (REPOSITORY / 'doc' / 'source' / 'index.rst').read_text()
+    _, *trees = text.split('.. toctree::')
+    listed = [line.strip() for tree in trees for line in tree.splitlines()[3:] if line.strip()]
+    pages = {path.stem for path in (REPOSITORY / 'doc' / 'source').glob('*.rst')} - {'index'}
+    assert len(listed) == len(set(listed))
+    assert {name for name in listed if '/' not in name} == pages
