@@ -49,7 +49,7 @@ def check_memcached_client(deployment: Deployment) -> Result | None:
     conf = deployment.conf
     if conf.api.auth_strategy != 'keystone' or not conf.keystone_authtoken.memcached_servers:
         return None
-    return _import('memcached client', 'memcache', 'python-memcached')
+    return _import('memcached client', 'memcache', f"'{DISTRIBUTION}[memcached]'")
 
 
 def _import(name: str, module: str, package: str) -> Result:

@@ -22,7 +22,7 @@ _TIMEOUTS = Timeouts(connect=5, response=5, lock=5)
 ERRORS = (*failures.DATABASE_ERRORS, sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ImportError)
 
 _CLOCKS = {
-    'mysql': 'SELECT TIMESTAMPDIFF(MICROSECOND, "1970-01-01", UTC_TIMESTAMP(6)) / 1000000',
+    'mysql': "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000000",
     'postgresql': 'SELECT EXTRACT(EPOCH FROM clock_timestamp())',
 }
 

@@ -86,7 +86,10 @@ def test_missing_memcached_client_is_a_failure(
     )
 
     assert result is not None
-    assert (result.status, result.remedy) == (Status.FAILURE, 'Run pip install python-memcached.')
+    assert (result.status, result.remedy) == (
+        Status.FAILURE,
+        "Run pip install 'openstack-placement[memcached]'.",
+    )
 
 
 @pytest.mark.parametrize(
