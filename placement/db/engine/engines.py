@@ -7,10 +7,11 @@ import contextlib
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db.sqlalchemy import engines
 
-from placement.db.engine import pool, sqlite, startup, timeouts
+from placement.db.engine import pool, sqlite, startup, timeouts, without_orm
 from placement.db.engine.timeouts import Timeouts
+
+engines = without_orm.import_engines()
 
 DEFAULT_TIMEOUTS = Timeouts()
 
@@ -35,7 +36,7 @@ def create_engine(
     if parsed.get_backend_name() == 'sqlite':
         return sqlite.create_engine(parsed, lock_timeout=bounds.lock, **options)
     # `thread_checkin` would make the thread yield the interpreter after every transaction.
-    engine = engines.create_engine(
+    engine: sa.Engine = engines.create_engine(
         pool.with_placement_pool(timeouts.with_timeouts(parsed, bounds)),
         thread_checkin=False,
         max_retries=0,

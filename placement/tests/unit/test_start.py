@@ -44,6 +44,36 @@ def test_the_service_loads_neither_eventlet_nor_messaging(load: str) -> None:
     assert output_of(load, f'import sys; print(sorted({heavy} & sys.modules.keys()))') == '[]\n'
 
 
+@pytest.mark.parametrize('load', [LOAD, 'import placement.wsgi', 'import placement.direct'])
+def test_the_service_does_not_load_the_mapper_of_sqlalchemy(load: str) -> None:
+    assert output_of(load, "import sys; print('sqlalchemy.orm' in sys.modules)") == 'False\n'
+
+
+@pytest.mark.parametrize(
+    'imports',
+    [
+        'import placement.db.engine.engines\nfrom oslo_db.sqlalchemy import models',
+        'import placement.db.engine.engines\nimport oslo_db.sqlalchemy.models as models',
+        'from oslo_db.sqlalchemy import models\nimport placement.db.engine.engines',
+        'import placement.db.engine.engines\nfrom oslo_db.sqlalchemy.utils import models',
+    ],
+)
+def test_a_program_that_uses_the_models_of_oslo_db_finds_them_whole(imports: str) -> None:
+    """The same classes, whoever was imported first."""
+    printed = output_of(
+        imports,
+        """
+        import oslo_db.sqlalchemy, sys
+        from oslo_db.sqlalchemy import utils
+        print(models.ModelBase.__name__, issubclass(models.ModelBase, object))
+        print(models is utils.models is sys.modules['oslo_db.sqlalchemy.models'])
+        print(models is oslo_db.sqlalchemy.models, 'sqlalchemy.orm' in sys.modules)
+        """,
+    )
+
+    assert printed == 'ModelBase True\nTrue\nTrue True\n'
+
+
 @pytest.mark.parametrize(
     'imports',
     [
