@@ -270,7 +270,8 @@ def test_requests_of_strangers_and_large_uploads_are_refused(state: Path) -> Non
         with pytest.raises(urllib.error.HTTPError) as refused:
             service.get('/resource_providers', Host='evil.example')
         assert refused.value.code == 403
-        (error,) = json.load(refused.value)['errors']
+        with refused.value:
+            (error,) = json.load(refused.value)['errors']
         assert 'noauth2_allowed_hosts' in error['detail']
         assert 'evil' not in str(error)
         check_uploads(service)
