@@ -14,6 +14,7 @@ from placement.search.model.interning import InternPool
 from placement.search.model.name_counts import changed_counts, classes_of, traits_of
 from placement.search.model.provider import Provider, ProviderFactory, ProviderRow
 from placement.search.model.sharded_map import ShardedMap
+from placement.search.model.sharing_index import SharingIndex, changed_sharing
 from placement.search.model.tree import Tree
 
 
@@ -27,7 +28,7 @@ class Snapshot:
         blocks: dict[int, Block],
         ids: ShardedMap[str, int],
         roots: ShardedMap[int, int],
-        sharing: dict[str, tuple[int, ...]],
+        sharing: SharingIndex,
         trait_counts: Counter[str],
         class_counts: Counter[str],
         pool: InternPool,
@@ -67,7 +68,7 @@ class Snapshot:
             self._changed_blocks(before, after),
             self._changed_ids(before, after),
             self._changed_roots(before, after),
-            self._changed_sharing(before, after),
+            changed_sharing(self._sharing, before, after),
             changed_counts(self._trait_counts, before, after, traits_of),
             changed_counts(self._class_counts, before, after, classes_of),
             self._pool,
@@ -185,20 +186,6 @@ class Snapshot:
             self._roots if old == new else self._roots.with_changes(old.keys() - new.keys(), new)
         )
 
-    def _changed_sharing(
-        self, before: dict[int, Provider], after: dict[int, Provider]
-    ) -> dict[str, tuple[int, ...]]:
-        old = _by_sharing_aggregate(before)
-        new = _by_sharing_aggregate(after)
-        if old == new:
-            return self._sharing
-        sharing = dict(self._sharing)
-        for aggregate in old.keys() | new.keys():
-            sharers = set(sharing.pop(aggregate, ())) - old.get(aggregate, set())
-            if sharers := sharers | new.get(aggregate, set()):
-                sharing[aggregate] = tuple(sorted(sharers))
-        return sharing
-
     def __len__(self) -> int:
         return len(self._roots)
 
@@ -272,12 +259,3 @@ def _by_block(providers: Iterable[Provider]) -> dict[int, list[Provider]]:
     for provider in providers:
         blocks.setdefault(provider.root_id >> BLOCK_BITS, []).append(provider)
     return blocks
-
-
-def _by_sharing_aggregate(providers: dict[int, Provider]) -> dict[str, set[int]]:
-    """The ids of the sharing ones among these providers, by aggregate."""
-    sharers: dict[str, set[int]] = {}
-    for provider in providers.values():
-        for aggregate in provider.kind.profile.sharing_aggregates:
-            sharers.setdefault(aggregate, set()).add(provider.id)
-    return sharers
