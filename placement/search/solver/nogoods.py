@@ -30,18 +30,11 @@ class State(NamedTuple):
     slots: tuple[int, ...]
 
 
-class SlotState(NamedTuple):
-    """What a slot means to the variables, what is left of it, and the states of the slots beneath.
-
-    `room` is how much is left of each class that later decisions may want of it, and no more than
-    they want. `marks` are what earlier decisions made of it that matters to later ones: taken,
-    in a tree that is used, or the slot of a decision that later ones have to lie beneath.
-    """
-
-    meaning: int
-    room: tuple[int, ...]
-    marks: tuple[str, ...]
-    beneath: tuple[int, ...]
+# What a slot means to later decisions (None where it is in no domain of theirs); how much is left
+# of each class that they may want of it, and no more than they want; what earlier decisions made of
+# it that matters to later ones (taken, in a tree that is used, or the slot of a decision that they
+# have to lie beneath); and the states of the slots beneath.
+SlotState = tuple[int | None, tuple[int, ...], tuple[str, ...], tuple[int, ...]]
 
 
 class NogoodStore:
@@ -79,26 +72,6 @@ class Nogoods:
 
     # Worked out when the first dead end is met: most searches meet none.
     @functools.cached_property
-    def meanings(self) -> dict[int, int]:
-        """A number for each slot, the same for slots that mean the same to every variable."""
-        self.partial.work.spent += sum(len(one.domain) for one in self.problem.variables)
-        return _meanings(self.problem, self.store)
-
-    @functools.cached_property
-    def parents(self) -> Sequence[int]:
-        """The slot above each slot, -1 where that makes no difference."""
-        if self.problem.constraints:
-            return self.problem.parents
-        return [-1] * (max(self.meanings) + 1)
-
-    @functools.cached_property
-    def upwards(self) -> Sequence[int]:
-        """The slots that matter, each before its parent."""
-        if not self.problem.constraints:
-            return list(self.meanings)
-        return self.problem.ancestry.upwards
-
-    @functools.cached_property
     def slots_of_trees(self) -> dict[int, list[int]]:
         """The slots in each tree, where it matters which trees are used."""
         return _slots_of_trees(self.problem)
@@ -114,31 +87,33 @@ class Nogoods:
     def state(self, depth: int) -> State:
         """The partial assignment of this depth without names."""
         partial, number = self.partial, self.store.number
-        partial.work.spent += 2 * len(self.upwards)
         outlook = self._outlook(depth)
         marks = self._marks(outlook)
+        is_nested = bool(self.problem.constraints)
+        slots = self.problem.ancestry.upwards if is_nested else outlook.meanings
         beneath: dict[int, list[int]] = {}
-        for slot in self.upwards:
-            room = tuple(
-                [
-                    min(partial.room[slot, name], most)
-                    for name, most in outlook.wanted.get(slot, ())
-                ]
-            )
-            state = SlotState(
-                self.meanings.get(slot, -1),
-                room,
+        for slot in slots:
+            meaning = outlook.meanings.get(slot)
+            if meaning is None and slot not in marks and slot not in beneath:
+                # Nothing that is left to decide has to do with it.
+                continue
+            wanted = outlook.wanted.get(slot, ())
+            state = (
+                meaning,
+                tuple([min(partial.room[slot, name], most) for name, most in wanted]),
                 tuple(marks.get(slot, ())),
                 tuple(sorted(beneath.get(slot, ()))),
             )
-            beneath.setdefault(self.parents[slot], []).append(number(state))
+            above = self.problem.parents[slot] if is_nested else -1
+            beneath.setdefault(above, []).append(number(state))
+        partial.work.spent += len(slots) // 2 + sum(map(len, beneath.values()))
         top = tuple(sorted(beneath.get(-1, ())))
         return State(depth, partial.gained[depth] & partial.goal, top)
 
     def _outlook(self, depth: int) -> 'Outlook':
         outlook = self.outlooks.get(depth)
         if outlook is None:
-            outlook = self.outlooks[depth] = _outlook(self.partial, depth)
+            outlook = self.outlooks[depth] = _outlook(self.partial, depth, self.store)
         return outlook
 
     def _marks(self, outlook: 'Outlook') -> dict[int, list[str]]:
@@ -157,16 +132,18 @@ class Nogoods:
 class Outlook(NamedTuple):
     """What matters to the decisions from one depth on, whatever was decided before.
 
-    `wanted` holds, for each slot they could take, what all of them want of each class that it may
-    run short of.  `marks` are the decisions before whose slots matter to them: roots of subtrees
-    with a variable to come, and variables with the root of their subtree to come.
+    `meanings` holds a number for each slot they could take, the same for slots that mean the same
+    to all of them. `wanted` holds, for each of these slots, what all of them want of each class
+    that it may run short of. `marks` are the decisions before whose slots matter to them: roots of
+    subtrees with a variable to come, and variables with the root of their subtree to come.
     """
 
+    meanings: Mapping[int, int]
     wanted: Mapping[int, Sequence[tuple[str, int]]]
     marks: Sequence[tuple[int, str]]
 
 
-def _outlook(partial: PartialAssignment, depth: int) -> Outlook:
+def _outlook(partial: PartialAssignment, depth: int, store: NogoodStore) -> Outlook:
     needed: dict[str, int] = {}
     marks = []
     for later, decision in enumerate(partial.decisions[depth:], depth):
@@ -174,24 +151,29 @@ def _outlook(partial: PartialAssignment, depth: int) -> Outlook:
             needed[name] = needed.get(name, 0) + amount
         marks += [(root, f'{root} above {later}') for root, _ in decision.roots if root < depth]
         marks += [(one, f'{one} below {later}') for one in decision.members if one < depth]
-    # Variables that ask for the same have their domain in common.
-    domains = {id(one.variable.domain): one.variable.domain for one in partial.decisions[depth:]}
-    slots = dict.fromkeys(slot for domain in domains.values() for slot in domain)
-    partial.work.spent += len(partial.decisions) - depth + sum(map(len, domains.values()))
+    partial.work.spent += len(partial.decisions) - depth
+    meanings = _meanings(partial, depth, store)
     wanted = {
         slot: [item for item in needed.items() if (slot, item[0]) in partial.room]
-        for slot in slots
+        for slot in meanings
     }
-    return Outlook(wanted, marks)
+    return Outlook(meanings, wanted, marks)
 
 
-def _meanings(problem: Problem, store: NogoodStore) -> dict[int, int]:
-    """A number for each slot, the same for slots that mean the same to every variable."""
-    meanings: dict[int, list[tuple[int, int, int]]] = {}
-    for number, variable in enumerate(problem.variables):
+def _meanings(partial: PartialAssignment, depth: int, store: NogoodStore) -> dict[int, int]:
+    """A number for each slot that a decision from this depth on could take, the same for slots
+    that mean the same to all of these."""
+    # Variables that ask for the same have their domain in common; so have roots of one constraint.
+    distinct = {
+        (one.number if one.variable.alike < 0 else one.variable.alike, one.bit): one.variable
+        for one in partial.decisions[depth:]
+    }
+    meanings: dict[int, list[tuple[object, ...]]] = {}
+    for key, variable in distinct.items():
+        partial.work.spent += len(variable.domain)
         for slot in variable.domain:
             tree = -1 if variable.trees is None else variable.trees[slot]
-            meanings.setdefault(slot, []).append((number, variable.gains.get(slot, 0), tree))
+            meanings.setdefault(slot, []).append((key, variable.gains.get(slot, 0), tree))
     return {slot: store.number(tuple(meaning)) for slot, meaning in meanings.items()}
 
 
