@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 # What a slot means to later decisions (None where it is in no domain of theirs); how much is left
-# of each class that they may want of it, and no more than they want; what earlier decisions made of
+# of each class that they may want of it, and no more than they want; what decisions before made of
 # it that matters to later ones (taken, in a tree that is used, or the slot of a decision that they
 # have to lie beneath); and the states of the slots beneath.
 SlotState = tuple[int | None, tuple[int, ...], tuple[str, ...], tuple[int, ...]]
