@@ -62,7 +62,7 @@ def explain_request(
     fitting = len(combination.trees)
     return RequestExplanation(
         verdict,
-        summary(survey, verdict, fitting, funnels, steps, relaxed.found),
+        summary(survey, verdict, fitting, funnels, steps, relaxed.found, relaxed.is_cut),
         fitting,
         funnels,
         steps,
@@ -132,7 +132,7 @@ class _Explaining:
     def relaxations(self) -> Relaxations:
         """What could be given up; nothing where it is not known what fits."""
         if not self.combination.is_whole:
-            return Relaxations()
+            return Relaxations(is_cut=True)
         return relaxations(self.judge, len(self.combination.trees))
 
     def nearest(self) -> tuple[TreeReport, ...]:

@@ -117,10 +117,11 @@ class RequestExplanation:
     """Why a request fits, or does not, and what would help.
 
     `trees_fitting` is how many trees can serve it now. `relaxations` name single conditions
-    without which more trees would fit; where nothing fits and no single one decides, pairs of
-    them, of which `pairs_examined` out of `pairs_of` were tried (0 of 0 where there was no need).
-    `nearest` are up to five trees that miss least. `provider` is the report on the tree that was
-    asked about. Numbers are of `examined` trees out of `of`. `work` counts places looked at.
+    without which more trees would fit, those first that help most, fifty at the most; where
+    nothing fits and no single one decides, pairs of them, of which `pairs_examined` out of
+    `pairs_of` were tried (0 of 0 where there was no need). `nearest` are up to five trees that
+    miss least. `provider` is the report on the tree that was asked about. Numbers are of
+    `examined` trees out of `of`. `work` counts places looked at.
     """
 
     verdict: Verdict

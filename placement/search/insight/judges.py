@@ -75,7 +75,7 @@ class GroupJudge:
         """The outcomes in which every group is served without these conditions."""
         kept = kept_without(self.survey, chosen)
         dropped = frozenset[int]().union(*[one.dropped for one in chosen])
-        self.survey.work.spent += len(self.survey.outcomes)
+        self.survey.work.spent += len(self.survey.outcomes) * len(self.survey.table.groups)
         return (one for one in self.survey.outcomes if one.fits(kept, dropped))
 
     def inventories(

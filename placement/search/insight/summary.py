@@ -28,9 +28,10 @@ def summary(
     groups: Sequence[GroupFunnel],
     combination: Sequence[FunnelStep],
     relaxations: Sequence[Relaxation],
+    is_cut: bool,
 ) -> str:
     """One line: the verdict, the condition that leaves nothing, the relaxation that helps most,
-    and how many hosts are disabled."""
+    how many hosts are disabled, and what the budget did not allow to find out."""
     if not survey.of:
         return 'There are no resource providers.'
     sentences = []
@@ -51,6 +52,8 @@ def summary(
             )
     if survey.examined < survey.of:
         sentences.append(f'Examined {survey.examined} of {_trees(survey.of)}')
+    if is_cut and verdict is not Verdict.UNKNOWN:
+        sentences.append('The budget was spent before everything that could help was tried')
     return ''.join(f'{sentence}. ' for sentence in sentences).rstrip()
 
 

@@ -249,6 +249,22 @@ def test_spent_budget_leaves_a_hard_packing_unknown() -> None:
     assert answer.relaxations == ()
 
 
+def test_many_groups_are_cut_by_the_budget_and_it_is_said() -> None:
+    traits = ' '.join(f'T{n}' for n in range(30))
+    rows = [
+        part
+        for n in range(20)
+        for part in (provider(f'cn{n}'), provider(f'pf{n}', parent=f'cn{n}', VF=n, traits=traits))
+    ]
+    groups = '&'.join(f'resources_{n}=VF:1&required_{n}=T{n},GOLD,SILVER,LEAD' for n in range(25))
+    work = SlicedWork(100_000, pause=lambda: None)
+    answer = explain_request(cloud(*rows), parse(f'{groups}&group_policy=none'), work)
+    assert answer.verdict is Verdict.INFEASIBLE
+    assert 0 < answer.pairs_examined < answer.pairs_of
+    assert 'The budget was spent before everything that could help was tried.' in answer.summary
+    assert answer.work < 2 * 100_000
+
+
 def test_work_is_done_in_slices() -> None:
     pauses: list[None] = []
     work = SlicedWork(None, pause=lambda: pauses.append(None))
