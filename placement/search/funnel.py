@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from placement.search.explanation import Condition, ProviderFunnel, Rejection
 from placement.search.model.block import Block, BlockBounds
-from placement.search.model.kind import Profile
+from placement.search.model.kind import Profile, ProviderKind
 from placement.search.model.provider import Provider
 from placement.search.solver.provider_request import Match, ProviderRequest
 from placement.search.solver.search_state import Search, root_may_span
@@ -70,6 +70,10 @@ class FunnelOf:
         # By whether usage is ignored.
         self._surveys: dict[bool, Survey] = {}
         self._rejected_profiles: dict[Reason, dict[Profile, None]] = {}
+        # Of alike providers that use the same, None for those whose usage is ignored.
+        self._refusals: dict[
+            tuple[ProviderKind, tuple[int, ...] | None], tuple[Reason, str] | None
+        ] = {}
         providers = 0
         for block in self._blocks():
             bounds = block.bounds
@@ -172,6 +176,15 @@ class FunnelOf:
         self, provider: Provider, match: Match, ignores_usage: bool
     ) -> tuple[Reason, str] | None:
         self.search.work.spent += 1
+        # Hosts are mostly alike, and a dictionary tells so in a tenth of the time.
+        alike = (provider.kind, None if ignores_usage else provider.used)
+        if alike not in self._refusals:
+            self._refusals[alike] = self._find_refusal(provider, match, ignores_usage)
+        return self._refusals[alike]
+
+    def _find_refusal(
+        self, provider: Provider, match: Match, ignores_usage: bool
+    ) -> tuple[Reason, str] | None:
         for position, amount in match.needs:
             used = 0 if ignores_usage else provider.used[position]
             capacity = provider.kind.capacities[position]
