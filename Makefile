@@ -64,6 +64,9 @@ test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
 
 test-mariadb: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_MARIADB_URL)
 test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQL_URL)
+# With all questions below /insight and with none of them; the API has to be the same.
+test-mariadb: export PLACEMENT_TEST_INSIGHT = on
+test-postgresql: export PLACEMENT_TEST_INSIGHT = off
 test-mariadb test-postgresql: $(TESTABLE)
 	@echo '==> $@: gabbi tests and other functional tests'
 	@$(BIN)/pytest -n 2 --dist loadfile placement/tests/functional

@@ -26,7 +26,11 @@ def room(insight: Insight, mount_point: str) -> dict[str, Any]:
         }
         for name, option in insight.options.items()
     ]
-    return {'questions': questions, 'failures': insight.failures.count}
+    return {
+        'questions': questions,
+        'failures': insight.failures.count,
+        'dropped': insight.dropped,
+    }
 
 
 def demands(found: Any) -> dict[str, Any]:

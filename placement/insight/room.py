@@ -61,6 +61,11 @@ class Insight:
         if name not in self.enabled:
             raise errors.InsightOff(option=self.options[name])
 
+    @property
+    def dropped(self) -> int:
+        """How many searches in vain this worker did not keep."""
+        return 0 if self.unmet_demand is None else self.unmet_demand.dropped
+
     def flush(self) -> None:
         """Write what this worker keeps, so that it is told of its own searches."""
         if self.unmet_demand is not None:

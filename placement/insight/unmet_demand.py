@@ -11,6 +11,7 @@ import collections
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from placement.db.engine import failures as database_failures
 from placement.db.engine.causes import Cause
@@ -24,6 +25,9 @@ from placement.insight.normalized_query import normalized
 from placement.search.candidates import Result
 from placement.search.explanation import Verdict
 from placement.search.model.request import CandidateRequest
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 FLUSH_SECONDS = 10.0
 
@@ -127,23 +131,19 @@ class UnmetDemand:
         self._due_at = self._clock() + FLUSH_SECONDS
         if not demands:
             return
+        is_written = False
         try:
-            self._write(demands, misses)
-            self._prune()
+            with self._database.brief_writer() as connection:
+                with connection.begin():
+                    statements.add(connection, demands, misses)
+                is_written = True
+                _prune(connection)
         except database_failures.DATABASE_ERRORS as error:
             self._due_at = self._clock() + SECONDS_AFTER_FAILURE
             self._failures.expected(WRITING, database_failures.message_of(error))
-
-    def _write(self, demands: dict[str, Demand], misses: list[Miss]) -> None:
-        """One transaction with what was kept; put back where that fails."""
-        try:
-            with self._database.brief_writer() as connection:
-                statements.add(connection, demands, misses)
-        except database_failures.DATABASE_ERRORS as error:
             # What no database takes would be refused again and again.
-            if database_failures.cause_of(error) not in (None, Cause.VALUE):
+            if not is_written and database_failures.cause_of(error) not in (None, Cause.VALUE):
                 self._put_back(demands, misses)
-            raise
 
     def _put_back(self, demands: dict[str, Demand], misses: list[Miss]) -> None:
         with self._lock:
@@ -157,13 +157,14 @@ class UnmetDemand:
             self._demands = demands
             self._misses = collections.deque([*misses, *self._misses], maxlen=MAX_MISSES)
 
-    def _prune(self) -> None:
-        """Remove what is too old, a part in each transaction."""
-        for prune in (statements.prune_searches, statements.prune_demands):
-            for _ in range(PRUNED_AT_MOST):
-                with self._database.brief_writer() as connection:
-                    if not prune(connection):
-                        break
+
+def _prune(connection: sa.Connection) -> None:
+    """Remove what is too old, a part in each transaction."""
+    for prune in (statements.prune_searches, statements.prune_demands):
+        for _ in range(PRUNED_AT_MOST):
+            with connection.begin():
+                if not prune(connection):
+                    break
 
 
 def _plain(text: str) -> str:

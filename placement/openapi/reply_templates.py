@@ -124,6 +124,7 @@ _QUESTIONS = {
         {'name': TEXT, 'enabled': FLAG, 'option': TEXT, 'links': _links('self')},
     ],
     'failures': COUNT,
+    'dropped': COUNT,
 }
 _CONDITION = {
     'words': TEXT,

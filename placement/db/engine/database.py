@@ -124,14 +124,14 @@ class Database:
 
     @contextlib.contextmanager
     def brief_writer(self) -> Iterator[sa.Connection]:
-        """As `unmarked_writer`, for what can be left undone: waits for locks a second at most.
+        """Open a connection for transactions that write what can be left undone.
 
-        On SQLite it waits as any writer does, since all of them are quick there.
+        They wait for locks a second at most; on SQLite as any writer does, since all of them are
+        quick there. As with `unmarked_writer` nobody finds out whether one has committed.
         """
         with self._writer.connect() as connection:
             timeouts.shorten(connection)
-            with connection.begin():
-                yield connection
+            yield connection
 
     @contextlib.contextmanager
     def _write_transaction(self) -> Iterator[sa.Connection]:

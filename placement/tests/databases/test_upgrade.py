@@ -103,7 +103,11 @@ def test_upstream_database_upgrades_and_rolls_back(database: databases.Database)
     with switched.serving(OURS) as client:
         sample_data.SampleData(client, 'first').change()
         _write(client, 'second')
+        assert _search_in_vain(client) == 1
     _roll_back_and_upgrade_again(database.url, switched)
+    # What upstream does not know was left alone.
+    with switched.serving(OURS) as client:
+        assert _search_in_vain(client) == 2
 
 
 def test_upstream_serves_a_database_made_by_this_service(
@@ -140,6 +144,16 @@ def test_database_of_the_oldest_revision_upgrades_and_rolls_back(
         sample_data.SampleData(client, 'first').change()
         _write(client, 'second')
     _roll_back_and_upgrade_again(database.url, switched)
+
+
+def _search_in_vain(client: workload.HttpClient) -> int:
+    """How often was searched in vain for what is searched for here once more."""
+    query = 'resources=VCPU:1000000'
+    found = client.send('GET', f'/allocation_candidates?{query}', version='1.39')
+    assert found.json['allocation_requests'] == []
+    demands = client.send('GET', '/insight/unmet_demand').json['unmet_demand']
+    times: int = next(demand['times'] for demand in demands if demand['query'] == query)
+    return times
 
 
 def _write(client: workload.HttpClient, name: str) -> None:

@@ -58,6 +58,12 @@ QUERIES: Mapping[str, list[dict[str, str]]] = {
         {'resources': 'VCPU:1', 'limit': '1', 'required': 'HW_CPU_X86_AVX2'},
         {'resources1': 'VCPU:1', 'resources2': 'VCPU:1', 'group_policy': 'none'},
     ],
+    'insight.explain': [
+        {'resources': 'VCPU:9', 'provider': 'host'},
+        {'resources1': 'VCPU:1', 'resources2': 'VCPU:9', 'group_policy': 'isolate'},
+    ],
+    'insight.capacity': [{'resources': 'VCPU:1,MEMORY_MB:64', 'by': 'root'}],
+    'insight.unmet_demand': [{'since': '2026-01-01T00:00:00Z', 'page_limit': '1'}],
     'resource_providers.list': [{'resources': 'VCPU:1', 'in_tree': CHILD}],
     'usages.show': [{'project_id': 'p'}],
     'traits.list': [{'associated': 'true'}],

@@ -18,7 +18,9 @@ QUERY = '/allocation_candidates?resources=VCPU:1'
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
     """A service with a cloud, whose searches have the budget of the test."""
-    service = applications.Service({('placement', 'search_budget'): request.param})
+    service = applications.Service(
+        {('placement', 'search_budget'): request.param, ('placement', 'log_searches'): 'empty'}
+    )
     client = Client(service.application)
     clouds.build(CLOUD, client)
     yield client

@@ -209,7 +209,7 @@ def test_tables_are_bounded(
 
 @pytest.fixture
 def service() -> Iterator[applications.Service]:
-    service = applications.Service()
+    service = applications.Service(applications.insight_options('on'))
     yield service
     service.stop()
 

@@ -38,6 +38,7 @@ ROLES = {
     # A member is a reader, by an implication that Keystone begins with.
     'member': [('member', 'demo')],
     'stranger': [('stranger', 'demo')],
+    'watcher': [('monitoring', 'service')],
     'operator': [('admin', 'system'), ('service', 'system'), ('admin', 'domain')],
 }
 
@@ -122,7 +123,8 @@ class Cloud:
         self._session.headers['X-Auth-Token'] = self.token(ADMIN, 'admin')
         self.projects = {name: self._create('project', name) for name in ('demo', 'service')}
         self._roles = {role['name']: role['id'] for role in self._get('roles')}
-        self._roles['stranger'] = self._create('role', 'stranger')
+        for name in ('stranger', 'monitoring'):
+            self._roles[name] = self._create('role', name)
         self.users: dict[str, str] = {}
         for user, grants in ROLES.items():
             self.users[user] = self._create('user', user, password=PASSWORD % user)

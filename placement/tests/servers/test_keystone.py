@@ -51,6 +51,7 @@ CALLERS = {
     'reader': ('reader', 'demo'),
     'member': ('member', 'demo'),
     'stranger': ('stranger', 'demo'),
+    'monitoring': ('watcher', 'service'),
     'system': ('operator', 'system'),
     'domain': ('operator', 'domain'),
 }
@@ -201,7 +202,7 @@ def test_rule_admits_the_specified_roles(
 
 
 def test_number_of_rules_matches_the_specification() -> None:
-    assert len(RULES) == 33
+    assert len(RULES) == 37
 
 
 @pytest.mark.parametrize(('caller', 'status'), [('reader', 403), ('service', 200), ('admin', 200)])
@@ -247,6 +248,33 @@ def test_policy_file_and_policy_directory_override_defaults(
         '"admin_or_service_api": "role:admin or role:service or role:stranger"\n'
     )
     assert ask('placement:resource_providers:list', 'stranger') == 200
+
+
+def test_monitoring_with_a_role_of_its_own_asks_insight_and_nothing_else(
+    strict_service: Placement, tokens: dict[str, str]
+) -> None:
+    paths = [
+        '/insight',
+        '/insight/allocation_candidates?resources=VCPU:1',
+        '/insight/capacity?resources=VCPU:1&by=root',
+        '/insight/unmet_demand',
+    ]
+
+    def ask(caller: str) -> list[int]:
+        return [
+            strict_service.ask('GET', path, tokens[caller]).status_code
+            for path in (*paths, '/allocation_candidates?resources=VCPU:1', '/traits')
+        ]
+
+    assert ask('monitoring') == [403] * 6
+    rules = [rule for rule in RULES if rule.startswith('placement:insight:')]
+    strict_service.directory.joinpath('policy.yaml').write_text(
+        ''.join(f'"{rule}": "rule:admin_or_service_api or role:monitoring"\n' for rule in rules)
+    )
+    assert ask('monitoring') == [200, 200, 200, 200, 403, 403]
+    assert ask('reader') == [403] * 6
+    assert ask('system') == [403] * 6
+    assert ask('admin') == [200] * 6
 
 
 def test_the_version_document_needs_no_token(service: Placement) -> None:

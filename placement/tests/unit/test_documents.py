@@ -29,7 +29,7 @@ REFERENCE = sorted((REPOSITORY / 'api-ref' / 'source').glob('*.rst'))
 # Pages that show how to go about something, by examples that are run.
 GUIDES = [
     REPOSITORY / 'doc' / 'source' / f'{name}.rst'
-    for name in ('how-to-model', 'how-to-ask', 'what-conflicts-mean')
+    for name in ('how-to-model', 'how-to-ask', 'what-conflicts-mean', 'no-valid-host')
 ]
 DOCUMENTS = [
     README,
