@@ -93,7 +93,11 @@ INCLUDED = 'inventories,usages,traits,aggregates,allocations'
 
 
 def test_a_page_says_what_the_requests_for_each_provider_say(url: str, database: Database) -> None:
-    client = Client(deploy.application_on(database, applications.configured(url)))
+    client = Client(
+        deploy.application_on(
+            database, applications.configured(url, applications.insight_options('on'))
+        )
+    )
     described = Cloud(database)
     for number, host in enumerate(HOSTS[::2]):
         provider = described.provider(host)
