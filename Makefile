@@ -20,7 +20,7 @@ UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-keystone lint hooks changelog dist bench bench-workers clean
+.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-keystone test-install lint hooks changelog dist bench bench-workers clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
@@ -37,6 +37,7 @@ help:
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
 	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
 	@echo 'make test-keystone   test authentication and policy with a real Keystone'
+	@echo 'make test-install   follow the pages about installing on new machines; takes the rights of root'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
@@ -119,6 +120,10 @@ test-attacks: $(TESTABLE)
 test-keystone: $(TESTABLE)
 	@echo '==> tests with Keystone'
 	@$(BIN)/pytest placement/tests/servers/test_keystone.py
+
+test-install: $(TESTABLE)
+	@echo '==> instructions of the pages, on new machines with Debian'
+	@$(BIN)/pytest placement/tests/servers/test_install.py
 
 lint: $(TESTABLE)
 	@echo '==> ruff, check and format'

@@ -2,6 +2,7 @@
 """Environments that hold the service as an operator would install it."""
 
 import contextlib
+import fcntl
 import functools
 import getpass
 import hashlib
@@ -49,14 +50,17 @@ def directory() -> Iterator[pathlib.Path]:
 
 def install_system_packages(*names: str) -> None:
     """Have these packages of Debian, which takes the rights of root if one of them is missing."""
-    missing = [name for name in names if not _is_installed(name)]
-    if missing:
-        environ = os.environ | {'DEBIAN_FRONTEND': 'noninteractive'}
-        for arguments in (
-            ['update', '-q'],
-            ['install', '-q', '-y', '--no-install-recommends', *missing],
-        ):
-            subprocess.run(['apt-get', *arguments], check=True, env=environ)
+    # apt-get fails where another one is running.
+    with (cache() / 'apt.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        missing = [name for name in names if not _is_installed(name)]
+        if missing:
+            environ = os.environ | {'DEBIAN_FRONTEND': 'noninteractive'}
+            for arguments in (
+                ['update', '-q'],
+                ['install', '-q', '-y', '--no-install-recommends', *missing],
+            ):
+                subprocess.run(['apt-get', *arguments], check=True, env=environ)
 
 
 def _is_installed(name: str) -> bool:
@@ -80,7 +84,9 @@ def environment(
 
     A cached one, if there is. The libraries are those that the other tests run with.
     """
-    pins = [CONSTRAINTS.read_text(), (REPOSITORY / 'setup.cfg').read_text()]
+    pins = [CONSTRAINTS.read_text()]
+    if package:
+        pins.append((REPOSITORY / 'setup.cfg').read_text())
     wanted = [python, *requirements, *pins]
     digest = hashlib.sha256('\0'.join(wanted).encode()).hexdigest()[:12]
     path = cache() / f'{name}-{digest}'
@@ -99,6 +105,13 @@ def pip(environment: pathlib.Path, *arguments: str) -> None:
     constraint = ['--constraint', str(CONSTRAINTS)]
     install = [str(environment / 'bin' / 'pip'), 'install', *quiet, *constraint, *arguments]
     subprocess.run(install, check=True)
+
+
+def copy_sources(directory: pathlib.Path) -> None:
+    """Copy the repository, without what `.dockerignore` leaves out."""
+    lines = (REPOSITORY / '.dockerignore').read_text().splitlines()
+    names = [line.rpartition('/')[2] for line in lines if line and not line.startswith('#')]
+    shutil.copytree(REPOSITORY, directory, ignore=shutil.ignore_patterns(*names), symlinks=True)
 
 
 @contextlib.contextmanager

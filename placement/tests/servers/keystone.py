@@ -14,6 +14,7 @@ from placement.tests.servers.servers import Process, free_port
 
 PASSWORD = 'the secret of %s'
 ADMIN = 'admin'
+REGION = 'RegionOne'
 
 CONFIGURATION = """
 [DEFAULT]
@@ -54,13 +55,17 @@ waitress.serve(application, listen=address, threads=4)
 class Keystone(Process):
     """One process of Keystone; several can have the same directory, and so the same people."""
 
-    def __init__(self, directory: pathlib.Path, expiration: int = 3600) -> None:
+    def __init__(
+        self, directory: pathlib.Path, expiration: int = 3600, known_as: str | None = None
+    ) -> None:
         super().__init__(directory / f'keystone-{expiration}.log')
         self.directory = directory
         self.environment = installation.environment(
             'keystone', sys.executable, 'keystone==30.0.0', 'waitress'
         )
         self.port = free_port()
+        #: Where its catalogue says that it is.
+        self.known_as = known_as or self.url
         self.configuration = directory / f'keystone-{expiration}.conf'
         self.configuration.write_text(
             CONFIGURATION.format(directory=directory, expiration=expiration)
@@ -100,9 +105,9 @@ class Keystone(Process):
         where = [
             argument
             for interface in ('public', 'internal', 'admin')
-            for argument in (f'--bootstrap-{interface}-url', self.url)
+            for argument in (f'--bootstrap-{interface}-url', self.known_as)
         ]
-        password = ['--bootstrap-password', PASSWORD % ADMIN, '--bootstrap-region-id', 'here']
+        password = ['--bootstrap-password', PASSWORD % ADMIN, '--bootstrap-region-id', REGION]
         self.manage('bootstrap', *password, *where)
 
     def manage(self, *arguments: str) -> None:

@@ -197,10 +197,11 @@ class Apache(Server):
                 'processes=4 threads=4': f'processes={PROCESSES} threads={THREADS}',
                 ' user=placement group=placement': user,
                 '=/opt/placement\n': f'={self.environment}\n',
-                'WSGIScriptAlias / /var/www/cgi-bin/placement/placement-api': (
+                'WSGIScriptAlias / /opt/placement/bin/placement-api': (
                     f'WSGIScriptAlias {mount} {self.script}'
                 ),
-                '<Directory /var/www/cgi-bin/placement>': f'<Directory {self.script.parent}>',
+                '<Directory /opt/placement/bin>': f'<Directory {self.script.parent}>',
+                '<Files placement-api>': f'<Files {self.script.name}>',
                 '/var/log/apache2/placement-api.log': str(self.log),
                 '/var/log/apache2/placement-api-access.log': f'{self.directory}/access.log',
             },

@@ -9,7 +9,9 @@ import pytest
 
 from placement.tests.servers import gabbi_runner, installation, servers
 
-SCRIPT = 'lib/python3*/site-packages/placement/wsgi/api.py'
+# The command of the service, and what was copied before that was a script as well.
+SCRIPT = 'bin/placement-api'
+MODULE = 'lib/python3*/site-packages/placement/wsgi/api.py'
 
 PACKAGES = ('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
 
@@ -36,17 +38,19 @@ def environment() -> pathlib.Path:
 @pytest.fixture(scope='module')
 def at_root(environment: pathlib.Path) -> Iterator[servers.Server]:
     """Apache with the script where the package has it."""
-    with installation.directory() as directory:
-        (script,) = environment.glob(SCRIPT)
-        with servers.Apache(directory, environment, '', script) as server:
-            yield server
+    script = environment / SCRIPT
+    with (
+        installation.directory() as directory,
+        servers.Apache(directory, environment, '', script) as server,
+    ):
+        yield server
 
 
 @pytest.fixture(scope='module')
 def under_prefix(environment: pathlib.Path) -> Iterator[servers.Server]:
     """Apache with a copy of the script, alone in a directory."""
     with installation.directory() as directory:
-        (origin,) = environment.glob(SCRIPT)
+        (origin,) = environment.glob(MODULE)
         script = directory / 'cgi-bin' / 'placement-api'
         script.parent.mkdir()
         shutil.copy(origin, script)

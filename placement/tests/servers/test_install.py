@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page about installing, done literally, block by block, on a new machine with Debian."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from placement.tests.servers import installation, keystone, machine, pages
+from placement.tests.servers.controller import Controller
+
+PAGES = installation.REPOSITORY / 'doc' / 'source'
+SECTIONS = pages.sections(PAGES / 'install.rst')
+
+BEGIN = ('Before you begin', 'The package', 'Keystone', 'A log file')
+APACHE = ('MariaDB and MySQL', 'The tables', 'Apache with mod_wsgi', 'Verify')
+UWSGI = ('PostgreSQL', 'The tables', 'uWSGI behind nginx', 'nginx', 'Verify')
+GUNICORN = ('gunicorn behind nginx', 'Verify')
+HAPROXY = ('SQLite', 'The tables', 'placement-api behind haproxy', 'Verify')
+
+# Those that are followed in the middle of a test.
+LATER = (
+    'Below a prefix', 'Restarting without an interruption', 'Taking a machine out of service'
+)  # fmt: skip
+
+# In the complete run, a test that cannot run fails instead of being skipped.
+MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
+
+pytestmark = pytest.mark.skipif(
+    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
+)
+
+BUILD = 'from setuptools import build_meta; build_meta.build_sdist("..")'
+
+#: nova asks with the names of all traits that there are.
+LONG = '/traits?name=in:' + ','.join(f'CUSTOM_{number:0>23}' for number in range(540))
+
+#: Clients that have sent a request when the service is told to stop; prints what each is answered.
+CLIENTS = """
+import socket, subprocess, sys, time
+port, token = sys.argv[1:]
+headers = f'Host: x\\r\\nX-Auth-Token: {token}\\r\\nConnection: close'
+request = f'GET /resource_providers HTTP/1.1\\r\\n{headers}\\r\\n\\r\\n'
+clients = [socket.create_connection(('127.0.0.1', int(port))) for _ in range(16)]
+for client in clients:
+    client.sendall(request.encode())
+time.sleep(0.02)
+subprocess.run(['systemctl', 'stop', f'placement-api@{port}'], check=True)
+for client in clients:
+    print((client.makefile().readline().split() + ['', 'nothing'])[1])
+"""
+
+
+@pytest.fixture(scope='module')
+def cloud() -> Iterator[keystone.Keystone]:
+    """Keystone, which knows itself as the page does."""
+    with installation.directory() as directory:
+        server = keystone.Keystone(directory, known_as='http://controller:5000/v3')
+        server.prepare()
+        with server:
+            keystone.Cloud(server)
+            yield server
+
+
+@pytest.fixture(scope='module')
+def archive() -> Iterator[pathlib.Path]:
+    """The source archive, made as a release is."""
+    with installation.directory() as directory:
+        source = directory / 'source'
+        installation.copy_sources(source)
+        subprocess.run([sys.executable, '-c', BUILD], cwd=source, check=True, capture_output=True)
+        (made,) = directory.glob('*.tar.gz')
+        yield made
+
+
+@pytest.fixture(scope='module')
+def installed(cloud: keystone.Keystone, archive: pathlib.Path) -> Iterator[Sequence[pathlib.Path]]:
+    """The layers of a machine on which was done what comes before the choice of a database."""
+    with installation.directory() as directory:
+        with Controller(directory, [machine.image()], cloud) as new:
+            new.prepare(archive)
+            new.follow(pages.chosen(SECTIONS, BEGIN))
+        yield [new.upper, *new.below]
+
+
+@contextlib.contextmanager
+def controller(
+    layers: Sequence[pathlib.Path], cloud: keystone.Keystone, sections: Sequence[str]
+) -> Iterator[Controller]:
+    """A machine on which these sections were followed, beside the ones of the layers."""
+    with installation.directory() as directory, Controller(directory, layers, cloud) as new:
+        new.follow(pages.chosen(SECTIONS, sections))
+        yield new
+
+
+@pytest.fixture(scope='class')
+def behind_nginx(
+    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
+) -> Iterator[Controller]:
+    """A machine with PostgreSQL, and uWSGI behind nginx."""
+    with controller(installed, cloud, UWSGI) as machine:
+        yield machine
+
+
+@pytest.fixture(scope='class')
+def behind_haproxy(
+    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
+) -> Iterator[Controller]:
+    """A machine with SQLite, and processes of placement-api behind haproxy."""
+    with controller(installed, cloud, HAPROXY) as machine:
+        yield machine
+
+
+@pytest.fixture(scope='class')
+def with_apache(
+    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
+) -> Iterator[Controller]:
+    """A machine with MariaDB and Apache."""
+    with controller(installed, cloud, APACHE) as machine:
+        yield machine
+
+
+def test_every_instruction_is_followed() -> None:
+    followed = {*BEGIN, *APACHE, *UWSGI, *GUNICORN, *HAPROXY, *LATER}
+    assert {title for title, steps in SECTIONS.items() if steps} == followed
+
+
+def _check_unit(machine: Controller, unit: str) -> None:
+    """systemd finds no fault with a unit, and little that it could do to the machine."""
+    assert machine.run(f'systemd-analyze verify {unit}.service') == ''
+    machine.run(f'systemd-analyze security --no-pager --threshold=20 {unit}.service')
+    process = machine.run(f'systemctl show --property MainPID --value {unit}').strip()
+    status = machine.run(f'cat /proc/{process}/status')
+    assert re.findall(r'(?:NoNewPrivs|CapEff|Seccomp):\t(\w+)', status) == ['0' * 16, '1', '2']
+    enter = f'nsenter --target={process} --mount'
+    assert machine.status(f'{enter} touch /etc/placement/placement.conf') != 0
+    assert machine.status(f'{enter} touch /var/log/placement/placement.log') == 0
+
+
+def _answers_while_reloaded(machine: Controller, command: str) -> None:
+    """No client notices this command."""
+    with machine.load('reloaded') as load:
+        machine.run(command)
+        time.sleep(8)
+    assert load.answers
+    assert set(load.answers.values()) == {200}
+
+
+class TestNginx:
+    """PostgreSQL, and uWSGI behind nginx; then gunicorn in its place."""
+
+    def test_uwsgi(self, behind_nginx: Controller) -> None:
+        assert behind_nginx.get(LONG, behind_nginx.token())[0] == 200
+        _check_unit(behind_nginx, 'placement-uwsgi')
+
+    def test_gunicorn_in_place_of_uwsgi(self, behind_nginx: Controller) -> None:
+        behind_nginx.run('systemctl disable --now placement-uwsgi')
+        behind_nginx.follow(pages.chosen(SECTIONS, GUNICORN))
+
+        assert behind_nginx.get(LONG, behind_nginx.token())[0] == 200
+        _answers_while_reloaded(behind_nginx, 'systemctl reload placement-gunicorn')
+        _check_unit(behind_nginx, 'placement-gunicorn')
+
+
+class TestHaproxy:
+    """SQLite, and several processes of placement-api behind haproxy."""
+
+    def test_long_queries_pass_and_long_bodies_do_not(self, behind_haproxy: Controller) -> None:
+        token = behind_haproxy.token()
+        assert behind_haproxy.get(LONG, token)[0] == 200
+        assert (
+            behind_haproxy.run(
+                'head --bytes 16777217 /dev/zero | curl --silent --output /dev/null '
+                f"--write-out '%{{http_code}}' --header 'X-Auth-Token: {token}' "
+                "--header 'Expect:' --header 'Content-Type: application/json' --data-binary @- "
+                'http://controller:8778/resource_providers'
+            )
+            == '413'
+        )
+
+    def test_unit_is_sandboxed(self, behind_haproxy: Controller) -> None:
+        _check_unit(behind_haproxy, 'placement-api@8781')
+
+    def test_no_line_is_lost_when_the_log_is_rotated(self, behind_haproxy: Controller) -> None:
+        with behind_haproxy.load('logged') as load:
+            for _ in range(3):
+                time.sleep(1)
+                behind_haproxy.run('logrotate --force /etc/logrotate.d/placement')
+        lines = behind_haproxy.run(
+            'zgrep --no-filename --only-matching "name=logged-[0-9]*" /var/log/placement/*'
+        )
+        assert load.answers
+        assert set(load.answers.values()) == {200}
+        assert set(lines.split()) >= {f'name={name}' for name in load.answers}
+        assert behind_haproxy.run('ls /var/log/placement').split()[-1] == 'placement.log.3.gz'
+
+    def test_a_request_that_was_accepted_is_answered_after_sigterm(
+        self, behind_haproxy: Controller
+    ) -> None:
+        behind_haproxy.write('/tmp/clients.py', CLIENTS)
+        printed = behind_haproxy.run(f'python3 /tmp/clients.py 8784 {behind_haproxy.token()}')
+        behind_haproxy.run('systemctl start placement-api@8784')
+        assert printed.split() == ['200'] * 16
+
+    def test_no_client_notices_that_processes_are_restarted(
+        self, behind_haproxy: Controller
+    ) -> None:
+        with behind_haproxy.load('restarted') as load:
+            behind_haproxy.follow(SECTIONS['Restarting without an interruption'])
+        assert load.answers
+        assert set(load.answers.values()) == {200}
+
+    def test_out_of_service(self, behind_haproxy: Controller) -> None:
+        behind_haproxy.follow(SECTIONS['Taking a machine out of service'])
+        behind_haproxy.run('systemctl restart placement-api@8781')
+        health = "curl --silent --output /dev/null --write-out '%{http_code}' http://127.0.0.1:8781/healthcheck"
+        assert behind_haproxy.run(health) == '200'
+        behind_haproxy.run('touch /etc/placement/out-of-service')
+        assert behind_haproxy.run(health) == '503'
+
+
+# The last one, because it changes the addresses in the catalogue.
+class TestApache:
+    """MariaDB, and Apache, at the root and below a prefix."""
+
+    def test_log_belongs_to_the_service(self, with_apache: Controller) -> None:
+        text = with_apache.run('cat /var/log/placement/placement.log')
+        assert with_apache.run('stat --format %U /var/log/placement/*').split() == ['placement']
+        assert '"GET /resource_providers" status: 200' in text
+
+    def test_tokens_are_cached_in_memcached(self, with_apache: Controller) -> None:
+        token = with_apache.token()
+        for _ in range(4):
+            assert with_apache.get('/resource_providers', token)[0] == 200
+        stored = with_apache.run(
+            'exec 3<>/dev/tcp/controller/11211; printf "stats\r\nquit\r\n" >&3; cat <&3'
+        )
+        assert int(re.findall(r'STAT get_hits (\d+)', stored)[0]) > 0
+
+    def test_long_queries_pass(self, with_apache: Controller) -> None:
+        assert with_apache.get(LONG, with_apache.token())[0] == 200
+
+    def test_below_a_prefix(self, with_apache: Controller) -> None:
+        with_apache.follow(SECTIONS['Below a prefix'])
+        with_apache.follow(SECTIONS['Verify'][-1:])
+
+        status, text = with_apache.get('/placement/')
+        assert (status, json.loads(text)['versions'][0]['max_version']) == (200, '1.39')
+        assert with_apache.get('/resource_providers', with_apache.token())[0] == 404
