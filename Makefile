@@ -123,7 +123,7 @@ test-keystone: $(TESTABLE)
 
 test-install: $(TESTABLE)
 	@echo '==> instructions of the pages, on new machines with Debian'
-	@$(BIN)/pytest placement/tests/servers/test_install.py
+	@$(BIN)/pytest placement/tests/servers/test_install.py placement/tests/servers/test_containers.py
 
 lint: $(TESTABLE)
 	@echo '==> ruff, check and format'
