@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from placement.db.engine.database import Database
     from placement.feed.keeper import SnapshotKeeper
-    from placement.insight.room import Insight
+    from placement.insight.questions import Insight
 
 
 # What stands in a line of the log as it is. A control character could begin a new line, or move

@@ -12,7 +12,7 @@ from placement.db.engine.database import Database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
 from placement.feed.keeper import SnapshotKeeper
-from placement.insight.room import Insight
+from placement.insight.questions import Insight
 from placement.middleware import (
     after_answer,
     body_limit,

@@ -29,7 +29,7 @@ from placement.http.error_response import error_response
 from placement.http.microversion import Api, Rule
 from placement.http.reply import JSONPieces, JSONText, Reply
 from placement.http.request import JSON, Request
-from placement.insight.room import Insight
+from placement.insight.questions import Insight
 from placement.policy import Enforcer
 
 VERSION_HEADER = 'openstack-api-version'

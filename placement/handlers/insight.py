@@ -22,7 +22,7 @@ UNMET_DEMAND = '/insight/unmet_demand'
 def show(request: Request) -> Reply:
     """Show which questions are answered."""
     request.authorise(policy.SHOW)
-    return Reply(insight_views.room(request.context.insight, request.mount_point))
+    return Reply(insight_views.questions(request.context.insight, request.mount_point))
 
 
 def explain(request: Request) -> Reply:

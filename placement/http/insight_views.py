@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from placement.http.querystring import Query
-from placement.insight.room import Insight
+from placement.insight.questions import Insight
 
 # Verdicts of searches that found nothing.
 VERDICTS = ('full', 'infeasible', 'unknown')
 
 
-def room(insight: Insight, mount_point: str) -> dict[str, Any]:
+def questions(insight: Insight, mount_point: str) -> dict[str, Any]:
     """Which questions are answered, and how often this process failed to keep something."""
     questions = [
         {

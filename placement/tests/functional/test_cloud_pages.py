@@ -14,7 +14,7 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.history import NEWEST
-from placement.insight.room import Insight
+from placement.insight.questions import Insight
 from placement.objects import aggregate, cloud, trait
 from placement.objects.resource_provider import ProviderFilters
 from placement.tests.unit.objects.cloud import Cloud, uuid_of

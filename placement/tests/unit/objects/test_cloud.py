@@ -10,7 +10,7 @@ from placement.context import RequestContext
 from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.db.statements.usage_sums import SummedBy
 from placement.feed.keeper import SnapshotKeeper
-from placement.insight.room import Insight
+from placement.insight.questions import Insight
 from placement.objects import aggregate
 from placement.objects import cloud as bulk
 from placement.objects.resource_provider import ProviderFilters
