@@ -58,6 +58,16 @@ def test_every_tox_environment_runs_one_command(tox: configparser.ConfigParser) 
     assert {name: lines for name, lines in commands.items() if len(lines) != 1} == {}
 
 
+def test_tox_runs_the_tests_on_every_python_of_the_classifiers(
+    tox: configparser.ConfigParser,
+) -> None:
+    """The newest, on which they have not all been seen to pass, is not among the classifiers."""
+    versions = re.findall(r':: Python :: (3\.\d+)', (REPOSITORY / 'setup.cfg').read_text())
+    (numbers,) = re.findall(r'py3\{([\d,]+)\}', tox['tox']['envlist'])
+
+    assert [*versions, '3.14'] == [f'3.{number}' for number in numbers.split(',')]
+
+
 def test_pre_commit_runs_the_tools_of_make_lint() -> None:
     config = yaml.safe_load((REPOSITORY / '.pre-commit-config.yaml').read_text())
     hooks = {hook['name'] for repository in config['repos'] for hook in repository['hooks']}
