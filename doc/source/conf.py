@@ -12,7 +12,7 @@ sys.path.insert(0, str(REPOSITORY / 'doc' / 'extensions'))
 # The reference has a directory of its own, as in all projects of OpenStack. Sphinx reads one
 # directory, so the other one is read through this link.
 _reference = pathlib.Path(__file__).parent / 'api-ref'
-if not _reference.is_symlink():
+if not _reference.exists():
     _reference.symlink_to(pathlib.Path('..', '..', 'api-ref', 'source'))
 
 project = 'Placement'
