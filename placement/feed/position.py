@@ -161,7 +161,7 @@ class Position:
     def _says_nothing_new(self, reading: Reading) -> bool:
         """Whether the feed is as it was read, as most searches find it where claims are few.
 
-        Told from the rows as they are: 4 microseconds instead of 20, of 500 that a search takes.
+        Told from the rows as they are, in 1.4 microseconds instead of 6.
         """
         return (
             reading.lowest == self.lowest

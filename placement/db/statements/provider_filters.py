@@ -134,7 +134,7 @@ def _execute(
 ) -> Sequence[Row]:
     if not conditions:
         # SQLAlchemy keeps the key of a statement in its cache with the statement, and takes
-        # 20 microseconds to find that of a new one.
+        # 45 microseconds to find that of a new one.
         return connection.execute(statement).all()
     options = {} if len(conditions) <= MAX_CACHED_CONDITIONS else {'compiled_cache': None}
     return connection.execute(statement.where(*conditions), execution_options=options).all()
