@@ -1,20 +1,112 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container files, which a linter checks, and the values for deployment tools."""
+"""The container file: a linter has nothing against it, and its steps make an image that runs."""
 
 from __future__ import annotations
 
+import json
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 import yaml
 
-from placement.tests.servers import installation
+from placement.tests.servers import installation, machine
+from placement.tests.servers.machine import Machine
 
 ETC = installation.REPOSITORY / 'etc'
 CONTAINERFILES = sorted((ETC / 'containers').iterdir())
+
+# The image that both stages begin with; this host has no registry, but the same distribution.
+BASE = 'docker.io/library/debian:bookworm-slim'
+CONFIGURATION = """
+[placement_database]
+connection = sqlite:////data/placement.sqlite
+sync_on_startup = true
+[keystone_authtoken]
+auth_url = http://127.0.0.1:5000
+"""
+
+MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
+needs_root = pytest.mark.skipif(
+    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
+)
+
+
+def instructions(path: pathlib.Path) -> list[list[tuple[str, str]]]:
+    """The stages of a container file, each with its instructions and their arguments."""
+    lines = [line for line in path.read_text().splitlines() if not line.startswith('#')]
+    text = '\n'.join(lines).replace('\\\n', ' ')
+    stages: list[list[tuple[str, str]]] = []
+    for line in filter(None, text.splitlines()):
+        name, _, arguments = line.partition(' ')
+        if name == 'FROM':
+            stages.append([])
+        stages[-1].append((name, arguments.strip()))
+    return stages
+
+
+class Builder:
+    """Does in a machine what a tool for images does in a container."""
+
+    def __init__(self, target: Machine, context: pathlib.Path, stages: dict[str, Machine]) -> None:
+        self.machine = target
+        self.stages = stages
+        self.directory = '/'
+        self.settings: dict[str, str] = {}
+        self.machine.run('mkdir /context')
+        unpack(self.machine, context, '.', '/context')
+
+    def build(self, stage: list[tuple[str, str]]) -> None:
+        """Do the instructions of a stage."""
+        for name, arguments in stage:
+            match name:
+                case 'FROM':
+                    assert arguments.split()[0] == BASE
+                case 'RUN':
+                    self.machine.run(f'cd {self.directory} && {arguments}')
+                case 'WORKDIR':
+                    self.directory = arguments
+                    self.machine.run(f'mkdir --parents {arguments}')
+                case 'COPY':
+                    self._copy(arguments.split())
+                case _:
+                    self.settings[name] = arguments
+        self.machine.run('rm --recursive /context')
+
+    def _copy(self, words: list[str]) -> None:
+        if words[0].startswith('--from='):
+            stage = self.stages[words[0].partition('=')[2]]
+            assert words[1] == words[2]
+            unpack(self.machine, stage.upper, words[1].lstrip('/'), '/')
+            return
+        source, target = words
+        self.machine.run(
+            f'cd {self.directory} && mkdir --parents $(dirname {target}) '
+            f'&& cp --recursive /context/{source} {target}'
+        )
+
+
+def unpack(target: Machine, directory: pathlib.Path, names: str, where: str) -> None:
+    """Copy files of this host into a machine, with their owners and modes."""
+    with subprocess.Popen(
+        ['tar', '--create', '--directory', str(directory), names], stdout=subprocess.PIPE
+    ) as packing:
+        assert packing.stdout is not None
+        target.feed(['tar', '--extract', '--directory', where], packing.stdout)
+    assert packing.returncode == 0
+
+
+@pytest.fixture(scope='module')
+def context() -> Iterator[pathlib.Path]:
+    """What the tools would see of the repository."""
+    with installation.directory() as directory:
+        installation.copy_sources(directory / 'context')
+        yield directory / 'context'
 
 
 @pytest.mark.parametrize('path', CONTAINERFILES, ids=[path.name for path in CONTAINERFILES])
@@ -23,6 +115,49 @@ def test_linter_has_nothing_to_say(path: pathlib.Path) -> None:
     linter = [str(environment / 'bin' / 'hadolint'), '--failure-threshold', 'warning', str(path)]
     done = subprocess.run(linter, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+@needs_root
+def test_steps_make_an_image_that_runs(context: pathlib.Path) -> None:
+    """Not root, without capabilities, and on a root file system that is read-only."""
+    first, second = instructions(ETC / 'containers' / 'Containerfile')
+    with installation.directory() as below, installation.directory() as above:
+        with Machine(below, [machine.image()]) as building:
+            Builder(building, context, {}).build(first)
+        with Machine(above, [machine.image()]) as image:
+            builder = Builder(image, context, {'build': building})
+            builder.build(second)
+            _run(image, builder.settings)
+
+
+def _run(image: Machine, settings: dict[str, str]) -> None:
+    """Run what the image runs, confined as its first lines say, and stop it."""
+    user = settings['USER']
+    assert user.isdigit()
+    assert user != '0'
+    image.run(f'install -d -o {user} /data && install -d /etc/placement')
+    image.write('/etc/placement/placement.conf', CONFIGURATION)
+    command = [*json.loads(settings['ENTRYPOINT']), *json.loads(settings['CMD'])]
+    properties = {
+        'User': user,
+        'ReadOnlyPaths': '/',
+        'ReadWritePaths': '/data',
+        'CapabilityBoundingSet': '',
+        'NoNewPrivileges': 'yes',
+        'KillSignal': settings['STOPSIGNAL'],
+        'Environment': settings['ENV'],
+        'RemainAfterExit': 'yes',
+    }
+    options = [f'--property={name}={value}' for name, value in properties.items()]
+    image.run(shlex.join(['systemd-run', '--unit=container', *options, *command]))
+    check = shlex.join(json.loads(settings['HEALTHCHECK'].partition('CMD ')[2]))
+    image.run(f'for _ in {{1..60}}; do {check} && exit; sleep 1; done; journalctl -u container')
+    process = image.run('systemctl show --property MainPID --value container').strip()
+    assert image.status(f'nsenter --target={process} --mount touch /var/lib/placement/x') != 0
+    assert image.status(f'nsenter --target={process} --mount touch /data/x') == 0
+
+    image.run('systemctl stop container')
+    assert 'placement-api: stopped' in image.run('journalctl --unit container')
 
 
 @pytest.mark.parametrize(
