@@ -49,6 +49,7 @@ OPTIONS: list[tuple[str, str, type[cfg.Opt], object]] = [
     ('placement', 'log_searches', cfg.StrOpt, 'empty'),
     ('insight', 'allocation_candidates', cfg.BoolOpt, True),
     ('insight', 'capacity', cfg.BoolOpt, True),
+    ('insight', 'cloud', cfg.BoolOpt, True),
     ('insight', 'unmet_demand', cfg.BoolOpt, True),
     ('workarounds', 'optimize_for_wide_provider_trees', cfg.BoolOpt, False),
     ('placement_database', 'connection_parameters', cfg.StrOpt, ''),
