@@ -18,6 +18,7 @@ from placement.tests.servers.controller import Controller
 
 PAGES = installation.REPOSITORY / 'doc' / 'source'
 SECTIONS = pages.sections(PAGES / 'install.rst')
+UPGRADE = pages.sections(PAGES / 'upgrade.rst')
 
 BEGIN = ('Before you begin', 'The package', 'Keystone', 'A log file')
 APACHE = ('MariaDB and MySQL', 'The tables', 'Apache with mod_wsgi', 'Verify')
@@ -41,6 +42,17 @@ BUILD = 'from setuptools import build_meta; build_meta.build_sdist("..")'
 
 #: nova asks with the names of all traits that there are.
 LONG = '/traits?name=in:' + ','.join(f'CUSTOM_{number:0>23}' for number in range(540))
+
+#: The service before an upgrade.
+OLD_UNIT = """
+[Service]
+User=placement
+ExecStart=/opt/old/bin/gunicorn --bind 127.0.0.1:8778 placement.wsgi.api:application
+"""
+OLD_OPTIONS = """
+[api]
+auth_strategy = keystone
+"""
 
 #: Clients that have sent a request when the service is told to stop; prints what each is answered.
 CLIENTS = """
@@ -130,6 +142,23 @@ def with_apache(
 def test_every_instruction_is_followed() -> None:
     followed = {*BEGIN, *APACHE, *UWSGI, *GUNICORN, *HAPROXY, *LATER}
     assert {title for title, steps in SECTIONS.items() if steps} == followed
+
+
+def create_provider(machine: Controller, token: str, name: str) -> int:
+    """Create a resource provider; the status of the answer."""
+    return int(
+        machine.run(
+            "curl --silent --output /dev/null --write-out '%{http_code}' "
+            f"--header 'X-Auth-Token: {token}' --header 'Content-Type: application/json' "
+            f"""--data '{{"name": "{name}"}}' http://controller:8778/resource_providers"""
+        )
+    )
+
+
+def provider_names(machine: Controller, token: str) -> set[str]:
+    """The names of all resource providers."""
+    _, text = machine.get('/resource_providers', token)
+    return {provider['name'] for provider in json.loads(text)['resource_providers']}
 
 
 def _check_unit(machine: Controller, unit: str) -> None:
@@ -224,6 +253,50 @@ class TestHaproxy:
         assert behind_haproxy.run(health) == '200'
         behind_haproxy.run('touch /etc/placement/out-of-service')
         assert behind_haproxy.run(health) == '503'
+
+
+@pytest.fixture(scope='class')
+def with_upstream(
+    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
+) -> Iterator[Controller]:
+    """A machine on which upstream serves MariaDB, as the unit placement-old, with a provider."""
+    with controller(installed, cloud, ['MariaDB and MySQL']) as machine:
+        machine.run(
+            'python3 -m venv /opt/old && /opt/old/bin/pip install --quiet '
+            'openstack-placement==16.0.0 PyMySQL python-memcached cryptography gunicorn'
+        )
+        machine.write('/etc/systemd/system/placement-old.service', OLD_UNIT)
+        machine.write('/etc/placement/placement.conf', OLD_OPTIONS, append=True)
+        machine.run('runuser -u placement -- /opt/old/bin/placement-manage db sync')
+        machine.run('systemctl daemon-reload; systemctl start placement-old')
+        yield machine
+
+
+class TestUpgrade:
+    """The page about upgrades, from upstream and back."""
+
+    def test_upgrade_and_rollback(self, with_upstream: Controller) -> None:
+        token = with_upstream.token()
+        with_upstream.wait()
+        assert create_provider(with_upstream, token, 'of-upstream') == 201
+
+        # What the page about installing says of the new workers.
+        with_upstream.run('cp etc/systemd/placement-api@.service /etc/systemd/system/')
+        with_upstream.follow(pages.chosen(UPGRADE, ['Before', 'The change', 'After']))
+        assert create_provider(with_upstream, token, 'of-this-service') == 201
+        assert provider_names(with_upstream, token) == {'of-upstream', 'of-this-service'}
+
+        with_upstream.follow(UPGRADE['Rollback'])
+        with_upstream.wait()
+        assert create_provider(with_upstream, token, 'of-upstream-again') == 201
+        assert provider_names(with_upstream, token) == {
+            'of-upstream', 'of-this-service', 'of-upstream-again'
+        }  # fmt: skip
+
+    def test_every_instruction_is_followed(self) -> None:
+        # The phase without a pause is tested by `make test-upgrade`.
+        followed = {'Before', 'The change', 'After', 'Rollback', 'Machine by machine'}
+        assert {title for title, steps in UPGRADE.items() if steps} == followed
 
 
 # The last one, because it changes the addresses in the catalogue.
