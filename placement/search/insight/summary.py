@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from placement.search.explanation import Verdict
+from placement.search.explanation import Condition, Verdict
 from placement.search.insight.explain_answer import (
     FunnelStep,
     GroupCondition,
@@ -11,6 +11,11 @@ from placement.search.insight.explain_answer import (
     Relaxation,
 )
 from placement.search.insight.survey import Survey
+from placement.search.solver.tally import Reason
+
+# How many relaxations the line tells, those first that help most trees: what one reader cannot
+# give up, such as a zone, another can.
+MAX_RELAXATIONS = 3
 
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
@@ -30,7 +35,7 @@ def summary(
     relaxations: Sequence[Relaxation],
     is_cut: bool,
 ) -> str:
-    """One line: the verdict, the condition that leaves nothing, the relaxation that helps most,
+    """One line: the verdict, the condition that leaves nothing, the relaxations that help most,
     how many hosts are disabled, and what the budget did not allow to find out."""
     if not survey.of:
         return 'There are no resource providers.'
@@ -43,7 +48,7 @@ def summary(
         cause = next(_causes(groups, combination), None)
         sentences.append(f'{BEGINNINGS[verdict]}{f": {cause}" if cause else ""}')
     if not fitting:
-        sentences += [_helpful(one) for one in relaxations[:1]]
+        sentences += [_helpful(one) for one in relaxations[:MAX_RELAXATIONS]]
         disabled = disabled_trees(survey)
         if disabled:
             are = 'is' if disabled == 1 else 'are'
@@ -70,16 +75,48 @@ def disabled_trees(survey: Survey) -> int:
 
 
 def _causes(groups: Sequence[GroupFunnel], combination: Sequence[FunnelStep]) -> Iterator[str]:
-    """The conditions that leave no tree."""
+    """The conditions that leave no tree, with what left these trees before."""
+    left = ''
     for funnel in groups:
-        suffix = funnel.group.suffix
+        suffix, left = funnel.group.suffix, ''
         for step in funnel.steps:
             if step.trees_before and not step.trees_after:
                 before = f'group {suffix}: ' if suffix else ''
-                yield f'{before}{step.condition.words} leaves none of {_trees(step.trees_before)}'
+                yield f'{before}{_ruling_out(step, left)}'
+            if step.trees_after < step.trees_before:
+                left = f' left {_with(step.condition)}'
+    # Of several groups the first step here begins with all trees again.
+    left = left if len(groups) == 1 else ''
     for step in combination:
         if step.trees_before and not step.trees_after:
-            yield f'{step.condition.words} leaves none of {_trees(step.trees_before)}'
+            yield _ruling_out(step, left)
+        if step.trees_after < step.trees_before:
+            left = ' left'
+
+
+def _ruling_out(step: FunnelStep, left: str) -> str:
+    trees = {1: 'the only tree', 2: 'both trees'}.get(
+        step.trees_before, f'all {_trees(step.trees_before)}'
+    )
+    return f'{step.condition.words} rules out {trees}{left}'
+
+
+def _with(condition: Condition) -> str:
+    """What the trees have in common that a condition left."""
+    name = ', '.join(condition.names)
+    match condition.reason:
+        case Reason.REQUIRED_TRAIT:
+            return f'with trait {name}'
+        case Reason.FORBIDDEN_TRAIT:
+            return f'without trait {name}'
+        case Reason.AGGREGATE if name.startswith('!'):
+            return f'outside of aggregate {name.removeprefix("!")}'
+        case Reason.AGGREGATE:
+            return f'in aggregate {name}'
+        case Reason.TREE:
+            return f'in the tree of {name}'
+        case _:
+            return f'with {name}' if condition.asked is None else f'with enough {name}'
 
 
 def _helpful(relaxation: Relaxation) -> str:
@@ -87,7 +124,7 @@ def _helpful(relaxation: Relaxation) -> str:
     others = [one for one in relaxation.conditions if one not in amounts]
     trees, parts = _trees(relaxation.trees), []
     if others:
-        parts.append(f'without {" and ".join(one.words for one in others)}')
+        parts.append(f'without {" and ".join(_given_up(one) for one in others)}')
     if amounts:
         parts.append(f'with another amount of {" and ".join(_subject(one) for one in amounts)}')
     text = f'{trees} would fit {" and ".join(parts)}'
@@ -96,10 +133,17 @@ def _helpful(relaxation: Relaxation) -> str:
     return text
 
 
-def _subject(amount: GroupCondition) -> str:
-    """The class of an amount, with its group where that has a suffix."""
-    (name,) = amount.condition.names
-    return f'{name} in group {amount.suffix}' if amount.suffix else name
+def _given_up(one: GroupCondition) -> str:
+    """A condition that is given up; of a class that it is asked for."""
+    if one.condition.reason is Reason.CLASS_MISSING:
+        return f'asking for {_subject(one)}'
+    return one.words
+
+
+def _subject(one: GroupCondition) -> str:
+    """The class that a condition is about, with its group where that has a suffix."""
+    (name,) = one.condition.names
+    return f'{name} in group {one.suffix}' if one.suffix else name
 
 
 def _trees(count: int) -> str:

@@ -82,17 +82,84 @@ def test_nearest_trees_come_with_numbers() -> None:
 def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
     assert explain(HOSTS, SERVER).summary == (
         'Fits nowhere now, but would if nothing were used: '
-        'VCPU: 6 asked, most free 3, largest 8 (used) leaves none of 1 tree. '
+        'VCPU: 6 asked, most free 3, largest 8 (used) rules out '
+        'the only tree left with enough VCPU. '
         '1 tree would fit without required trait AVX. '
+        f'1 tree would fit without forbidden trait {DISABLED}. '
+        '1 tree would fit without aggregate !Z. '
         f'1 tree of 5 is disabled ({DISABLED}).'
     )
     assert explain(HOSTS, 'resources=VCPU:400').summary == (
         'Fits nowhere as the cloud is configured, even if nothing were used: '
-        'VCPU: 400 asked, largest 8 (too small) leaves none of 5 trees. '
+        'VCPU: 400 asked, largest 8 (too small) rules out all 5 trees. '
         '5 trees would fit with another amount of VCPU: 8 is the largest that fits one tree. '
         f'1 tree of 5 is disabled ({DISABLED}).'
     )
     assert explain(HOSTS, 'resources=VCPU:1').summary == 'Fits 5 trees of 5.'
+
+
+@pytest.mark.parametrize(
+    ('query', 'cause', 'trees'),
+    [
+        (
+            'resources=VCPU:1&required=AVX,GOLD',
+            'required trait GOLD',
+            'all 4 trees left with trait AVX',
+        ),
+        (
+            'resources=VCPU:1&member_of=Z&required=!AVX',
+            'aggregate Z',
+            'the only tree left without trait AVX',
+        ),
+        (
+            'resources=VCPU:9&member_of=Z',
+            'VCPU: 9 asked, largest 8 (too small)',
+            'the only tree left in aggregate Z',
+        ),
+        (
+            'resources=VCPU:9&member_of=!Z',
+            'VCPU: 9 asked, largest 8 (too small)',
+            'all 4 trees left outside of aggregate Z',
+        ),
+        (
+            'resources=VCPU:6,MEMORY_MB:5000',
+            'MEMORY_MB: 5000 asked, largest 4096 (too small)',
+            'all 4 trees left with enough VCPU',
+        ),
+        (
+            'resources=VCPU:1&in_tree=plain&required=AVX',
+            'required trait AVX',
+            'the only tree left in the tree of plain',
+        ),
+        (
+            'resources=VCPU:1&resources_A=VCPU:1&required_A=GOLD&group_policy=none',
+            'group _A: required trait GOLD',
+            'all 5 trees',
+        ),
+    ],
+)
+def test_summary_tells_what_left_the_trees_before(query: str, cause: str, trees: str) -> None:
+    assert f'nothing were used: {cause} rules out {trees}. ' in explain(HOSTS, query).summary
+
+
+def test_summary_tells_what_groups_leave_together() -> None:
+    assert 'subtree _A,_B rules out the only tree left. ' in (
+        explain(NUMA, f'{APART}&same_subtree=_A,_B').summary
+    )
+
+
+def test_summary_of_groups_that_no_tree_serves_together() -> None:
+    hosts = cloud(provider('a', VCPU=4), provider('b', FPGA=1))
+    answer = explain(hosts, 'resources_A=VCPU:1&resources_B=FPGA:1&group_policy=none')
+    assert 'all groups from one tree rules out both trees. ' in answer.summary
+
+
+def test_summary_names_a_class_to_do_without() -> None:
+    full = provider('pool', DISK_GB={'total': 9, 'reserved': 9}, traits=SHARING, aggregates='A')
+    answer = explain(
+        cloud(provider('cn', VCPU=8, aggregates='A'), full), 'resources=VCPU:1,DISK_GB:1'
+    )
+    assert '1 tree would fit without asking for DISK_GB.' in answer.summary
 
 
 def test_empty_cloud_is_infeasible() -> None:
