@@ -3,6 +3,7 @@
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from placement.search.explanation import Condition, Verdict
@@ -51,7 +52,7 @@ class TreeReports:
         chosen: list[tuple[Outcome, Tree]] = []
         for failures in sorted(by_failures):
             outcomes = by_failures[failures]
-            for _, root_id, number in self._closest_of(outcomes, MAX_NEAREST - len(chosen)):
+            for *_, root_id, number in self._closest_of(outcomes, MAX_NEAREST - len(chosen)):
                 chosen.append((outcomes[number], self.survey.snapshot.tree(root_id)))
             if len(chosen) == MAX_NEAREST:
                 break
@@ -59,23 +60,40 @@ class TreeReports:
 
     def _closest_of(
         self, outcomes: Sequence[Outcome], wanted: int
-    ) -> list[tuple[float, int, int]]:
-        """So many trees of these outcomes that lack least: how much, the root id, and the number
-        of the outcome."""
-        found: list[tuple[float, int, int]] = []
-        limit, fitting = math.inf, self._fitting
+    ) -> list[tuple[float, int, int, int]]:
+        """So many trees of these outcomes that lack least: how much, the rank among those that
+        fail the same and lack as much, the root id, and the number of the outcome.
+
+        Of trees that lack as much, those come first that fail something else than the trees before
+        them: a host that is in another zone tells less when four such hosts are told already.
+        """
+        found: dict[object, list[tuple[float, int, int]]] = {}
         for number, outcome in enumerate(outcomes):
-            missing = Missing(self.survey, outcome)
-            for tree in self.survey.work.each(outcome.trees):
-                if tree.root_id in fitting:
-                    continue
-                distance = missing.distance(tree)
-                if distance < limit:
-                    found.append((distance, tree.root_id, number))
-                    if len(found) > MAX_KEPT:
-                        found = heapq.nsmallest(wanted, found)
-                        limit = found[-1][0]
-        return heapq.nsmallest(wanted, found)
+            alike = found.setdefault(self._failed(outcome), [])
+            self._add_closest(alike, number, outcome, wanted)
+        ranked = []
+        for alike in found.values():
+            seen = Counter[float]()
+            for distance, root_id, number in heapq.nsmallest(wanted, alike):
+                ranked.append((distance, seen[distance], root_id, number))
+                seen[distance] += 1
+        return heapq.nsmallest(wanted, ranked)
+
+    def _add_closest(
+        self, alike: list[tuple[float, int, int]], number: int, outcome: Outcome, wanted: int
+    ) -> None:
+        """Add the trees of one outcome that may be among the closest of those that fail the same:
+        how much a tree lacks, the root id, and the number of the outcome."""
+        missing, limit, fitting = Missing(self.survey, outcome), math.inf, self._fitting
+        for tree in self.survey.work.each(outcome.trees):
+            if tree.root_id in fitting:
+                continue
+            distance = missing.distance(tree)
+            if distance < limit:
+                alike.append((distance, tree.root_id, number))
+                if len(alike) > MAX_KEPT:
+                    alike[:] = heapq.nsmallest(wanted, alike)
+                    limit = alike[-1][0]
 
     def report(self, outcome: Outcome, tree: Tree) -> TreeReport:
         """Whether one tree fits, and what it misses.  Raises `BudgetSpent`."""
@@ -113,8 +131,12 @@ class TreeReports:
         return self._unused is None or self._unused.fits(tree)
 
     def _failures(self, outcome: Outcome) -> int:
+        return sum(mask.bit_count() for mask in self._failed(outcome))
+
+    def _failed(self, outcome: Outcome) -> tuple[int, ...]:
+        """The conditions that the trees of an outcome fail: on the root, and by group."""
         groups = range(len(self.survey.table.groups))
-        return outcome.root.bit_count() + sum(outcome.failed(n).bit_count() for n in groups)
+        return (outcome.root, *[outcome.failed(number) for number in groups])
 
     def _add_group(
         self,

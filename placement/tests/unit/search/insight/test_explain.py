@@ -79,6 +79,15 @@ def test_nearest_trees_come_with_numbers() -> None:
     assert [one.reason for one in answer.nearest[4].missing] == ['too small', 'too small']
 
 
+def test_nearest_trees_of_equal_distance_differ_in_what_they_fail() -> None:
+    elsewhere = [provider(f'far{n}', VCPU=8, aggregates='Z') for n in range(6)]
+    off = provider('off', VCPU=8, aggregates='A', traits=DISABLED)
+    hosts = cloud(*elsewhere, off, provider('off2', VCPU=8, aggregates='A', traits=DISABLED))
+    answer = explain(hosts, f'resources=VCPU:1&member_of=A&root_required=!{DISABLED}')
+    roots = [one.root for one in answer.nearest]
+    assert roots == ['far0', 'off', 'far1', 'off2', 'far2']
+
+
 def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
     assert explain(HOSTS, SERVER).summary == (
         'Fits nowhere now, but would if nothing were used: '
