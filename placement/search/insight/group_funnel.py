@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from placement.search.explanation import Condition
 from placement.search.insight.conditions import GroupConditions, Numbered
 from placement.search.insight.explain_answer import FunnelStep, GroupFunnel
-from placement.search.insight.provider_masks import NOBODY
 from placement.search.insight.survey import Survey
+from placement.search.model.capacity import Capacity
 from placement.search.solver.tally import Reason
 
 
@@ -41,13 +41,26 @@ def _steps(survey: Survey, number: int, group: GroupConditions) -> Iterator[Funn
 
 
 def condition_with_amounts(survey: Survey, group: int, step: Numbered) -> Condition:
-    """A condition for people; of an amount with the largest there is and the most that is free."""
+    """A condition for people; of an amount with the largest there is, the most that is free, and
+    the rule by which the provider with the largest refuses it when it is empty."""
     if step.asked is None:
         return step.condition()
-    largest, most_free = survey.most[group, step.words]
-    if largest == NOBODY:
+    most = survey.most[group, step.words]
+    if most.capacity is None:
         return step.condition()
-    return step.condition(largest, most_free if step.reason is Reason.USED else None)
+    if step.reason is Reason.USED:
+        return step.condition(most.largest, most.free)
+    reason = capacity_reason(most.capacity, step.asked)
+    return step._replace(reason=reason or step.reason).condition(most.largest)
+
+
+def capacity_reason(capacity: Capacity, amount: int, used: int = 0) -> Reason | None:
+    """Why an amount is refused by a capacity of which so much is used, None where it is not. Of
+    what is larger than all there is, max_unit is not the reason to be told."""
+    refusal = capacity.refusal(amount, used)
+    if refusal is None:
+        return None
+    return Reason.TOO_SMALL if amount > capacity.whole else Reason(refusal.value)
 
 
 def _trees(survey: Survey, group: int, kept: int) -> int:

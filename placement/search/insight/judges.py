@@ -69,7 +69,7 @@ class GroupJudge:
         group = next(
             n for n, one in enumerate(survey.table.groups) if one.group.suffix == amount.suffix
         )
-        return survey.most[group, capacity_name(amount)][1]
+        return survey.most[group, capacity_name(amount)].free
 
     def outcomes(self, chosen: Chosen) -> Iterator[Outcome]:
         """The outcomes in which every group is served without these conditions."""

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands in the way of providers, each looked at in its tree, alike ones once."""
 
+import dataclasses
 import sys
 
 from placement.search.insight.amounts import Need, amounts_mask, largest_amount
 from placement.search.insight.conditions import ConditionTable, Role
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_masks import Elements, Key, least
+from placement.search.model.capacity import Capacity
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
@@ -22,27 +24,37 @@ MAX_STATES = 10_000
 # The most that anybody has where nobody meets the other conditions.
 NOBODY = -sys.maxsize
 
+
+@dataclasses.dataclass(slots=True)
+class Most:
+    """The most that one provider of some offers to one consumer when it is empty, by which
+    capacity, and the most that one has free; `NOBODY` where there is none."""
+
+    largest: int = NOBODY
+    free: int = NOBODY
+    capacity: Capacity | None = None
+
+
 # By provider request what a provider fails as a member of its own tree.
 ProviderKey = tuple[Elements, ...]
 # What a provider of some profile fails when it is a tree of its own, and what of it has to be
 # asked about amounts, each with the place where the most is noted.
-FlatRole = tuple[int, tuple[tuple[Need, list[int] | None], ...]]
+FlatRole = tuple[int, tuple[tuple[Need, Most | None], ...]]
 
 
 class ProviderMasks:
     """What providers of a snapshot fail of a request.
 
-    `most` is, by group and class, the most that one provider looked at that meets all conditions
-    but amounts offers to one consumer when it is empty, and has free; `NOBODY` where there is
-    none.
+    `most` is, by group and class, the most of those looked at that meet all conditions but
+    amounts.
     """
 
     def __init__(self, snapshot: Snapshot, resolved: ResolvedRequest, work: SlicedWork) -> None:
         self.snapshot = snapshot
         self.table = table = ConditionTable(resolved)
         self.work = work
-        self.most: dict[tuple[int, str], list[int]] = {
-            (number, name): [NOBODY, NOBODY]
+        self.most: dict[tuple[int, str], Most] = {
+            (number, name): Most()
             for number, group in enumerate(table.groups)
             for name in group.amounts
         }
@@ -94,10 +106,10 @@ class ProviderMasks:
             capacity = capacities[position]
             largest, room = capacity.largest, capacity.ceiling - used[position]
             if most is not None:
-                if largest > most[0]:
-                    most[0] = largest
-                if room > most[1]:
-                    most[1] = min(room, capacity.max_unit)
+                if largest > most.largest:
+                    most.largest, most.capacity = largest, capacity
+                if room > most.free:
+                    most.free = min(room, capacity.max_unit)
             if (
                 amount > largest
                 or amount < capacity.min_unit
@@ -133,7 +145,7 @@ class ProviderMasks:
 
     def _new_flat_role(self, profile: Profile) -> FlatRole:
         table, mask = self.table, self.table.root_mask(profile)
-        needs: list[tuple[Need, list[int] | None]] = []
+        needs: list[tuple[Need, Most | None]] = []
         for request, number in zip(table.requests, table.group_of, strict=True):
             group = table.groups[number]
             role = group.role(request, profile)
@@ -233,5 +245,6 @@ class ProviderMasks:
     ) -> None:
         for need, name in zip(role.needs, request.amounts, strict=True):
             most, capacity = self.most[group, name], provider.kind.capacities[need.position]
-            most[0] = max(most[0], capacity.largest)
-            most[1] = max(most[1], capacity.room(provider.used[need.position]))
+            if capacity.largest > most.largest:
+                most.largest, most.capacity = capacity.largest, capacity
+            most.free = max(most.free, capacity.room(provider.used[need.position]))

@@ -9,7 +9,6 @@ from placement.search.explanation import Condition
 from placement.search.insight.conditions import AmountBits, GroupConditions, Numbered
 from placement.search.insight.explain_answer import GroupCondition
 from placement.search.insight.group_funnel import condition_with_amounts
-from placement.search.insight.provider_masks import NOBODY
 from placement.search.insight.survey import Survey
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.solver.tally import Reason
@@ -73,8 +72,9 @@ def _names(survey: Survey, number: int) -> Iterator[Relaxable]:
 def _amounts(survey: Survey, number: int) -> Iterator[Relaxable]:
     group = survey.table.groups[number]
     for name, bits in group.amounts.items():
-        largest, _ = survey.most[number, name]
-        bit = bits.size if NOBODY < largest < bits.amount else bits.free
+        capacity = survey.most[number, name].capacity
+        is_refused = capacity is not None and capacity.refusal(bits.amount) is not None
+        bit = bits.size if is_refused else bits.free
         step = next(one for one in group.steps if one.bit == bit)
         yield Relaxable(
             group.group.suffix,

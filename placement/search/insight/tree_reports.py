@@ -11,6 +11,7 @@ from placement.search.insight.combination import Combination
 from placement.search.insight.conditions import AmountBits
 from placement.search.insight.explain_answer import GroupCondition, Shortfall, TreeReport
 from placement.search.insight.feasibility import Feasibility
+from placement.search.insight.group_funnel import capacity_reason
 from placement.search.insight.missing import Missing, missing_part
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_masks import Outcome
@@ -198,10 +199,8 @@ class TreeReports:
 def _shortfall(provider: Provider, suffix: str, bits: AmountBits) -> Shortfall:
     position = provider.kind.profile.position[bits.resource_class]
     capacity, used = provider.kind.capacities[position], provider.used[position]
-    refusal = capacity.refusal(bits.amount, used)
-    assert refusal is not None
-    # Of what is larger than all there is, max_unit is not the reason to be told.
-    reason = Reason.TOO_SMALL if bits.amount > capacity.whole else Reason(refusal.value)
+    reason = capacity_reason(capacity, bits.amount, used)
+    assert reason is not None
     return Shortfall(
         provider.uuid,
         suffix,

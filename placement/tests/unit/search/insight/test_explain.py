@@ -79,6 +79,24 @@ def test_nearest_trees_come_with_numbers() -> None:
     assert [one.reason for one in answer.nearest[4].missing] == ['too small', 'too small']
 
 
+@pytest.mark.parametrize(
+    ('inventory', 'words'),
+    [
+        ({'total': 9, 'max_unit': 4}, 'VCPU: 5 asked, largest 4 (max_unit)'),
+        ({'total': 9, 'min_unit': 6}, 'VCPU: 5 asked, largest 9 (min_unit)'),
+        ({'total': 9, 'step_size': 2}, 'VCPU: 5 asked, largest 9 (step_size)'),
+        ({'total': 9, 'reserved': 9}, 'VCPU: 5 asked, largest 0 (reserved)'),
+        ({'total': 4, 'max_unit': 3}, 'VCPU: 5 asked, largest 3 (too small)'),
+    ],
+)
+def test_summary_names_the_rule_of_the_inventory(inventory: dict[str, int], words: str) -> None:
+    answer = explain(cloud(provider('cn', VCPU=inventory)), 'resources=VCPU:5')
+    assert f': {words} rules out the only tree.' in answer.summary
+    told = [one.words for relaxation in answer.relaxations for one in relaxation.conditions]
+    # Where all is reserved there is no other amount to ask for, nor anything else.
+    assert told == ([] if 'reserved' in inventory else [words])
+
+
 def test_nearest_trees_of_equal_distance_differ_in_what_they_fail() -> None:
     elsewhere = [provider(f'far{n}', VCPU=8, aggregates='Z') for n in range(6)]
     off = provider('off', VCPU=8, aggregates='A', traits=DISABLED)
