@@ -43,6 +43,10 @@ MAX_USED = 5_000
 MAX_PASSES = 3
 
 
+class FeedBypassed(Exception):
+    """A transaction sees what the snapshot of the same moment does not have."""
+
+
 class State(NamedTuple):
     """A snapshot, the position in the feed at the same moment, and when an audit last compared
     the snapshot with the tables."""
@@ -91,21 +95,35 @@ class SnapshotKeeper:
         """What `read` returns, given a transaction and the snapshot of the same moment.
 
         All statements of the transaction see that moment, so that what they read agrees with the
-        snapshot. `read` may be called several times. Raises `errors.DatabaseUnavailable`.
+        snapshot. `read` may be called several times. Where it finds that they do not agree,
+        because a writer bypassed the change feed, it raises `FeedBypassed`, and is called again
+        with everything read anew. Raises `errors.DatabaseUnavailable`.
         """
+        name = 'SnapshotKeeper.read_at_one_moment'
+        try:
+            return retry(lambda: self._read(read, self._at_moment_of), name, READ_ATTEMPTS)
+        except FeedBypassed:
+            return retry(lambda: self._read(read, self._anew), name, READ_ATTEMPTS)
 
-        def transaction() -> Result:
-            with contextlib.ExitStack() as stack:
-                # The lock before the connection, as in `_current`: otherwise two threads could
-                # wait for each other where the pool has one connection left. And the moment of
-                # the transaction, which begins with its first statement, must not be before that
-                # of the state.
-                with self._lock:
-                    connection = stack.enter_context(self._database.consistent_reader())
-                    snapshot = self._at_moment_of(connection)
-                return read(connection, snapshot)
+    def _read(
+        self,
+        read: Callable[[sa.Connection, Snapshot], Result],
+        snapshot_of: Callable[[sa.Connection], Snapshot],
+    ) -> Result:
+        with contextlib.ExitStack() as stack:
+            # The lock before the connection, as in `_current`: otherwise two threads could wait
+            # for each other where the pool has one connection left. And the moment of the
+            # transaction, which begins with its first statement, must not be before that of the
+            # state.
+            with self._lock:
+                connection = stack.enter_context(self._database.consistent_reader())
+                snapshot = snapshot_of(connection)
+            return read(connection, snapshot)
 
-        return retry(transaction, 'SnapshotKeeper.read_at_one_moment', READ_ATTEMPTS)
+    def _anew(self, connection: sa.Connection) -> Snapshot:
+        """The snapshot after a writer bypassed the change feed."""
+        self._state = state = self._after_bypass(connection)
+        return state.snapshot
 
     def _at_moment_of(self, connection: sa.Connection) -> Snapshot:
         """The snapshot as a transaction sees the tables, whose statements all see one moment."""

@@ -12,6 +12,7 @@ from placement.db.engine import transactions as db
 from placement.db.statements import allocations, consumer_pages, provider_filters, usage_sums
 from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.db.statements.usage_sums import SummedBy
+from placement.feed.keeper import FeedBypassed
 from placement.objects.resource_provider import ProviderFilters, filters_by_id
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
@@ -79,6 +80,8 @@ def list_providers(
         rows = provider_filters.list_page(connection, wanted, page)
         shown = rows[:limit]
         ids = [row.id for row in shown]
+        if not all(map(snapshot.has_provider, ids)):
+            raise FeedBypassed
         taken = None
         if with_allocations:
             taken = _grouped(

@@ -91,7 +91,7 @@ def _statement(key: _Key) -> sa.Select[int, str | None, int, str, int]:
             key.id.label('id'), sa.func.count(sa.distinct(consumers.c.id)).label('consumers')
         )
         .select_from(key.rows)
-        .where(key.id > sa.bindparam('after', type_=sa.Integer))
+        .where(key.id > sa.bindparam('after', type_=sa.BigInteger))
         .group_by(key.id)
         .order_by(key.id)
         .limit(sa.bindparam('limit', type_=sa.Integer))

@@ -13,6 +13,7 @@ from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.statements.consumer_pages import ConsumerFilters
+from placement.db.statements.usage_sums import SummedBy
 from placement.history import NEWEST
 from placement.insight.questions import Insight
 from placement.objects import aggregate, cloud, trait
@@ -52,6 +53,12 @@ def move(url: str, seed: int) -> None:
     for _ in range(MOVES):
         place(written, SERVERS[seed], chance.randrange(len(HOSTS)))
     database.dispose()
+
+
+def test_a_position_beyond_all_ids_is_no_error(database: Database) -> None:
+    context = RequestContext(database)
+    for by in SummedBy:
+        assert cloud.list_usage_sums(context, by, 10**18 - 1, 10) == cloud.Page([], False)
 
 
 def test_every_server_is_whole_on_every_page(url: str, database: Database) -> None:

@@ -5,8 +5,10 @@ import datetime
 import math
 
 import pytest
+import sqlalchemy as sa
 
 from placement.context import RequestContext
+from placement.db.schema import tables
 from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.db.statements.usage_sums import SummedBy
 from placement.feed.keeper import SnapshotKeeper
@@ -190,3 +192,17 @@ def test_sums_are_paged_and_take_one_statement(cloud: Cloud, by: SummedBy) -> No
         after, has_more = page.items[-1].id, page.has_more
 
     assert paged == whole.items
+
+
+def test_a_provider_that_bypassed_the_feed_is_listed(
+    cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert len(providers(cloud.context).items) == 4
+    with cloud.database.engine.begin() as connection:
+        connection.execute(
+            sa.insert(tables.resource_providers).values(
+                uuid=uuid_of('bypass'), name='bypass', generation=0, root_provider_id=1
+            )
+        )
+    assert set(names(providers(cloud.context))) == {*HOSTS, 'bypass'}
+    assert 'bypassed the change feed' in caplog.text
