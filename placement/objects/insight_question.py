@@ -14,7 +14,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import providers
 from placement.objects.allocation_candidate import check_names
-from placement.search.insight.capacity import capacity_of
+from placement.search.insight.capacity import capacities_of, capacity_of
 from placement.search.insight.capacity_answer import Page, RequestCapacity
 from placement.search.insight.explain import explain_request
 from placement.search.insight.explain_answer import RequestExplanation
@@ -69,7 +69,7 @@ def capacities(
             prefix=f'Request {name}: ',
         ):
             check_names(context, request, snapshot)
-    return {name: capacity_of(snapshot, request) for name, request in requests.items()}
+    return capacities_of(snapshot, requests)
 
 
 @db.reader

@@ -31,7 +31,8 @@ CAPACITY: common.Schema = {
     'marker': {'type': 'string', 'format': 'uuid'},
 }
 
-# How many requests one question may ask about: each may take a tenth of a second.
+# How many requests one question may ask about: each may take a tenth of a second, beside the
+# claims, whose budget they share.
 MAX_REQUESTS = 100
 CAPACITIES = common.an_object(
     {

@@ -7,6 +7,7 @@ are told instead.
 """
 
 import heapq
+import sys
 from collections.abc import Mapping, Sequence
 
 from placement.search.insight.capacity_answer import (
@@ -61,6 +62,23 @@ def capacity_of(
         work.spent,
         counts.claims_made,
     )
+
+
+def capacities_of(
+    snapshot: Snapshot, requests: Mapping[str, CandidateRequest], work: SlicedWork | None = None
+) -> dict[str, RequestCapacity]:
+    """How often each request would fit, by the names of the requests.
+
+    They share one budget: each may spend an equal part of what those before it have left over.
+    """
+    work = work or SlicedWork(CAPACITY_BUDGET)
+    found = {}
+    for number, (name, request) in enumerate(requests.items()):
+        left = sys.maxsize if work.budget is None else max(work.budget - work.spent, 0)
+        part = work.part(left // (len(requests) - number))
+        found[name] = capacity_of(snapshot, request, part)
+        work.spent += part.spent
+    return found
 
 
 def _page(snapshot: Snapshot, page: Page) -> tuple[Sequence[Tree], bool]:

@@ -67,6 +67,10 @@ class Claims:
         remains taken."""
         self.in_tree = 0
         while True:
+            # To prepare a search takes time too, more with many groups, and it is done for every
+            # tree; so nothing is prepared that the work does not suffice for.
+            self.work.spent += 2 * len(self.request.groups)
+            self.work.check()
             feasibility = Feasibility(self.snapshot, self.request, self.work)
             candidate = self._next(feasibility, self.snapshot.tree(root_id))
             if candidate is None:

@@ -2,7 +2,9 @@
 """Which conditions decide: those without which more trees fit than with them."""
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from placement.search.insight.explain_answer import Relaxation
@@ -35,15 +37,15 @@ def relaxations(judge: GroupJudge, fitting: int) -> Relaxations:
             return Relaxations(found.relaxations())
     except BudgetSpent:
         return Relaxations(found.relaxations(), is_cut=True)
-    pairs = [pair for pair in itertools.combinations(choices, 2) if _goes_together(judge, pair)]
-    examined = 0
+    # Of some thousand conditions there are millions of pairs, so they are made one at a time.
+    all_pairs, examined = _number_of_pairs(judge, choices), 0
     try:
-        for pair in pairs:
+        for pair in _pairs(judge, choices):
             found.try_out(pair)
             examined += 1
     except BudgetSpent:
-        return Relaxations(found.relaxations(), examined, len(pairs), is_cut=True)
-    return Relaxations(found.relaxations(), examined, len(pairs))
+        return Relaxations(found.relaxations(), examined, all_pairs, is_cut=True)
+    return Relaxations(found.relaxations(), examined, all_pairs)
 
 
 class _Found:
@@ -85,18 +87,37 @@ class _Found:
         return Relaxation(tuple([one.shown for one in chosen]), trees, largest)
 
 
-def _goes_together(judge: GroupJudge, pair: Chosen) -> bool:
-    """Whether the two are not about the same amount, and something is still asked for of each
+def _pairs(judge: GroupJudge, choices: Sequence[Relaxable]) -> Iterator[Chosen]:
+    """The pairs that are not about the same amount, and leave something that is asked for of each
     group whose classes are given up, and of any."""
-    one, other = pair
-    if one.subject is not None and one.subject == other.subject:
-        return False
-    if not (one.resource_class and other.resource_class):
-        return True
-    classes = {group.suffix: len(group.resources) for group in judge.request.groups}
-    if one.suffix == other.suffix:
-        return classes[one.suffix or ''] > 2
-    return sum(classes.values()) > 2
+    classes = _classes(judge)
+    of_all = sum(classes.values())
+    for one, other in itertools.combinations(choices, 2):
+        if one.subject is not None and one.subject == other.subject:
+            continue
+        if one.resource_class and other.resource_class:
+            is_same = one.suffix == other.suffix
+            if (classes[one.suffix or ''] if is_same else of_all) <= 2:
+                continue
+        yield one, other
+
+
+def _number_of_pairs(judge: GroupJudge, choices: Sequence[Relaxable]) -> int:
+    """How many pairs `_pairs` makes, without making them."""
+    classes = _classes(judge)
+    subjects = Counter(one.subject for one in choices if one.subject is not None)
+    suffixes = Counter(one.suffix or '' for one in choices if one.resource_class)
+    same = {suffix: math.comb(count, 2) for suffix, count in suffixes.items()}
+    number = math.comb(len(choices), 2) - sum(math.comb(n, 2) for n in subjects.values())
+    number -= sum(count for suffix, count in same.items() if classes[suffix] <= 2)
+    if sum(classes.values()) <= 2:
+        number -= math.comb(suffixes.total(), 2) - sum(same.values())
+    return number
+
+
+def _classes(judge: GroupJudge) -> dict[str, int]:
+    """How many classes each group asks for, by its suffix."""
+    return {group.suffix: len(group.resources) for group in judge.request.groups}
 
 
 def _key(one: Relaxable, is_amount: bool) -> object:

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacities of clouds in which they can be told in the head."""
 
-from placement.search.insight.capacity import capacity_of
+from unittest import mock
+
+from placement.search.insight import claims
+from placement.search.insight.capacity import capacities_of, capacity_of
 from placement.search.insight.capacity_answer import ClassFragmentation, Count, Page
 from placement.search.insight.claims import MAX_CLAIMS
+from placement.search.insight.feasibility import Feasibility
 from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
 
 HOSTS = cloud(
@@ -101,3 +106,57 @@ def test_empty_cloud_has_no_capacity() -> None:
     assert answer.now == answer.if_empty == Count(0, 0)
     assert answer.trees == ()
     assert not answer.has_more
+
+
+def test_several_requests_share_one_budget() -> None:
+    query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
+    requests = {str(number): parse(query) for number in range(100)}
+    work = SlicedWork(20_000, pause=lambda: None)
+    alone = capacity_of(hosts_with_odd_usage(), parse(query), SlicedWork(20_000, lambda: None))
+    found = capacities_of(hosts_with_odd_usage(), requests, work)
+    assert list(found) == list(requests)
+    assert alone.now.is_exact
+    assert sum(one.work for one in found.values()) == work.spent < 3 * 20_000
+    assert all(one.now.at_least <= 60 <= one.now.at_most for one in found.values())
+
+
+def test_several_requests_are_exact_where_the_budget_suffices() -> None:
+    query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
+    requests = {'hard': parse(query), 'easy': parse('resources=VCPU:1')}
+    found = capacities_of(cloud(*NUMA), requests, SlicedWork(None))
+    assert found == {name: capacity_of(cloud(*NUMA), one) for name, one in requests.items()}
+
+
+def hosts_with_odd_usage() -> Snapshot:
+    """Hosts that each take two consumers and differ in what is used."""
+    return cloud(
+        *[
+            part
+            for n in range(30)
+            for part in (
+                provider(f'cn{n}', MEMORY_MB={'total': 1000, 'used': n}),
+                provider(f'cn{n}_0', parent=f'cn{n}', VCPU=4),
+                provider(f'cn{n}_1', parent=f'cn{n}', VCPU=4),
+            )
+        ]
+    )
+
+
+def test_no_search_is_prepared_when_the_budget_is_spent() -> None:
+    hosts = [provider(f'cn{n}', VCPU=2, aggregates='A') for n in range(300)]
+    shared = cloud(provider('nfs', DISK_GB=30, traits=SHARING, aggregates='A'), *hosts)
+    groups = '&'.join(f'resources_{number}=VCPU:1' for number in range(100))
+    request = parse(f'{groups}&resources=DISK_GB:1&group_policy=none')
+    work = SlicedWork(100, pause=lambda: None)
+    prepared = 0
+
+    class Counting(Feasibility):
+        def __init__(self, *args: object) -> None:
+            nonlocal prepared
+            prepared += 1
+            super().__init__(*args)  # type: ignore[arg-type]
+
+    with mock.patch.object(claims, 'Feasibility', Counting):
+        capacity_of(shared, request, work)
+    # One for each of the three ways to claim, which is not prepared tree by tree.
+    assert prepared <= 3 + 2

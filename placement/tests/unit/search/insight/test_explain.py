@@ -2,6 +2,7 @@
 """Explanations of clouds in which they can be told in the head."""
 
 import dataclasses
+import tracemalloc
 
 import pytest
 
@@ -218,6 +219,34 @@ def test_nothing_is_told_where_no_pair_decides() -> None:
     answer = explain(HOSTS, 'resources=VCPU:1&required=X,Y,Z')
     assert answer.relaxations == ()
     assert answer.pairs_examined == answer.pairs_of > 0
+
+
+@pytest.mark.parametrize(
+    'query',
+    [
+        'resources=VCPU:9,MEMORY_MB:8192,DISK_GB:1&required=X,Y',
+        'resources_A=VCPU:9,DISK_GB:1&resources_B=VCPU:9,DISK_GB:1&group_policy=isolate',
+        'resources_A=VCPU:9&resources=VCPU:9&required=X&required_A=Y',
+        'resources=VCPU:9,MEMORY_MB:8192,DISK_GB:1&resources_A=DISK_GB:1,VCPU:9,MEMORY_MB:1',
+    ],
+)
+def test_pairs_are_counted_as_they_are_tried(query: str) -> None:
+    answer = explain(HOSTS, query)
+    assert answer.pairs_examined == answer.pairs_of > 0
+
+
+def test_millions_of_pairs_take_no_memory() -> None:
+    traits = ','.join(f'T{number}' for number in range(100))
+    groups = '&'.join(f'resources_{n}=VCPU:9&required_{n}={traits}' for n in range(10))
+    work = SlicedWork(100_000, pause=lambda: None)
+    tracemalloc.start()
+    try:
+        answer = explain_request(HOSTS, parse(f'{groups}&group_policy=none'), work)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert answer.pairs_of > 500_000
+    assert most < 10_000_000
 
 
 @pytest.mark.parametrize(
