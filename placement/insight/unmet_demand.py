@@ -41,6 +41,9 @@ MAX_MISSES = 1_000
 # Longer queries are not kept; nova's have a few hundred characters.
 MAX_QUERY_LENGTH = 16_000
 
+# Attempts at writing, where another worker was faster.
+WRITE_ATTEMPTS = 3
+
 # Transactions that remove old rows, after one flush and from one table.
 PRUNED_AT_MOST = 10
 
@@ -131,19 +134,25 @@ class UnmetDemand:
         self._due_at = self._clock() + FLUSH_SECONDS
         if not demands:
             return
-        is_written = False
-        try:
-            with self._database.brief_writer() as connection:
-                with connection.begin():
-                    statements.add(connection, demands, misses)
-                is_written = True
-                _prune(connection)
-        except database_failures.DATABASE_ERRORS as error:
-            self._due_at = self._clock() + SECONDS_AFTER_FAILURE
-            self._failures.expected(WRITING, database_failures.message_of(error))
-            # What no database takes would be refused again and again.
-            if not is_written and database_failures.cause_of(error) not in (None, Cause.VALUE):
-                self._put_back(demands, misses)
+        # Two workers may write the same new demand at a time: the later one finds it then.
+        for left in reversed(range(WRITE_ATTEMPTS)):
+            is_written = False
+            try:
+                with self._database.brief_writer() as connection:
+                    with connection.begin():
+                        statements.add(connection, demands, misses)
+                    is_written = True
+                    _prune(connection)
+                return
+            except database_failures.DATABASE_ERRORS as error:
+                cause, reason = database_failures.cause_of(error), error
+            if is_written or cause is not Cause.CONFLICT or not left:
+                break
+        self._due_at = self._clock() + SECONDS_AFTER_FAILURE
+        self._failures.expected(WRITING, database_failures.message_of(reason))
+        # What no database takes would be refused again and again.
+        if not is_written and cause not in (None, Cause.VALUE):
+            self._put_back(demands, misses)
 
     def _put_back(self, demands: dict[str, Demand], misses: list[Miss]) -> None:
         with self._lock:

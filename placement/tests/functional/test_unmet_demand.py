@@ -125,6 +125,28 @@ def test_workers_that_write_at_once_lose_nothing(database: Database) -> None:
     }
 
 
+def test_a_worker_that_was_slower_writes_again(
+    worker: Worker, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, calls = statements.add, list[int]()
+
+    def add_again(connection: sa.Connection, demands: Any, misses: Any) -> None:
+        calls.append(len(demands))
+        add(connection, demands, misses)
+        if len(calls) == 1:
+            # As if another worker had written the same after this one had looked for it.
+            rows = [statements._values(one) for one in demands.values()]
+            connection.execute(sa.insert(own_tables.unmet_demand), rows)
+
+    monkeypatch.setattr(statements, 'add', add_again)
+    worker.search(1)
+    worker.unmet.flush()
+
+    assert calls == [1, 1]
+    assert worker.failures.count == 0
+    assert demands(database) == {'resources=VCPU:1': 1}
+
+
 def test_it_is_written_every_ten_seconds_at_most(worker: Worker, database: Database) -> None:
     assert not worker.unmet.is_due
     worker.search(1)
