@@ -15,6 +15,10 @@ from placement.search.solver.work import BudgetSpent
 # How many relaxations are told, those first with which most trees fit.
 MAX_TOLD = 50
 
+# How many pairs are tried out: all of 45 conditions. Without a bound, twice the conditions that a
+# client sends would be four times the work.
+MAX_PAIRS = 1_000
+
 
 class Relaxations(NamedTuple):
     """What can be given up, and how many pairs of conditions were tried out of how many."""
@@ -37,10 +41,10 @@ def relaxations(judge: GroupJudge, fitting: int) -> Relaxations:
             return Relaxations(found.relaxations())
     except BudgetSpent:
         return Relaxations(found.relaxations(), is_cut=True)
-    # Of some thousand conditions there are millions of pairs, so they are made one at a time.
+    # Some thousand conditions have millions of pairs, so these are made one at a time.
     all_pairs, examined = _number_of_pairs(judge, choices), 0
     try:
-        for pair in _pairs(judge, choices):
+        for pair in itertools.islice(_pairs(judge, choices), MAX_PAIRS):
             found.try_out(pair)
             examined += 1
     except BudgetSpent:

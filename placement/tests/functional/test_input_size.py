@@ -191,6 +191,45 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
             'inventories': {HOST: inventories(1)},
             'allocations': {some_uuid(m): claim({HOST: {'VCPU': 1}}) for m in range(n)}}),
     },
+    'insight.show': {'unknown parameters': unknown_parameters},
+    'insight.unmet_demand': {
+        'unknown parameters': unknown_parameters,
+        'a long time': lambda n: Input('since=2026-01-01T' + '0' * n),
+    },
+    'insight.explain': {
+        'required of groups': groups('required{}=HW_CPU_X86_AVX'),
+        'resources of groups': groups('resources{}=VCPU:1'),
+        'resources of groups that are not there': groups('resources{}=SRIOV_NET_VF:1'),
+        'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
+        'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
+        'a long name': lambda n: Input('resources=VCPU:1&provider=' + 'a' * n),
+    },
+    'insight.capacity': {
+        'resources of groups': groups('resources{}=VCPU:1'),
+        'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
+        'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
+    },
+    'insight.capacities': {
+        'many requests': body(lambda n: {
+            'requests': {f'request{m}': 'resources=VCPU:1' for m in range(n // 20)}}),
+        'more requests than are allowed': body(lambda n: {
+            'requests': {f'request{m}': 'resources=VCPU:1' for m in range(n)}}),
+        'a long query': body(lambda n: {
+            'requests': {'one': 'resources=' + ','.join(f'CUSTOM_{m}:1' for m in range(n))}}),
+    },
+    'insight.providers': {
+        'unknown parameters': unknown_parameters,
+        'include, repeated': repeated('include', lambda n: 'usages'),
+        'include, of many': listed('include=', lambda n: 'usages'),
+        'member_of, repeated': repeated('member_of', some_uuid),
+        'required, of many': listed('required=', standard_trait),
+        'resources': listed('resources=', lambda n: f'CUSTOM_{n}:1'),
+    },
+    'insight.consumers': {
+        'unknown parameters': unknown_parameters,
+        'a long project': lambda n: Input('project_id=' + 'a' * n),
+    },
+    'insight.usages': {'unknown parameters': unknown_parameters},
 }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ BODIES = {
         'user_id': 'u',
     },
 }
+BODIES['insight.capacities'] = {'requests': {'small': 'resources=VCPU:1'}}
 BODIES['allocations.set_many'] = {PROVIDER: BODIES['allocations.set']}
 BODIES['reshaper.reshape'] = {
     'inventories': {PROVIDER: BODIES['inventories.set']},
@@ -40,8 +41,13 @@ BODIES['reshaper.reshape'] = {
 QUERIES = {
     'allocation_candidates.list': '?resources=VCPU:1',
     'usages.show': '?project_id=p',
+    'insight.explain': '?resources=VCPU:1',
+    'insight.capacity': '?resources=VCPU:1',
+    'insight.usages': '?by=project',
 }
-ROUTES = [route for route in routes.ROUTES if route.action != 'root.show']
+# These read nothing of the database.
+WITHOUT_DATABASE = ('root.show', 'insight.show')
+ROUTES = [route for route in routes.ROUTES if route.action not in WITHOUT_DATABASE]
 
 
 @pytest.fixture(scope='module')

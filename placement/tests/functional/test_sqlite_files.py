@@ -120,7 +120,8 @@ def test_writers_wait_for_a_program_that_goes_on_writing(file: pathlib.Path) -> 
                     other.execute('UPDATE users SET updated_at = created_at')
                     time.sleep(0.2)
                     other.execute('COMMIT')
-                    time.sleep(0.01)
+                    # Long enough for somebody to be given a turn on a busy machine.
+                    time.sleep(0.05)
 
         with concurrent.futures.ThreadPoolExecutor(THREADS + 1) as threads:
             writing = threads.submit(write)

@@ -83,7 +83,14 @@ def test_ci_runs_every_test_target() -> None:
 
 def test_make_serve_passes_port_and_configuration_on() -> None:
     def command(*variables: str) -> str:
-        make = ['make', '--dry-run', '--assume-old=.venv/.ready', 'serve', *variables]
+        make = [
+            'make',
+            '--no-print-directory',
+            '--dry-run',
+            '--assume-old=.venv/.ready',
+            'serve',
+            *variables,
+        ]
         printed = subprocess.run(make, cwd=REPOSITORY, capture_output=True, text=True, check=True)
         return ' '.join(printed.stdout.partition('exec ')[2].replace('\\\n', ' ').split())
 
