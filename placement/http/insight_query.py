@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from placement import errors
 from placement.http import candidate_query
-from placement.http.querystring import Query
+from placement.http.querystring import MAX_LENGTH, Query
 from placement.http.request import Request
 from placement.schemas.insight import PAGE_LIMIT
 from placement.search.insight.capacity_answer import Page
@@ -44,10 +44,18 @@ def parse_page_of_roots(query: Query) -> Page | None:
 def parse_requests(request: Request) -> dict[str, CandidateRequest]:
     """The requests of a body, by their names.
 
-    Raises `errors.BadRequest`, which names the request, for a query that is malformed.
+    Raises `errors.BadRequest`, which names the request, for a query that is malformed, and
+    `errors.InvalidQuery` where all of them together are longer than one query may be: to read
+    them is work that no budget counts.
     """
+    texts = request.validated_body('insight.capacities')['requests']
+    length = sum(map(len, texts.values()))
+    if length > MAX_LENGTH:
+        raise errors.InvalidQuery(
+            reason=f'the queries have {length} characters, more than {MAX_LENGTH}'
+        )
     requests = {}
-    for name, text in request.validated_body('insight.capacities')['requests'].items():
+    for name, text in texts.items():
         with errors.reported_as(errors.BadRequest, errors.BadRequest, prefix=f'Request {name}: '):
             query = request.checked_query('allocation_candidates.list', _parameters(text))
             requests[name] = candidate_query.parse(request.api, query)
