@@ -236,7 +236,7 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
 @pytest.fixture(scope='module')
 def client() -> Iterator[Client]:
     """A service with one host that has some room."""
-    service = applications.Service()
+    service = applications.Service(applications.insight_options('on'))
     client = Client(service.application, CALLER)
     created = client.send('POST', '/resource_providers', {'name': 'h', 'uuid': HOST}, NEWEST)
     assert created.status == 200
