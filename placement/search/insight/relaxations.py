@@ -21,7 +21,10 @@ MAX_PAIRS = 1_000
 
 
 class Relaxations(NamedTuple):
-    """What can be given up, and how many pairs of conditions were tried out of how many."""
+    """What can be given up, and how many pairs of conditions were tried out of how many.
+
+    `is_cut` says that not everything was tried that could be given up.
+    """
 
     found: tuple[Relaxation, ...] = ()
     pairs_examined: int = 0
@@ -49,7 +52,8 @@ def relaxations(judge: GroupJudge, fitting: int) -> Relaxations:
             examined += 1
     except BudgetSpent:
         return Relaxations(found.relaxations(), examined, all_pairs, is_cut=True)
-    return Relaxations(found.relaxations(), examined, all_pairs)
+    is_cut = examined < all_pairs
+    return Relaxations(found.relaxations(), examined, all_pairs, is_cut)
 
 
 class _Found:

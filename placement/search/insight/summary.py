@@ -36,7 +36,7 @@ def summary(
     is_cut: bool,
 ) -> str:
     """One line: the verdict, the condition that leaves nothing, the relaxations that help most,
-    how many hosts are disabled, and what the budget did not allow to find out."""
+    how many hosts are disabled, and what was not found out."""
     if not survey.of:
         return 'There are no resource providers.'
     sentences = []
@@ -58,7 +58,7 @@ def summary(
     if survey.examined < survey.of:
         sentences.append(f'Examined {survey.examined} of {_trees(survey.of)}')
     if is_cut and verdict is not Verdict.UNKNOWN:
-        sentences.append('The budget was spent before everything that could help was tried')
+        sentences.append('Not everything that could help was tried')
     return ''.join(f'{sentence}. ' for sentence in sentences).rstrip()
 
 

@@ -384,7 +384,7 @@ def test_many_groups_are_cut_by_the_budget_and_it_is_said() -> None:
     answer = explain_request(cloud(*rows), parse(f'{groups}&group_policy=none'), work)
     assert answer.verdict is Verdict.INFEASIBLE
     assert 0 < answer.pairs_examined < answer.pairs_of
-    assert 'The budget was spent before everything that could help was tried.' in answer.summary
+    assert 'Not everything that could help was tried.' in answer.summary
     assert answer.work < 2 * 100_000
 
 
