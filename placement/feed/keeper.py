@@ -25,6 +25,7 @@ from placement.feed.audit import checksums_in, checksums_of
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.loader import load_providers
 from placement.feed.position import Entry, Position, Reload
+from placement.metrics import catalog
 from placement.search.model.provider import ProviderRow
 from placement.search.model.snapshot import Snapshot
 
@@ -41,6 +42,10 @@ MAX_USED = 5_000
 # How often what is used is read while others go on claiming, before this is left to a
 # transaction that sees one moment.
 MAX_PASSES = 3
+
+
+# Why everything was read, in the metrics. Reasons that lie in the feed are those of `Reload`.
+FIRST, MANY_CHANGES, BYPASSED = 'first', 'many_changes', 'feed_bypassed'
 
 
 class FeedBypassed(Exception):
@@ -79,7 +84,11 @@ class SnapshotKeeper:
 
     def current(self) -> Snapshot:
         """The cloud as it is now; raises `errors.DatabaseUnavailable`."""
-        return retry(self._current, 'SnapshotKeeper.current', READ_ATTEMPTS)
+        snapshot = self._retry(self._current, 'SnapshotKeeper.current')
+        recorder = self._database.recorder
+        if recorder is not None:
+            recorder.set(catalog.SNAPSHOT_UPDATED, (), time.time())
+        return snapshot
 
     def _current(self) -> Snapshot:
         if not self._is_cached:
@@ -101,9 +110,12 @@ class SnapshotKeeper:
         """
         name = 'SnapshotKeeper.read_at_one_moment'
         try:
-            return retry(lambda: self._read(read, self._at_moment_of), name, READ_ATTEMPTS)
+            return self._retry(lambda: self._read(read, self._at_moment_of), name)
         except FeedBypassed:
-            return retry(lambda: self._read(read, self._anew), name, READ_ATTEMPTS)
+            return self._retry(lambda: self._read(read, self._anew), name)
+
+    def _retry(self, transaction: Callable[[], Result], name: str) -> Result:
+        return retry(transaction, name, READ_ATTEMPTS, self._database.recorder)
 
     def _read(
         self,
@@ -130,7 +142,7 @@ class SnapshotKeeper:
         if not self._is_cached:
             return Snapshot.of(load_providers(connection))
         if self._state is None:
-            state = self._loaded(connection)
+            state = self._loaded(connection, FIRST)
         else:
             state = self._after_changes(connection, self._state)
         self._state = state
@@ -145,7 +157,7 @@ class SnapshotKeeper:
                 return outcome
         with self._database.consistent_reader() as connection:
             if state is None:
-                return self._loaded(connection)
+                return self._loaded(connection, FIRST)
             if isinstance(outcome, Reload):
                 return self._reloaded(connection, outcome)
             state = self._after_changes(connection, state)
@@ -166,7 +178,7 @@ class SnapshotKeeper:
             return self._reloaded(connection, news)
         touched = _providers(news.entries)
         if len(touched) > MAX_RELOADED:
-            return self._loaded(connection)
+            return self._loaded(connection, MANY_CHANGES)
         if not touched:
             return state._replace(position=news.position)
         rows = list(load_providers(connection, touched))
@@ -177,8 +189,11 @@ class SnapshotKeeper:
             snapshot=state.snapshot.with_changes(rows, removed), position=news.position
         )
 
-    def _loaded(self, connection: sa.Connection) -> State:
-        """Everything anew, and the position of the feed at the same moment."""
+    def _loaded(self, connection: sa.Connection, reason: str) -> State:
+        """Everything anew, and the position of the feed at the same moment.
+
+        The metrics have `reason`.
+        """
         started_at = self._clock()
         position = ChangeFeed(connection).position()
         # All of it stays, so there is no garbage to find: to look for it takes longer than half of
@@ -187,6 +202,10 @@ class SnapshotKeeper:
             snapshot = Snapshot.of(load_providers(connection))
         loaded_at = self._clock()
         LOG.info('Snapshot: %d providers in %.3f s.', len(snapshot), loaded_at - started_at)
+        recorder = self._database.recorder
+        if recorder is not None:
+            recorder.add(catalog.SNAPSHOT_LOADS, (reason,))
+            recorder.add(catalog.SNAPSHOT_LOAD_SECONDS, (), loaded_at - started_at)
         return State(snapshot, position, loaded_at)
 
     def _reloaded(self, connection: sa.Connection, reason: Reload) -> State:
@@ -195,7 +214,7 @@ class SnapshotKeeper:
         if reason is Reload.OTHER:
             # What else was remembered may be of another database as well.
             self._database.id_cache.forget_all()
-        return self._loaded(connection)
+        return self._loaded(connection, f'feed_{reason.name.lower()}')
 
     def _audited(self, connection: sa.Connection, state: State) -> State:
         """The state, or everything anew when the tables have other checksums."""
@@ -209,7 +228,7 @@ class SnapshotKeeper:
             'The snapshot for candidate searches differs from the database: a writer bypassed the '
             'change feed, such as another service during an upgrade. Loading everything.'
         )
-        return self._loaded(connection)
+        return self._loaded(connection, BYPASSED)
 
 
 def _after_claims(feed: ChangeFeed, state: State) -> State | Reload | None:

@@ -35,6 +35,9 @@ MAX_WINDOW = 100
 # that is promoted can lack one of several that were committed together.
 MIN_WINDOW = 10
 
+# The lower half of a token: the sum of a hundred whole ones would be too large for a column.
+LOW_BITS = 2**32 - 1
+
 # The most zones. A statement with zones takes 0.05 ms longer on MariaDB, and 0.1 ms more for each
 # 1,000 entries in them. Without gaps, which only a failed COMMIT or a Galera cluster leaves, there
 # are no zones.
@@ -64,6 +67,29 @@ class Mark(NamedTuple):
 
     id: int
     token: int | None
+
+
+class Digest(NamedTuple):
+    """A window in four figures: how many entries, and sums over their ids and tokens.
+
+    Tokens are random. So another window has another digest, but for one in 2**60.
+    """
+
+    entries: int
+    ids: int
+    low_bits: int
+    high_bits: int
+
+    @classmethod
+    def of(cls, window: Sequence[Mark]) -> Digest:
+        """The digest of these entries; one without a token adds nothing."""
+        tokens = [mark.token or 0 for mark in window]
+        return cls(
+            len(window),
+            sum([mark.id for mark in window]),
+            sum([token & LOW_BITS for token in tokens]),
+            sum([token >> LOW_BITS.bit_length() for token in tokens]),
+        )
 
 
 class Zone(NamedTuple):
@@ -134,6 +160,17 @@ class Position:
     def start(self) -> int:
         """The id from which on entries are read again."""
         return self.window[0].id if self.window else 0
+
+    @property
+    def has_gaps_in_window(self) -> bool:
+        """Whether an entry can appear inside of the window; True of a window without entries."""
+        window = self.window
+        return not window or window[-1].id - window[0].id >= len(window)
+
+    @property
+    def digest(self) -> Digest:
+        """The digest of the window."""
+        return Digest.of(self.window)
 
     @property
     def in_zones(self) -> int:

@@ -7,7 +7,7 @@ from placement.db.statements.usage_sums import SummedBy
 from placement.http import cloud_query, cloud_views, insight_query, insight_views, provider_query
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.objects import cloud
+from placement.objects import changes, cloud
 from placement.policies import insight as policy
 
 # What the sums of usages are called by, by what they are of.
@@ -33,11 +33,45 @@ def list_providers(request: Request) -> Reply:
                 query.last('marker'),
                 insight_query.page_limit(query),
                 with_allocations=cloud_views.ALLOCATIONS in included,
+                not_before=cloud_query.parse_token(query, 'not_before'),
             )
-        marker = page.items[-1].row.uuid if page.has_more else None
+        token = None if page.position is None else page.position.encoded()
+        beside = {} if token is None else {'token': token}
+        parameters = {}
+        if page.has_more:
+            # No later page may be of an earlier moment than the token.
+            bound = {} if token is None else {'not_before': token}
+            parameters = bound | {'marker': page.items[-1].row.uuid}
         items = cloud_views.providers_text(page.items, included)
-        links = insight_views.links(request.mount_point, '/insight/providers', query, marker)
-    return Reply(cloud_views.page('providers', items, links))
+        links = insight_views.links_with(
+            request.mount_point, '/insight/providers', query, parameters
+        )
+    return Reply(cloud_views.page('providers', items, beside | links))
+
+
+def list_changes(request: Request) -> Reply:
+    """List providers that have changed since they were read, a page of one moment at a time."""
+    request.authorise(policy.CHANGES)
+    with request.context.insight.question('changes'):
+        query = request.validated_query('insight.changes')
+        included = cloud_query.parse_include(query)
+        since = cloud_query.parse_token(query, 'since')
+        assert since is not None
+        found = changes.list_changes(
+            request.context,
+            since,
+            insight_query.page_limit(query),
+            with_allocations=cloud_views.ALLOCATIONS in included,
+        )
+        token = None if found.position is None else found.position.encoded()
+        has_more = found.position is not None and found.position.has_more
+        parameters = {'since': token} if has_more and token is not None else {}
+        items = cloud_views.providers_text(found.providers, included)
+        links = insight_views.links_with(
+            request.mount_point, '/insight/changes', query, parameters
+        )
+    beside = {'deleted': found.deleted, 'complete': token is not None, 'token': token}
+    return Reply(cloud_views.page('providers', items, beside | links))
 
 
 def list_consumers(request: Request) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from placement import errors
 from placement.db.statements.consumer_pages import ConsumerFilters
+from placement.feed.follower_position import FollowerPosition
 from placement.http import insight_query
 from placement.http.querystring import Query
 from placement.http.views import UNKNOWN_TYPE
@@ -22,6 +23,21 @@ def parse_include(query: Query) -> frozenset[str]:
             reason = f'include can have {", ".join(INCLUDABLE)}. Got: {name}'
             raise errors.InvalidQuery(reason=reason)
     return frozenset(names)
+
+
+def parse_token(query: Query, name: str) -> FollowerPosition | None:
+    """How far somebody has read the changes of the cloud; None where the query does not say.
+
+    Raises `errors.InvalidQuery` for what is no token of this release.
+    """
+    text = query.last(name)
+    if text is None:
+        return None
+    try:
+        return FollowerPosition.decoded(text)
+    except ValueError as error:
+        reason = f'{name} has to be a token of an answer, but {error}. Got: {text}'
+        raise errors.InvalidQuery(reason=reason) from error
 
 
 def parse_consumers(query: Query) -> ConsumerFilters:

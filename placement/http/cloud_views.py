@@ -112,6 +112,6 @@ def _time(time: datetime.datetime | None) -> str | None:
     return None if time is None else f'{time.isoformat()}Z'
 
 
-def page(name: str, items: str, links: dict[str, Any]) -> JSONText:
-    """A page: its items, as a JSON array, under their name, and links to other pages."""
-    return JSONText(f'{{{json.dumps(name)}: {items}, {json.dumps(links)[1:]}')
+def page(name: str, items: str, beside: dict[str, Any]) -> JSONText:
+    """A page: its items, as a JSON array, under their name, and what it has beside them."""
+    return JSONText(f'{{{json.dumps(name)}: {items}, {json.dumps(beside)[1:]}')

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import allocations, consumer_pages, provider_filters, usage_sums
 from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.db.statements.usage_sums import SummedBy
+from placement.feed.follower import FollowedFeed
+from placement.feed.follower_position import FollowerPosition
 from placement.feed.keeper import FeedBypassed
 from placement.objects.resource_provider import ProviderFilters, filters_by_id
 from placement.search.model.provider import Provider
@@ -53,10 +57,14 @@ class UsageSum(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page(Generic[Listed]):
-    """A part of a list, and whether there is more of it."""
+    """A part of a list, and whether there is more of it.
+
+    `position` is that in the change feed at the moment of the first page of providers.
+    """
 
     items: Sequence[Listed]
     has_more: bool
+    position: FollowerPosition | None = None
 
 
 def list_providers(
@@ -65,39 +73,57 @@ def list_providers(
     after: str | None,
     limit: int,
     with_allocations: bool = False,
+    not_before: FollowerPosition | None = None,
 ) -> Page[CloudProvider]:
     """The first `limit` providers that meet every filter, by uuid, after a uuid.
 
-    Two statements, three with allocations, beside those that bring the snapshot up to date.
-    Raises `errors.TraitNotFound`, `errors.ResourceClassNotFound` and `errors.DatabaseUnavailable`.
+    Without `after`, with the position of who reads this page and those after it. Two statements,
+    three with allocations, beside those that bring the snapshot up to date, and two or three for
+    the position. Raises `errors.TraitNotFound`, `errors.ResourceClassNotFound`,
+    `errors.DatabaseUnavailable`, and `errors.NodeBehind` where the moment of the page would be
+    before that of the position `not_before`.
     """
 
     def read(connection: db.Connection, snapshot: Snapshot) -> Page[CloudProvider]:
+        feed = FollowedFeed(connection, time.time())
+        if not_before is not None and feed.is_behind(not_before):
+            raise errors.NodeBehind
+        position = feed.position() if after is None else None
         wanted = filters_by_id(connection, filters)
         if wanted is None:
-            return Page((), has_more=False)
+            return Page((), has_more=False, position=position)
         page = provider_filters.Page(after, limit + 1)
         rows = provider_filters.list_page(connection, wanted, page)
-        shown = rows[:limit]
-        ids = [row.id for row in shown]
-        if not all(map(snapshot.has_provider, ids)):
-            raise FeedBypassed
-        taken = None
-        if with_allocations:
-            taken = _grouped(
-                (row.provider_id, row) for row in allocations.list_by_providers(connection, ids)
-            )
-        providers = [
-            CloudProvider(
-                row,
-                snapshot.provider(row.id),
-                None if taken is None else taken.get(row.id, ()),
-            )
-            for row in shown
-        ]
-        return Page(providers, has_more=len(rows) > limit)
+        providers = described(connection, snapshot, rows[:limit], with_allocations)
+        return Page(providers, has_more=len(rows) > limit, position=position)
 
     return context.snapshots.read_at_one_moment(read)
+
+
+def described(
+    connection: db.Connection,
+    snapshot: Snapshot,
+    rows: Sequence[db.Row],
+    with_allocations: bool = False,
+) -> list[CloudProvider]:
+    """Providers that were listed, with everything that the snapshot of the same moment has.
+
+    Raises `FeedBypassed` for one that is not in it.
+    """
+    ids = [row.id for row in rows]
+    if not all(map(snapshot.has_provider, ids)):
+        raise FeedBypassed
+    taken = None
+    if with_allocations:
+        taken = _grouped(
+            (row.provider_id, row) for row in allocations.list_by_providers(connection, ids)
+        )
+    return [
+        CloudProvider(
+            row, snapshot.provider(row.id), None if taken is None else taken.get(row.id, ())
+        )
+        for row in rows
+    ]
 
 
 @db.reader_of_one_moment

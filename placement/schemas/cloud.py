@@ -9,12 +9,23 @@ from placement.schemas.insight import PAGE_LIMIT_TEXT, ROW_NUMBER, TIME
 # What can be included of each provider.
 INCLUDABLE = ('inventories', 'usages', 'traits', 'aggregates', 'allocations')
 
+_INCLUDE: common.Schema = {'type': 'string'}
+
+# How far somebody has read the changes of the cloud. Whether it is one is up to whoever reads it.
+TOKEN: common.Schema = {'type': 'string', 'pattern': '^[A-Za-z0-9_-]{1,200}$'}
+
 _PAGE: common.Schema = {'page_limit': PAGE_LIMIT_TEXT, 'marker': common.UUID}
 
 
 def providers(filters: common.Schema) -> common.Schema:
     """A page of providers, given the query of their list at the same version."""
-    return common.with_properties(filters, {'include': {'type': 'string'}, **_PAGE})
+    beside = {'include': _INCLUDE, 'not_before': TOKEN, **_PAGE}
+    return common.with_properties(filters, beside)
+
+
+CHANGES = common.a_query(
+    {'since': TOKEN, 'include': _INCLUDE, 'page_limit': PAGE_LIMIT_TEXT}, required=('since',)
+)
 
 
 CONSUMERS = common.a_query(

@@ -24,11 +24,13 @@ from placement.tests.functional.fixtures import (
     applications,
     clouds,
     databases,
+    follower,
     freshness,
     workers,
     workload,
 )
 from placement.tests.functional.fixtures.client import Client
+from placement.tests.functional.fixtures.freshness_workload import Workload
 from placement.tests.functional.test_freshness_concurrency import Lingering
 from placement.tests.unit.objects.cloud import Cloud
 
@@ -165,6 +167,9 @@ def test_worker_answers_503_while_its_node_is_out_of_the_cluster(nodes: Nodes) -
 # What searches see
 
 HOSTS = tuple(f'host{number}' for number in range(9))
+
+# A position before every uuid.
+HOST_BEFORE_ALL = '00000000-0000-4000-8000-000000000000'
 
 
 @pytest.fixture
@@ -318,3 +323,71 @@ def test_search_with_sync_wait_sees_claims_made_on_another_node(
             assert not searching.done()
             connection.execute(sa.text('UNLOCK TABLES'))
         assert searching.result() == 30
+
+
+# What followers are told
+
+
+def test_a_follower_of_all_nodes_has_the_cloud_whenever_nobody_writes(nodes: Nodes) -> None:
+    """Its requests go to nodes in turn that may be behind, while all of them are written to."""
+    options = applications.insight_options('on')
+    with contextlib.ExitStack() as stack:
+        lagging, waiting = (
+            [
+                Client(stack.enter_context(applications.serving(node.service_url(waits), options)))
+                for node in nodes
+            ]
+            for waits in (False, True)
+        )
+        # One at a time, since the first thing that a provider needs are names.
+        followed = follower.Follower(*lagging)
+        workloads = [Workload(client, seed) for seed, client in enumerate(waiting)]
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(len(nodes)))
+        for _ in range(5):
+            writers = [
+                pool.submit(lambda one: [one.step() for _ in range(40)], one) for one in workloads
+            ]
+            while not all(writer.done() for writer in writers):
+                followed.poll()
+            for writer in writers:
+                writer.result()
+            stored = [follower.everything(client) for client in waiting]
+            assert stored[0] == stored[1] == stored[2]
+            followed.follow()
+            assert follower.differences(followed.providers, stored[0]) == []
+
+        assert followed.reads == 1
+        assert followed.told > 100
+
+
+def test_a_node_that_is_behind_tells_a_follower_nothing_yet(nodes: Nodes) -> None:
+    options = applications.insight_options('on')
+    with contextlib.ExitStack() as stack:
+        writer, behind = (
+            Client(stack.enter_context(applications.serving(node.service_url(False), options)))
+            for node in nodes[:2]
+        )
+        clouds.build((clouds.Provider(HOSTS[0], {'VCPU': 100}),), writer)
+        followed = follower.Follower(writer)
+        locking = sa.create_engine(nodes[1].url('placement'), poolclass=sa.NullPool)
+        with locking.connect() as connection:
+            connection.execute(sa.text('FLUSH TABLES WITH READ LOCK'))
+            claim(writer, 30, None)
+            followed.follow()
+            path = '/insight/providers?page_limit=1'
+            first = writer.send('GET', path, version=NEWEST).json
+            told = f'/insight/changes?since={followed.token}'
+            answer = behind.send('GET', told, version=NEWEST)
+            assert (answer.json['token'], answer.json['complete']) == (followed.token, True)
+            assert (answer.json['providers'], answer.json['links']) == ([], [])
+            second = f'{path}&marker={HOST_BEFORE_ALL}&not_before={first["token"]}'
+            answer = behind.send('GET', second, version=NEWEST)
+            assert (answer.status, answer.headers['retry-after']) == (503, '1')
+            connection.execute(sa.text('UNLOCK TABLES'))
+        locking.dispose()
+        deadline = time.monotonic() + 30
+        while behind.send('GET', second, version=NEWEST).status == 503:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        answer = behind.send('GET', told, version=NEWEST)
+        assert (answer.json['token'], answer.json['complete']) == (followed.token, True)

@@ -9,7 +9,7 @@ import pytest
 
 from placement.history import NEWEST
 from placement.tests.databases import clusters, servers
-from placement.tests.functional.fixtures import applications, clouds, databases
+from placement.tests.functional.fixtures import applications, clouds, databases, follower
 from placement.tests.functional.fixtures.client import Answer, Client
 from placement.tests.functional.fixtures.tcp_proxy import TcpProxy
 
@@ -55,6 +55,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
             ('placement_database', 'slave_connection'): replica.service_url(),
             # Requests must not wait this long; only the start of a worker does.
             ('placement_database', 'retry_interval'): 3600,
+            **applications.insight_options('on'),
         }
         with applications.serving(primary.service_url(), options) as application:
             yield Pair(primary, replica, Client(application))
@@ -66,6 +67,7 @@ def test_reads_lag_and_searches_and_writes_do_not(pair: Pair) -> None:
     path = f'/resource_providers/{HOST}'
     before = pair.get(f'{path}/inventories')
 
+    followed = follower.Follower(pair.client)
     pair.replica.pause()
     clouds.build((clouds.Provider('late', {'VCPU': 1}, ('CUSTOM_LATE',)),), pair.client)
     assert pair.claim(CONSUMERS[0], 6).status == 204
@@ -99,6 +101,13 @@ def test_reads_lag_and_searches_and_writes_do_not(pair: Pair) -> None:
     path = f'/allocations/{CONSUMERS[0]}'
     assert pair.client.send('DELETE', path, version=NEWEST).status == 204
     assert pair.claim(CONSUMERS[2], 10).status == 204
+
+    # So is what followers are told.
+    followed.follow()
+    assert followed.reads == 1
+    assert {HOST, LATE} <= followed.providers.keys()
+    assert followed.providers[HOST]['usages'] == {'VCPU': 10}
+    assert followed.providers == follower.everything(pair.client)
 
     pair.replica.resume()
     pair.replica.catch_up()

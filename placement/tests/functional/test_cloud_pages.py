@@ -2,13 +2,13 @@
 """Pages of the cloud in bulk are each of one moment, whatever is written meanwhile."""
 
 import concurrent.futures
+import json
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from placement import deploy
 from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
@@ -16,16 +16,20 @@ from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.db.statements.usage_sums import SummedBy
 from placement.history import NEWEST
 from placement.insight.questions import Insight
-from placement.objects import aggregate, cloud, trait
+from placement.objects import cloud
 from placement.objects.resource_provider import ProviderFilters
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 from .fixtures import applications, freshness
 from .fixtures.client import Client
+from .fixtures.freshness_workload import Workload
 
 HOSTS = tuple(f'host{number}' for number in range(6))
 SERVERS = tuple(f'server{number}' for number in range(4))
 MOVES = 60
+WRITES = 80
+SEED = 5
+INSIGHT = applications.insight_options('on')
 
 
 @pytest.fixture
@@ -98,52 +102,58 @@ def checked_providers(items: Sequence[cloud.CloudProvider]) -> tuple[int, ...]:
 
 INCLUDED = 'inventories,usages,traits,aggregates,allocations'
 
-
-def test_a_page_says_what_the_requests_for_each_provider_say(url: str, database: Database) -> None:
-    client = Client(
-        deploy.application_on(
-            database, applications.configured(url, applications.insight_options('on'))
-        )
-    )
-    described = Cloud(database)
-    for number, host in enumerate(HOSTS[::2]):
-        provider = described.provider(host)
-        names = ['HW_CPU_X86_AVX2', 'COMPUTE_NODE'][number % 2 :]
-        trait.replace(described.context, provider, names, provider.generation)
-        racks = [uuid_of('rack'), uuid_of(host)][number % 2 :]
-        aggregate.replace(described.context, provider, racks, None)
-    described.give(HOSTS[0], VCPU={'total': 100, 'allocation_ratio': 1.5}, DISK_GB=10)
-    described.add('child', parent=HOSTS[1], SRIOV_NET_VF={'total': 9, 'max_unit': 3})
-    # Everybody's requests are compared where nobody wrote between two equal pages.
-    compared = 0
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        writer = pool.submit(move, url, 0)
-        while True:
-            is_last = writer.done()
-            before = page_of(client)
-            single = {uuid: requests_of(client, uuid) for uuid in before}
-            if page_of(client) == before:
-                assert before == single
-                compared += 1
-            if is_last:
-                break
-        writer.result()
-
-    assert compared, 'nothing was compared'
+# The cloud at one moment: each provider, as an element of a page shows it, by its uuid.
+Moment = dict[str, dict[str, Any]]
 
 
-def page_of(client: Client) -> dict[str, Any]:
-    answer = client.send('GET', f'/insight/providers?include={INCLUDED}', version=NEWEST)
-    assert answer.status == 200
-    return {provider['uuid']: provider for provider in answer.json['providers']}
+def test_pages_are_what_the_requests_for_each_provider_say_of_one_moment(url: str) -> None:
+    """Somebody writes, and asks for everything after each write; somebody else reads pages."""
+    with applications.serving(url) as one, applications.serving(url, INSIGHT) as other:
+        writer, reader, chance = Client(one), Client(other), random.Random(SEED)
+        moments: list[Moment] = [moment_of(writer)]
+        pages = []
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(write, writer, moments)
+            while not writing.done():
+                limit, first = chance.choice([3, 1000]), len(moments) - 1
+                page = page_of(reader, limit)
+                # A write that nobody has asked about yet may be in it.
+                pages.append((page, limit, first, len(moments) + 1))
+            writing.result()
+
+    for page, limit, first, end in pages:
+        expected = [[moment[uuid] for uuid in sorted(moment)][:limit] for moment in moments]
+        assert page in expected[first:end]
+    assert len({json.dumps(page) for page, *_ in pages}) > WRITES / 4, 'next to nothing was read'
 
 
-def requests_of(client: Client, uuid: str) -> dict[str, Any]:
+def write(client: Client, moments: list[Moment]) -> None:
+    """Write what a client can write, and note what the API says of the cloud after that."""
+    workload = Workload(client, SEED)
+    for _ in range(WRITES):
+        workload.step()
+        moments.append(moment_of(client))
+
+
+def page_of(client: Client, limit: int) -> list[dict[str, Any]]:
+    path = f'/insight/providers?include={INCLUDED}&page_limit={limit}'
+    answer = client.send('GET', path, version=NEWEST)
+    assert answer.status == 200, answer.text
+    providers: list[dict[str, Any]] = answer.json['providers']
+    return providers
+
+
+def moment_of(client: Client) -> Moment:
+    """What 5N + 1 requests say, while nobody writes."""
+    listed = client.send('GET', '/resource_providers', version=NEWEST).json['resource_providers']
+    return {provider['uuid']: requests_of(client, provider) for provider in listed}
+
+
+def requests_of(client: Client, listed: dict[str, Any]) -> dict[str, Any]:
     """What the API says of a provider, in the shape of an element of a page."""
-    path = f'/resource_providers/{uuid}'
-    provider: dict[str, Any] = client.send('GET', path, version=NEWEST).json
-    del provider['links']
+    provider = {name: value for name, value in listed.items() if name != 'links'}
     for name in INCLUDED.split(','):
-        provider[name] = client.send('GET', f'{path}/{name}', version=NEWEST).json[name]
+        path = f'/resource_providers/{provider["uuid"]}/{name}'
+        provider[name] = client.send('GET', path, version=NEWEST).json[name]
     provider['aggregates'].sort()
     return provider

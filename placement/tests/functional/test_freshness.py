@@ -64,6 +64,7 @@ def test_every_change_of_a_random_workload_is_seen(
     database: databases.Database, seed: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 5)
+    monkeypatch.setattr(change_feed, 'KEPT_SECONDS', 0)
     monkeypatch.setattr(position, 'BLOCK', block)
     monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
     with service(database) as (client, connections):

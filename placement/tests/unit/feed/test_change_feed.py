@@ -3,6 +3,7 @@
 
 import datetime
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from placement.db.engine.database import Database
 from placement.db.schema import tables
 from placement.db.schema.own_tables import change_feed as feed
+from placement.db.schema.own_tables import removed_changes
 from placement.feed import change_feed, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import News, Position, Reload, Zone
@@ -220,7 +222,35 @@ def test_a_position_is_read_on_by_one_statement(
     assert news_of(database, before) == []
 
     (statement,) = [one for one in statements if one.startswith('SELECT')]
-    assert statement.count('?') <= 1 + 2 * position.MAX_ZONES
+    assert statement.count('?') <= 9 + 2 * position.MAX_ZONES
+
+
+@pytest.mark.parametrize('tokens', [(5, 2**63 - 1, 2**32), (5, None, 7), (None, None, None)])
+def test_a_window_without_gaps_is_not_read_again_while_it_is_unchanged(
+    database: Database, monkeypatch: pytest.MonkeyPatch, tokens: tuple[int | None, ...]
+) -> None:
+    for entry_id, token in enumerate(tokens, 2):
+        values = {'id': entry_id, 'provider_id': 7, 'at': tables.utcnow(), 'token': token}
+        with database.writer() as connection:
+            connection.execute(sa.insert(feed), values)
+    before = position_in(database)
+    monkeypatch.delattr(ChangeFeed, '_read_window')
+
+    assert news_of(database, before) == []
+    write(database, 5, 6)
+    assert news_of(database, before) == [(5, 50), (6, 60)]
+
+
+@pytest.mark.parametrize('token', [2, 3 + 2**40, None])
+def test_an_entry_of_the_window_with_another_token_is_of_another_database(
+    database: Database, token: int | None
+) -> None:
+    write(database, 2, 3, 4)
+    before = position_in(database)
+    with database.writer() as connection:
+        connection.execute(sa.update(feed).where(feed.c.id == 3).values(token=token))
+
+    assert read_on(database, before) is Reload.OTHER
 
 
 def test_an_entry_below_all_others_makes_workers_reload(database: Database) -> None:
@@ -352,6 +382,24 @@ def test_pruning_appends_late_entries_of_a_removed_block_again(
 
 
 @pytest.mark.usefixtures('_small_blocks')
+def test_a_block_that_another_transaction_removes_meanwhile_is_not_noted_again(
+    database: Database, rows: Rows
+) -> None:
+    record(database, *range(1, 30))
+
+    def remove(connection: Any, cursor: Any, text: str, *_rest: Any) -> None:
+        # What another transaction commits, once the ends of the feed have been read.
+        if 'deleted_uuid' in text:
+            cursor.connection.execute('DELETE FROM placement_provider_changes WHERE id < 10')
+
+    sa.event.listen(database.engine, 'before_cursor_execute', remove)
+    prune(database)
+
+    assert [entry_id for entry_id, _provider_id in entries(rows)] == [*range(10, 31)]
+    assert rows(removed_changes.c.end_id) == []
+
+
+@pytest.mark.usefixtures('_small_blocks')
 def test_pruning_concerns_no_worker_that_has_read_every_id(database: Database) -> None:
     record(database, *range(1, 20))
     before = position_in(database)
@@ -390,3 +438,49 @@ def test_a_record_prunes_by_chance(
     record(database, 7, 8, 9, 10)
 
     assert entries(rows) == [(2, 7), (3, 8), (4, 9), (5, 10)]
+
+
+@pytest.mark.parametrize(
+    ('max_ids', 'seconds', 'is_kept'),
+    [(30, 3_500, True), (30, 3_700, False), (20, 3_500, True), (19, 3_500, False)],
+)
+def test_a_block_that_is_young_stays_within_the_length_that_the_feed_may_have(
+    database: Database,
+    rows: Rows,
+    monkeypatch: pytest.MonkeyPatch,
+    max_ids: int,
+    seconds: int,
+    is_kept: bool,
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    change_feed.keep(database.engine, max_ids)
+    write(database, *range(2, 21))
+    at = tables.utcnow() - datetime.timedelta(seconds=seconds)
+    with database.writer() as connection:
+        connection.execute(sa.update(feed).where(feed.c.id == 9).values(at=at))
+    prune(database)
+
+    assert (entries(rows)[0] == FIRST) == is_kept
+    noted = [] if is_kept else [(1, 10, 9)]
+    columns = removed_changes.c
+    assert rows(columns.start_id, columns.end_id, columns.entries) == noted
+
+
+def test_what_was_removed_is_noted_once_and_for_the_last_blocks(
+    database: Database, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_REMOVED', 2)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    with database.writer() as connection:
+        # As a database that was restored to an earlier state may have it.
+        row = {'start_id': 0, 'end_id': 10, 'entries': 1}
+        connection.execute(sa.insert(removed_changes), row)
+    write(database, *range(2, 61))
+    for _ in range(5):
+        prune(database)
+
+    columns = removed_changes.c
+    assert rows(columns.end_id, columns.entries) == [(30, 10), (40, 10), (50, 10)]

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In whatever order ids of the feed are given out and committed, followers miss nothing."""
+
+import collections
+import os
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+from placement.feed import change_feed as change_feed_module
+from placement.feed import follower as follower_module
+from placement.feed import follower_position
+from placement.feed import position as position_module
+from placement.feed.follower import FollowedFeed, Untold
+from placement.feed.follower_position import MAX_LAG_SECONDS, FollowerPosition
+
+from .fixtures.feed_cluster import Cluster, Rows, Values
+
+FOLLOWERS = 3
+
+# How many sequences of events each test tries on one database.
+EXAMPLES = int(os.environ.get('PLACEMENT_TEST_EXAMPLES', '10'))
+
+# How many of the last states a node of a cluster may still be in.
+LAG = 4
+
+HAPPENINGS = st.tuples(
+    st.sampled_from(
+        [
+            *['begin'] * 8,
+            *['commit'] * 6,
+            *['follow'] * 4,
+            *['follow_a_node_behind'] * 2,
+            *['roll_back', 'prune', 'prune', 'shift_clock', 'back_up', 'restore', 'empty'],
+        ]
+    ),
+    st.integers(0, 40),
+)
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    database = Database(create_engine(url))
+    yield database
+    database.dispose()
+
+
+class Followers(Cluster):
+    """Followers that read the values of providers they are told of, a page at a time."""
+
+    providers = 8
+
+    def __init__(self, database: Database, nodes: int, limit: int) -> None:
+        #: The last states of the database, of which a node behind may show any.
+        self.states: list[tuple[Rows, Values]] = []
+        super().__init__(database, nodes)
+        self.limit = limit
+        self.seconds = 0.0
+        self.known: list[Values] = [{} for _ in range(FOLLOWERS)]
+        self.tokens_of = ['' for _ in range(FOLLOWERS)]
+        for number in range(FOLLOWERS):
+            self._read_everything(number)
+
+    def commit(self, number: int) -> None:
+        super().commit(number)
+        self._note_state()
+
+    def prune(self, number: int) -> None:
+        super().prune(number)
+        self._note_state()
+
+    def restore(self, number: int) -> None:
+        super().restore(number)
+        # All nodes are restored.
+        self.states = []
+
+    def empty(self, number: int) -> None:
+        super().empty(number)
+        if number == 0:
+            self.states = []
+
+    def _note_state(self) -> None:
+        self.states = [*self.states, (self.rows(), self.values)][-LAG:]
+
+    def follow(self, number: int) -> None:
+        """Read one page, and have the cloud where it was the last one."""
+        number %= FOLLOWERS
+        if self._read_page(number, self.values):
+            assert self.known[number] == self.values
+
+    def follow_a_node_behind(self, number: int) -> None:
+        """Read a page of a node that has not applied the last commits."""
+        if self.states:
+            rows, values = self.states[number % len(self.states)]
+            now = self.rows()
+            self.replace(rows)
+            self._read_page(number % FOLLOWERS, values)
+            self.replace(now)
+
+    def follow_to_the_end(self, number: int) -> None:
+        """Read page after page, with the time that a restore takes to be noticed."""
+        for _ in range(1_000):
+            if self._read_page(number, self.values):
+                break
+            self.seconds += MAX_LAG_SECONDS / 10
+        assert self.known[number] == self.values
+
+    def _read_page(self, number: int, values: Values) -> bool:
+        """Whether a page was read behind which there was no other."""
+        self.seconds += 1
+        position = FollowerPosition.decoded(self.tokens_of[number])
+        with self.database.consistent_reader() as connection:
+            feed = FollowedFeed(connection, self.seconds)
+            is_unchanged = position.is_unchanged(feed.figures(position))
+            told = feed.read(position, self.limit)
+        if isinstance(told, Untold):
+            assert not is_unchanged
+            self.found[told.name] += 1
+            if told is Untold.LOST:
+                self._read_everything(number, values)
+            return told is Untold.LOST
+        assert len(told.changes) <= self.limit
+        if is_unchanged:
+            assert not told.changes
+            # Which would otherwise show a moment before that of the token.
+            assert self.known[number] == values
+        self.found['told'] += bool(told.changes)
+        for provider_id, _uuid in told.changes:
+            self.known[number][provider_id] = values[provider_id]
+        self.tokens_of[number] = told.position.encoded()
+        return not told.position.has_more
+
+    def _read_everything(self, number: int, values: Values | None = None) -> None:
+        with self.database.consistent_reader() as connection:
+            position = FollowedFeed(connection, self.seconds).position()
+        self.known[number] = dict(self.values if values is None else values)
+        self.tokens_of[number] = position.encoded()
+
+
+@pytest.mark.parametrize('limit', [2, 100])
+@pytest.mark.parametrize('window', [4, 16])
+@pytest.mark.parametrize('nodes', [1, 3])
+def test_each_follower_has_what_was_committed_before(
+    database: Database, nodes: int, window: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower_position, 'WINDOW', window)
+    monkeypatch.setattr(follower_module, 'ENTRIES_FOR_EACH', 2)
+    monkeypatch.setattr(position_module, 'BLOCK', 12 * nodes)
+    monkeypatch.setattr(change_feed_module, 'MAX_LATE', 3)
+    found: collections.Counter[str] = collections.Counter()
+
+    @hypothesis.settings(max_examples=EXAMPLES)
+    @hypothesis.given(st.lists(HAPPENINGS, min_size=80, max_size=200))
+    def run(happenings: list[tuple[str, int]]) -> None:
+        followers = Followers(database, nodes, limit)
+        for name, number in happenings:
+            getattr(followers, name)(number)
+        for number in range(FOLLOWERS):
+            followers.follow_to_the_end(number)
+        found.update(followers.found)
+
+    run()
+    assert set(found) >= {'told', 'BEHIND', 'LOST'}

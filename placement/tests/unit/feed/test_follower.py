@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What followers of the change feed are told, and when nobody can tell them."""
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.engine.database import Database
+from placement.db.schema import tables
+from placement.db.schema.own_tables import UNKNOWN_UUID
+from placement.db.schema.own_tables import change_feed as feed
+from placement.feed import change_feed, follower_position, position
+from placement.feed.change_feed import ChangeFeed
+from placement.feed.follower import Change, FollowedFeed, Told, Untold
+from placement.feed.follower_position import MAX_LAG_SECONDS, FollowerPosition
+from placement.feed.position import Zone
+
+NOW = 1_000.0
+LIMIT = 100
+
+
+@pytest.fixture(autouse=True)
+def _small_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower_position, 'WINDOW', 4)
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
+
+
+def write(database: Database, *ids: int, token: int = 5, uuid: str | None = None) -> None:
+    """Insert entries with these ids, about a provider of ten times the number."""
+    common = {'at': tables.utcnow(), 'token': token, 'deleted_uuid': uuid}
+    rows = [{'id': one, 'provider_id': 10 * one, **common} for one in ids]
+    with database.writer() as connection:
+        connection.execute(sa.insert(feed), rows)
+
+
+def remove(database: Database, *ids: int) -> None:
+    with database.writer() as connection:
+        connection.execute(sa.delete(feed).where(feed.c.id.in_(ids)))
+
+
+def position_in(database: Database, now: float = NOW) -> FollowerPosition:
+    with database.consistent_reader() as connection:
+        return FollowedFeed(connection, now).position()
+
+
+def read(
+    database: Database, since: FollowerPosition, limit: int = LIMIT, now: float = NOW
+) -> Told | Untold:
+    with database.consistent_reader() as connection:
+        return FollowedFeed(connection, now).read(since, limit)
+
+
+def told(
+    database: Database, since: FollowerPosition, limit: int = LIMIT
+) -> tuple[list[int], FollowerPosition]:
+    """The providers that are told, and the position after that."""
+    news = read(database, since, limit)
+    assert isinstance(news, Told), news
+    return [change.provider_id for change in news.changes], news.position
+
+
+def test_nothing_is_told_before_anything_happens(database: Database) -> None:
+    start = position_in(database)
+
+    assert told(database, start) == ([], start)
+
+
+def test_one_statement_tells_that_nothing_has_changed(
+    database: Database, statements: list[str]
+) -> None:
+    start = position_in(database)
+    statements.clear()
+    with database.fresh_reader() as connection:
+        assert start.is_unchanged(FollowedFeed(connection, NOW).figures(start))
+
+    assert [one[:6] for one in statements if one != 'BEGIN'] == ['SELECT']
+
+
+def test_each_provider_is_told_once_in_the_order_of_the_entries(database: Database) -> None:
+    start = position_in(database)
+    with database.writer() as connection:
+        ChangeFeed(connection).record([7, 3])
+        ChangeFeed(connection).record([3, 5], allocations_only=True)
+
+    changed, after = told(database, start)
+    assert changed == [3, 7, 5]
+    assert told(database, after) == ([], after)
+
+
+def test_entries_about_no_provider_are_told_nobody(database: Database) -> None:
+    start = position_in(database)
+    with database.writer() as connection:
+        ChangeFeed(connection).record([0])
+
+    changed, after = told(database, start)
+    assert (changed, after.told) == ([], start.told + 1)
+
+
+def test_a_deletion_is_told_with_the_uuid(database: Database) -> None:
+    start = position_in(database)
+    with database.writer() as connection:
+        ChangeFeed(connection).record([7])
+        ChangeFeed(connection).record_deletion(7, 'uuid of 7')
+
+    news = read(database, start)
+    assert isinstance(news, Told)
+    assert news.changes == (Change(7, None), Change(7, 'uuid of 7'))
+    assert news.may_be_deleted == frozenset()
+
+
+def test_a_provider_that_a_worker_without_the_column_changed_may_be_deleted(
+    database: Database,
+) -> None:
+    start = position_in(database)
+    with database.writer() as connection:
+        row = {'provider_id': 7, 'at': tables.utcnow()}
+        connection.execute(sa.insert(feed), row)
+
+    news = read(database, start)
+    assert isinstance(news, Told)
+    assert news.may_be_deleted == {7}
+    with database.fresh_reader() as connection:
+        assert connection.scalars(sa.select(feed.c.deleted_uuid)).all()[-1] == UNKNOWN_UUID
+
+
+def test_pages_go_on_where_the_one_before_ended(database: Database) -> None:
+    start = position_in(database)
+    write(database, 2, 3, 4)
+
+    first, after = told(database, start, limit=2)
+    assert (first, after.has_more) == ([20, 30], True)
+    write(database, 5)
+    second, after = told(database, after, limit=2)
+    assert (second, after.has_more) == ([40, 50], False)
+
+
+def test_an_entry_that_appears_late_in_the_window_is_told(database: Database) -> None:
+    write(database, 2, 4)
+    start = position_in(database)
+    write(database, 3)
+
+    # With those after it, which were told before.
+    changed, after = told(database, start)
+    assert changed == [30, 40]
+    assert told(database, after) == ([], after)
+
+
+def test_an_entry_that_appears_late_below_the_window_is_told(database: Database) -> None:
+    write(database, 2, 4, *range(6, 12))
+    start = position_in(database)
+    assert start.zone == Zone(1, 8, 5)
+    write(database, 5)
+
+    changed, after = told(database, start)
+    assert changed[:3] == [20, 40, 50]
+    assert told(database, after) == ([], after)
+
+
+def test_an_entry_is_told_that_appears_in_a_window_of_earlier_on(database: Database) -> None:
+    write(database, 2, 4)
+    start = position_in(database)
+    assert start.zone == follower_position.NO_ZONE
+    write(database, *range(5, 40))
+    _changed, after = told(database, start)
+    assert after.zone.start <= 3 < after.zone.end
+    write(database, 3)
+
+    changed, _after = told(database, after)
+    assert 30 in changed
+
+
+def test_there_is_no_zone_where_no_id_is_missing(database: Database) -> None:
+    write(database, *range(2, 5_000))
+    start = position_in(database)
+    assert start.zone == follower_position.NO_ZONE
+    write(database, *range(5_000, 9_000))
+
+    _changed, after = told(database, start, limit=10_000)
+    assert after.zone == follower_position.NO_ZONE
+
+
+def test_a_zone_is_no_longer_than_the_ranges_in_which_ids_are_missing(database: Database) -> None:
+    ids = {*range(2, 9_000)} - {3_000, 4_500}
+    write(database, *ids)
+
+    start = 3_000 - 3_000 % 1_024
+    end = 4_500 - 4_500 % 1_024 + 1_024
+    assert position_in(database).zone == Zone(start, end, end - start - 2)
+
+
+def test_an_entry_that_appears_below_all_others_is_told(database: Database) -> None:
+    write(database, 20, 21, 22)
+    remove(database, 1)
+    start = position_in(database)
+    assert start.lowest == 20
+    write(database, 7)
+
+    changed, after = told(database, start)
+    assert 70 in changed
+    write(database, 9)
+    assert 90 in told(database, after)[0]
+
+
+def prune(database: Database) -> None:
+    with database.writer() as connection:
+        ChangeFeed(connection).prune()
+
+
+def test_followers_that_are_near_do_not_notice_that_old_entries_are_removed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    write(database, *range(2, 20))
+    start = position_in(database)
+    write(database, 20)
+    prune(database)
+
+    changed, after = told(database, start)
+    assert changed == [200]
+    assert after.lowest == 10
+
+
+def test_followers_of_removed_entries_have_to_read_everything(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    write(database, *range(2, 9))
+    start = position_in(database)
+    write(database, *range(9, 21))
+    prune(database)
+
+    assert read(database, start) is Untold.LOST
+
+
+@pytest.mark.parametrize('missing', [(3,), (3, 8), (3, 12), (12,), (3, 8, 12, 14)])
+def test_followers_with_gaps_do_not_notice_that_old_entries_are_removed(
+    database: Database, monkeypatch: pytest.MonkeyPatch, missing: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    write(database, *({*range(2, 20)} - {*missing}))
+    start = position_in(database)
+    assert start.zone.entries
+    write(database, 20, 21)
+    prune(database)
+    changed, after = told(database, start)
+    assert (changed, after.lowest) == ([200, 210], 10)
+    write(database, *range(22, 30))
+    _changed, after = told(database, after)
+    write(database, 30)
+    prune(database)
+
+    changed, after = told(database, after)
+    assert (changed, after.lowest) == ([300], 20)
+
+
+def test_followers_do_not_notice_that_a_part_with_few_entries_is_removed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    # As where a server gives out other ids than those of the backup that it was restored from.
+    write(database, *range(14, 20))
+    start = position_in(database)
+    write(database, 20)
+    prune(database)
+
+    changed, after = told(database, start)
+    assert (changed[0], after.lowest) == (200, 14)
+
+
+@pytest.mark.parametrize('late', [3, 8])
+def test_followers_read_everything_when_what_was_late_was_removed_before_they_saw_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch, late: int
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    write(database, *({*range(2, 20)} - {3, 8}))
+    start = position_in(database)
+    write(database, late, 20)
+    prune(database)
+
+    assert read(database, start) is Untold.LOST
+
+
+def test_followers_read_everything_when_the_lowest_of_all_was_removed_before_they_saw_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+    remove(database, 1)
+    write(database, *range(5, 40))
+    start = position_in(database)
+    write(database, 3)
+    prune(database)
+
+    assert read(database, start) is Untold.LOST
+
+
+def test_followers_read_everything_when_nobody_noted_what_was_removed(database: Database) -> None:
+    write(database, *({*range(2, 20)} - {3, 8}))
+    start = position_in(database)
+    remove(database, *range(1, 10))
+
+    assert read(database, start) is Untold.LOST
+
+
+def test_another_token_at_the_head_is_another_database(database: Database) -> None:
+    write(database, 2, token=5)
+    start = position_in(database)
+    remove(database, 2)
+    write(database, 2, token=6)
+
+    assert read(database, start) is Untold.LOST
+
+
+@pytest.mark.parametrize('missing', [8, 6, 2])
+def test_a_node_without_entries_that_were_seen_is_behind_for_a_while(
+    database: Database, missing: int
+) -> None:
+    write(database, *range(2, 4), *range(5, 9))
+    start = position_in(database)
+    remove(database, missing)
+
+    assert read(database, start) is Untold.BEHIND
+    assert read(database, start, now=NOW + MAX_LAG_SECONDS - 1) is Untold.BEHIND
+    assert read(database, start, now=NOW + MAX_LAG_SECONDS) is Untold.LOST
+    assert read(database, start, now=NOW - MAX_LAG_SECONDS) is Untold.LOST
+
+
+def test_a_node_is_behind_a_position_only_until_it_has_what_that_knows(
+    database: Database,
+) -> None:
+    write(database, 2, 3)
+    start = position_in(database)
+    with database.consistent_reader() as connection:
+        assert not FollowedFeed(connection, NOW).is_behind(start)
+    remove(database, 3)
+    with database.consistent_reader() as connection:
+        assert FollowedFeed(connection, NOW).is_behind(start)
+    write(database, 3, 4)
+    with database.consistent_reader() as connection:
+        assert not FollowedFeed(connection, NOW).is_behind(start)
+
+
+def test_nobody_can_follow_an_empty_feed(database: Database) -> None:
+    start = position_in(database)
+    remove(database, 1)
+    empty = position_in(database)
+
+    assert read(database, start) is Untold.LOST
+    assert read(database, empty) is Untold.LOST
+    write(database, 2)
+    assert read(database, empty) is Untold.LOST
