@@ -15,6 +15,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import inventories as statements
 from placement.db.statements import names
+from placement.insight.provider_states import Part
 from placement.objects import base, resource_provider
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas import common
@@ -156,7 +157,7 @@ class InventoryList(base.PlacementObjectList):
             if row.resource_class in class_ids:
                 raise errors.InventoryExists(resource_class=row.resource_class, uuid=provider.uuid)
         statements.insert(connection, self._columns(provider, class_ids))
-        provider.increment_generation()
+        provider.increment_generation(Part.INVENTORIES)
 
     @db.writer
     def update_one(self, provider: ResourceProvider, generation: int) -> None:
@@ -177,7 +178,7 @@ class InventoryList(base.PlacementObjectList):
             connection, {row_ids[i.resource_class]: i.members() for i in self.objects}
         )
         self._warn_of_overcommit(provider, present)
-        provider.increment_generation()
+        provider.increment_generation(Part.INVENTORIES)
 
     def _class_ids(self, connection: db.Connection) -> dict[str, int]:
         return names.resource_class_ids(connection, (i.resource_class for i in self.objects))
@@ -227,7 +228,9 @@ def write(context: RequestContext, wanted: Wanted, keep_others: bool) -> None:
     _replace(connection, wanted, class_ids, present)
     for provider, inventories in wanted:
         inventories._warn_of_overcommit(provider, present[provider.id])
-    resource_provider.increment_generations(context, [provider for provider, _ in wanted])
+    resource_provider.increment_generations(
+        context, [provider for provider, _ in wanted], Part.INVENTORIES
+    )
 
 
 def _superfluous(present: Sequence[db.Row], wanted: InventoryList) -> list[db.Row]:
@@ -264,7 +267,7 @@ def clear(context: RequestContext, provider: ResourceProvider) -> None:
     provider.lock()
     present = statements.list_with_usage(connection, [provider.id])
     _remove(connection, [(provider, present)])
-    provider.increment_generation()
+    provider.increment_generation(Part.INVENTORIES)
 
 
 @db.writer
@@ -282,7 +285,7 @@ def remove_one(context: RequestContext, provider: ResourceProvider, resource_cla
     if not removed:
         raise errors.InventoryNotFound(f'No inventory of class {resource_class} found for delete')
     _remove(connection, [(provider, removed)])
-    provider.increment_generation()
+    provider.increment_generation(Part.INVENTORIES)
 
 
 def _remove(

@@ -12,6 +12,7 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import resource_classes as statements
+from placement.db.statements.change_history import Kind
 from placement.feed.change_feed import ChangeFeed
 from placement.objects import base
 
@@ -44,6 +45,8 @@ class ResourceClass(base.Timestamped):
         created = statements.find(context.connection, name) is None
         if created:
             statements.insert(context.connection, name)
+            if context.change_recorder is not None:
+                context.change_recorder.name(Kind.RESOURCE_CLASS, {'name': name})
         return created
 
     @classmethod
@@ -68,6 +71,9 @@ class ResourceClass(base.Timestamped):
             raise errors.ResourceClassExists(name=name)
         statements.rename(connection, self.id, name)
         ChangeFeed(connection).record(statements.list_providers(connection, self.id))
+        if self._context.change_recorder is not None:
+            state = {'name': name, 'former_name': self.name}
+            self._context.change_recorder.name(Kind.RESOURCE_CLASS, state)
 
     @db.writer
     def destroy(self) -> None:
@@ -82,6 +88,9 @@ class ResourceClass(base.Timestamped):
         if statements.is_in_use(connection, self.id):
             raise errors.ResourceClassInUse(name=self.name)
         statements.delete(connection, self.id)
+        if self._context.change_recorder is not None:
+            state = {'name': self.name, 'deleted': True}
+            self._context.change_recorder.name(Kind.RESOURCE_CLASS, state)
 
     def _lock(self) -> None:
         """Lock the class, so that no other transaction inserts inventory of it.

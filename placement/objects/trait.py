@@ -14,6 +14,8 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.db.statements import traits as statements
+from placement.db.statements.change_history import Kind
+from placement.insight.provider_states import Part
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
 
@@ -52,6 +54,8 @@ class Trait(base.Timestamped):
         created = statements.find(connection, name) is None
         if created:
             statements.insert(connection, name)
+            if context.change_recorder is not None:
+                context.change_recorder.name(Kind.TRAIT, {'name': name})
         return cls.get_by_name(context, name), created
 
     @db.writer
@@ -70,6 +74,9 @@ class Trait(base.Timestamped):
         if statements.is_in_use(self._context.connection, self.id):
             raise errors.TraitInUse(name=self.name)
         statements.delete(self._context.connection, self.id)
+        if self._context.change_recorder is not None:
+            state = {'name': self.name, 'deleted': True}
+            self._context.change_recorder.name(Kind.TRAIT, state)
 
 
 def listing_order(name: str) -> tuple[bool, str]:
@@ -130,7 +137,7 @@ def _change(
         return
     statements.dissociate(connection, provider.id, present - wanted)
     statements.associate(connection, provider.id, wanted - present)
-    provider.increment_generation()
+    provider.increment_generation(Part.TRAITS)
 
 
 def is_custom_name(name: str) -> bool:

@@ -114,6 +114,15 @@ _BY_ONE_CONSUMER = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
 _PROVIDERS_OF_CONSUMER = sa.select(allocations.c.resource_provider_id).where(_BY_ONE_CONSUMER)
 _DELETE_BY_CONSUMER = sa.delete(allocations).where(_BY_ONE_CONSUMER)
 _DELETE_BY_CONSUMER_RETURNING = _DELETE_BY_CONSUMER.returning(allocations.c.resource_provider_id)
+_PROVIDER_UUID = (
+    sa.select(resource_providers.c.uuid)
+    .where(resource_providers.c.id == allocations.c.resource_provider_id)
+    .scalar_subquery()
+)
+_PROVIDERS_WITH_UUIDS = _PROVIDERS_OF_CONSUMER.add_columns(_PROVIDER_UUID)
+_DELETE_RETURNING_UUIDS = _DELETE_BY_CONSUMER.returning(
+    allocations.c.resource_provider_id, _PROVIDER_UUID
+)
 
 
 def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[Row]:
@@ -230,3 +239,15 @@ def delete_by_consumer(connection: sa.Connection, consumer_uuid: str) -> set[int
     if provider_ids:
         connection.execute(_DELETE_BY_CONSUMER, values)
     return provider_ids
+
+
+def delete_by_consumer_with_uuids(connection: sa.Connection, consumer_uuid: str) -> dict[int, str]:
+    """As `delete_by_consumer`, but return the uuids of the providers as well, by their ids."""
+    values = {'consumer_uuid': consumer_uuid}
+    if connection.dialect.name not in ('mysql', 'mariadb'):
+        return dict(connection.execute(_DELETE_RETURNING_UUIDS, values).all())
+    # A DELETE of MariaDB would lock the providers whose uuids it returns.
+    uuids: dict[int, str] = dict(connection.execute(_PROVIDERS_WITH_UUIDS, values).all())
+    if uuids:
+        connection.execute(_DELETE_BY_CONSUMER, values)
+    return uuids

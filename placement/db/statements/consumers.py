@@ -33,6 +33,26 @@ _HAS_PROJECT = projects.c.external_id == sa.bindparam('project', type_=sa.String
 _HAS_USER = users.c.external_id == sa.bindparam('user', type_=sa.String)
 _HAS_TYPE = consumer_types.c.name == sa.bindparam('consumer_type', type_=sa.String)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
+_LOCKED_BY_UUID = (
+    sa.select(consumers.c.id).where(consumers.c.uuid == sa.bindparam('uuid')).with_for_update()
+)
+
+
+def _name_of(column: sa.Column[Any], table: sa.Table) -> sa.ScalarSelect[Any]:
+    """The name in another table that a column of a consumer refers to."""
+    named = table.c.name if table is consumer_types else table.c.external_id
+    return sa.select(named).where(table.c.id == column).scalar_subquery()
+
+
+_WITH_OWNER = (
+    consumers.c.uuid,
+    consumers.c.generation,
+    _name_of(consumers.c.project_id, projects).label('project_id'),
+    _name_of(consumers.c.user_id, users).label('user_id'),
+    _name_of(consumers.c.consumer_type_id, consumer_types).label('consumer_type'),
+)
+_BY_IDS = sa.select(*_WITH_OWNER).where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
+_DELETE_RETURNING = _DELETE_BY_UUID.returning(*_WITH_OWNER)
 
 
 class ConsumerExists(Exception):
@@ -159,6 +179,11 @@ def _joined_update(has_type: bool) -> sa.Update:
     )
 
 
+def list_with_owners(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
+    """Return consumers with the names of their owners and types, each None where it is missing."""
+    return connection.execute(_BY_IDS, {'ids': list(ids)}).all() if ids else []
+
+
 def delete(connection: sa.Connection, ids: Collection[int]) -> None:
     """Delete consumers."""
     if ids:
@@ -168,3 +193,14 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
 def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
     """Delete the consumer with a uuid, which locks it as well; returns whether there was one."""
     return connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0
+
+
+def delete_with_owner(connection: sa.Connection, uuid: str) -> Row | None:
+    """As `delete_by_uuid`, but return the consumer as it was, with its owner and type, or None."""
+    if connection.dialect.delete_returning:
+        return connection.execute(_DELETE_RETURNING, {'uuid': uuid}).one_or_none()
+    # MySQL has no DELETE ... RETURNING. The lock keeps others from giving it to another owner.
+    ids = connection.scalars(_LOCKED_BY_UUID, {'uuid': uuid}).all()
+    row = next(iter(list_with_owners(connection, ids)), None)
+    delete(connection, ids)
+    return row

@@ -54,6 +54,10 @@ _LISTED = sa.select(
     )
 )
 
+_BY_IDS = _LISTED.where(providers.c.id.in_(sa.bindparam('ids', expanding=True))).order_by(
+    providers.c.uuid
+)
+
 _WITH_TRAIT = sa.select(
     resource_provider_traits.c.trait_id, resource_provider_traits.c.resource_provider_id
 )
@@ -99,6 +103,11 @@ def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row
 def list_page(connection: sa.Connection, filters: Filters, page: Page) -> Sequence[Row]:
     """Return a page of the providers that meet every filter, in the columns of the list."""
     return _list(connection, filters, page)[: page.limit]
+
+
+def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
+    """Return the columns of the list of those providers that exist, by uuid."""
+    return connection.execute(_BY_IDS, {'ids': list(ids)}).all()
 
 
 def _list(connection: sa.Connection, filters: Filters, page: Page | None) -> Sequence[Row]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
 
@@ -41,6 +41,19 @@ _PROVIDER = (
     .where(providers.c.uuid == sa.bindparam('uuid'))
 )
 
+_BY_IDS = (
+    sa.select(
+        providers.c.id,
+        providers.c.uuid,
+        providers.c.name,
+        providers.c.generation,
+        _root.c.uuid.label('root_provider_uuid'),
+        _parent.c.uuid.label('parent_provider_uuid'),
+    )
+    .select_from(_TREE)
+    .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
+    .order_by(providers.c.id)
+)
 _LOCKED = (
     sa.select(
         providers.c.id,
@@ -65,6 +78,10 @@ _INCREMENT_ONE = (
     sa.update(providers)
     .where(providers.c.id == sa.bindparam('of_id'), providers.c.uuid == sa.bindparam('of_uuid'))
     .values(generation=providers.c.generation + 1)
+)
+_INCREMENT_RETURNING = _INCREMENT_ONE.returning(providers.c.generation)
+_INCREMENT_TELLING = _INCREMENT_ONE.values(
+    generation=sa.func.last_insert_id(providers.c.generation + 1)
 )
 
 
@@ -92,10 +109,20 @@ def list_names(connection: sa.Connection, uuids: Collection[str]) -> dict[str, s
     return dict(connection.execute(found, {'uuids': list(uuids)}).all())
 
 
+def list_names_by_id(connection: sa.Connection) -> dict[int, str]:
+    """Return the name of every provider, by its id."""
+    return dict(connection.execute(sa.select(providers.c.id, providers.c.name)).all())
+
+
 def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     """Return the ids of those providers that exist, by uuid."""
     rows = connection.execute(_IDS, {'uuids': list(uuids)})
     return {uuid: provider_id for uuid, provider_id in rows if uuid in uuids}
+
+
+def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
+    """Return the providers with some ids, with the uuids of root and parent, without locks."""
+    return connection.execute(_BY_IDS, {'ids': list(ids)}).all()
 
 
 def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequence[Row]:
@@ -141,12 +168,15 @@ def lock_by_uuid(
 
 
 def increment_generation_of(
-    connection: sa.Connection, uuid: str, id_cache: IdCache
-) -> dict[str, int]:
+    connection: sa.Connection, uuid: str, id_cache: IdCache, is_told: bool = False
+) -> tuple[dict[str, int], int | None]:
     """Increment the generation of the provider with a uuid, which also locks it.
 
-    Returns its id by its uuid, or an empty mapping if there is no such provider.
+    Returns its id by its uuid, or an empty mapping if there is no such provider, and its new
+    generation if that is to be told, which takes longer.
     """
+    increment = _increment_and_tell if is_told else _increment
+    generation: int | None = None
     found = id_cache.find([uuid])
     for _ in range(2):
         if not found:
@@ -154,13 +184,30 @@ def increment_generation_of(
             id_cache.remember(found)
         if not found:
             break
-        parameters = {'of_id': found[uuid], 'of_uuid': uuid}
-        if connection.execute(_INCREMENT_ONE, parameters).rowcount:
+        is_done, generation = increment(connection, {'of_id': found[uuid], 'of_uuid': uuid})
+        if is_done:
             break
         # The provider was deleted; on SQLite another one may have its id by now.
         id_cache.forget([uuid])
         found = {}
-    return found
+    return found, generation
+
+
+def _increment(connection: sa.Connection, key: Mapping[str, object]) -> tuple[bool, None]:
+    """Increment the generation of one provider; return whether there is one."""
+    return connection.execute(_INCREMENT_ONE, key).rowcount > 0, None
+
+
+def _increment_and_tell(
+    connection: sa.Connection, key: Mapping[str, object]
+) -> tuple[bool, int | None]:
+    """Increment the generation of one provider; return whether there is one, and what it is."""
+    if connection.dialect.update_returning:
+        generation = connection.scalar(_INCREMENT_RETURNING, key)
+        return generation is not None, generation
+    # MySQL sends such a number with its reply to the UPDATE.
+    result = connection.execute(_INCREMENT_TELLING, key)
+    return result.rowcount > 0, result.lastrowid
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:

@@ -92,12 +92,14 @@ def add(
 
 def _update(connection: sa.Connection, changed: Mapping[int, tuple[Row, Demand]]) -> None:
     columns = unmet_demand.c
+    last_at = sa.bindparam('new_last_at', type_=columns.last_at.type)
     statement = (
         sa.update(unmet_demand)
         .where(columns.id == sa.bindparam('of_id'))
         .values(
             times=columns.times + sa.bindparam('more_times'),
-            last_at=sa.bindparam('new_last_at'),
+            # A worker that had to wait must not make it look older than it is.
+            last_at=sa.case((columns.last_at < last_at, last_at), else_=columns.last_at),
             microversion=sa.bindparam('new_microversion'),
             verdict=sa.bindparam('new_verdict'),
             reason=sa.bindparam('new_reason'),

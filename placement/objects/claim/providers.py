@@ -20,11 +20,17 @@ class LockedProviders:
     """Providers that are locked until the transaction ends.
 
     `ids` are by uuid; what does not exist is missing. `rows` are those of providers whose
-    generation is still to be incremented, by uuid.
+    generation is still to be incremented, by uuid. `generation` is that of a single provider
+    whose generation was incremented, where the history wants to know it.
     """
 
     ids: Mapping[str, int]
     rows: Mapping[str, db.Row]
+    generation: int | None = None
+
+    def next_generation(self, uuid: str) -> int | None:
+        """The generation of a provider after the write, where that increments it."""
+        return self.rows[uuid].generation + 1 if uuid in self.rows else self.generation
 
 
 def lock_providers(
@@ -40,7 +46,10 @@ def lock_providers(
     connection, cache = context.connection, context.database.id_cache
     if len(named) == 1 and not released and not also:
         (uuid,) = named
-        return LockedProviders(statements.increment_generation_of(connection, uuid, cache), {})
+        ids, generation = statements.increment_generation_of(
+            connection, uuid, cache, is_told=context.change_recorder is not None
+        )
+        return LockedProviders(ids, {}, generation)
     uuids = list(dict.fromkeys([*named, *also]))
     rows = {row.uuid: row for row in statements.lock_by_uuid(connection, uuids, released, cache)}
     return LockedProviders({uuid: row.id for uuid, row in rows.items()}, rows)

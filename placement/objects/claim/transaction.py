@@ -15,7 +15,7 @@ from placement.db.statements import allocations, inventories, names
 from placement.db.statements import consumers as consumer_statements
 from placement.db.statements import providers as provider_statements
 from placement.feed.change_feed import ChangeFeed
-from placement.objects.claim import decide
+from placement.objects.claim import decide, recorded
 from placement.objects.claim.claim import Claim, amounts, named_providers, released_consumers
 from placement.objects.claim.consumers import (
     LockConsumers,
@@ -79,13 +79,15 @@ def release(context: RequestContext, consumer_uuid: str) -> None:
     """Let a consumer have nothing, and delete it; raises `errors.AllocationsNotFound`."""
     connection = context.connection
     # Which locks it as well, against writes of the same consumer.
-    was_there = consumer_statements.delete_by_uuid(connection, consumer_uuid)
-    touched = allocations.delete_by_consumer(connection, consumer_uuid)
+    was_there = recorded.delete_consumer(context, consumer_uuid)
+    touched = recorded.delete_allocations(context, consumer_uuid)
     if not touched:
         raise errors.AllocationsNotFound(uuid=consumer_uuid)
     if not was_there:
         # Its first claim was committed between the two.
-        consumer_statements.delete_by_uuid(connection, consumer_uuid)
+        was_there = recorded.delete_consumer(context, consumer_uuid)
+    if not was_there:
+        recorded.note_missing_consumer(context, consumer_uuid)
     ChangeFeed(connection).record(touched, allocations_only=True)
 
 
@@ -131,6 +133,7 @@ def write(context: RequestContext, locked: Locked) -> None:
         decide.check_fit(locked.claims, classes, _load(connection, locked))
         allocations.delete(connection, {uuid for uuid, _provider_id in locked.used})
         allocations.insert(connection, rows)
+    recorded.note(context, locked)
     before = locked.consumers.before
     leaving = [uuid for uuid in released_consumers(locked.claims) if uuid in before]
     consumer_statements.delete(connection, [before[uuid].id for uuid in leaving])

@@ -1,0 +1,633 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of changes tells what became of the cloud, and nothing that did not happen.
+
+Specification: insight, "GET /insight/history".
+"""
+
+import collections
+import concurrent.futures
+import datetime
+import logging
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_errors
+
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+from placement.db.schema import own_tables
+from placement.db.statements import change_history as statements
+from placement.db.statements.change_history import Change, Origin
+from placement.history import NEWEST
+from placement.insight import change_history
+from placement.insight.change_history import ChangeHistory
+from placement.insight.change_recorder import ChangeRecorder
+from placement.insight.failures import Failures
+
+from .fixtures import applications, databases
+from .fixtures.client import Answer, Client
+from .fixtures.commit_proxy import CommitProxy
+from .fixtures.freshness_workload import CONSUMERS, Workload
+from .fixtures.history_replay import Replay, rows_of, shown_by
+
+ON = {('history', 'enabled'): True, ('insight', 'unmet_demand'): False}
+HOST = 'a0000000-0000-4000-8000-000000000001'
+TABLE = own_tables.change_history
+
+
+@pytest.fixture
+def service() -> Iterator[applications.Service]:
+    service = applications.Service(ON)
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def client(service: applications.Service) -> Client:
+    return Client(service.application)
+
+
+@pytest.fixture
+def execute(service: applications.Service) -> Iterator[Callable[[str], None]]:
+    """A function that runs a statement on the database of the service."""
+    engine = create_engine(service.database.url)
+
+    def run(statement: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(sa.text(statement))
+
+    yield run
+    engine.dispose()
+
+
+def claim(amount: int = 1, generation: int | None = None) -> dict[str, Any]:
+    return {
+        'allocations': {HOST: {'resources': {'VCPU': amount}}},
+        'project_id': 'project',
+        'user_id': 'user',
+        'consumer_generation': generation,
+        'consumer_type': 'INSTANCE',
+    }
+
+
+def send(client: Client, method: str, path: str, body: Any = None) -> Answer:
+    return client.send(method, path, body, version=NEWEST)
+
+
+def put(client: Client, consumer: str, amount: int = 1) -> int:
+    return send(client, 'PUT', f'/allocations/{consumer}', claim(amount)).status
+
+
+@pytest.fixture
+def host(client: Client) -> str:
+    """A host with room for many."""
+    make_host(client)
+    return HOST
+
+
+def make_host(client: Client) -> None:
+    assert send(client, 'POST', '/resource_providers', {'name': 'h', 'uuid': HOST}).status == 200
+    body = {'inventories': {'VCPU': {'total': 1000}}, 'resource_provider_generation': 0}
+    path = f'/resource_providers/{HOST}/inventories'
+    assert send(client, 'PUT', path, body).status == 200
+
+
+# What it tells
+
+
+@pytest.mark.parametrize('seed', range(2))
+def test_states_that_it_tells_make_the_cloud(client: Client, seed: int) -> None:
+    workload = Workload(client, seed)
+    replay, known = Replay(), 0
+    for step in range(400):
+        done = workload.step()
+        if step % 100 == 99:
+            rows = rows_of(client)
+            replay.apply(rows[known:])
+            known = len(rows)
+            assert replay.as_data() == shown_by(client, CONSUMERS), done
+    assert workload.undone() == []
+
+
+def test_states_that_it_tells_make_the_cloud_of_several_writers(
+    service: applications.Service,
+) -> None:
+    """Also of a second worker; they write what the others write."""
+    with applications.serving(service.database.url, ON) as other:
+        clients = [Client(service.application), Client(other), Client(service.application)]
+        workloads = [Workload(one, seed) for seed, one in enumerate(clients)]
+        for one in workloads:
+            # A name that changes under the hands of others has no place in their order.
+            one.actions = {k: v for k, v in one.actions.items() if k != 'rename_class'}
+
+        def work(one: Workload) -> None:
+            for _ in range(100):
+                one.step()
+
+        with concurrent.futures.ThreadPoolExecutor(len(workloads)) as pool:
+            list(pool.map(work, workloads))
+        replay = Replay()
+        replay.apply(rows_of(clients[0]))
+        assert replay.as_data() == shown_by(clients[0], CONSUMERS)
+        assert sum(sum(one.done.values()) for one in workloads) > 100
+        shown = [client.send('GET', '/insight').json for client in clients]
+        assert [one['unrecorded'] for one in shown] == [0, 0, 0]
+
+
+REFUSED: list[tuple[str, str, Any, int]] = [
+    ('POST', '/resource_providers', {'name': 'h'}, 409),
+    ('POST', '/resource_providers', {'name': ''}, 400),
+    ('PUT', f'/resource_providers/{HOST}', {'name': 'h', 'parent_provider_uuid': HOST}, 400),
+    ('DELETE', f'/resource_providers/{HOST}', None, 409),
+    (
+        'PUT',
+        f'/resource_providers/{HOST}/inventories',
+        {'inventories': {}, 'resource_provider_generation': 2},
+        409,
+    ),
+    (
+        'PUT',
+        f'/resource_providers/{HOST}/inventories',
+        {'inventories': {}, 'resource_provider_generation': 0},
+        409,
+    ),
+    ('DELETE', f'/resource_providers/{HOST}/inventories/VCPU', None, 409),
+    (
+        'PUT',
+        f'/resource_providers/{HOST}/traits',
+        {'traits': ['CUSTOM_NO'], 'resource_provider_generation': 2},
+        400,
+    ),
+    (
+        'PUT',
+        f'/resource_providers/{HOST}/aggregates',
+        {'aggregates': [], 'resource_provider_generation': 0},
+        409,
+    ),
+    ('PUT', f'/allocations/{CONSUMERS[0]}', claim(1), 409),
+    ('PUT', f'/allocations/{CONSUMERS[1]}', claim(2000), 409),
+    ('PUT', f'/allocations/{CONSUMERS[1]}', {}, 400),
+    ('POST', '/allocations', {CONSUMERS[1]: claim(1), CONSUMERS[2]: claim(2000)}, 409),
+    ('DELETE', f'/allocations/{CONSUMERS[1]}', None, 404),
+    (
+        'POST',
+        '/reshaper',
+        {
+            'inventories': {HOST: {'inventories': {}, 'resource_provider_generation': 2}},
+            'allocations': {CONSUMERS[1]: claim(1)},
+        },
+        409,
+    ),
+    ('POST', '/resource_classes', {'name': 'CUSTOM_HERE'}, 409),
+    ('DELETE', '/resource_classes/VCPU', None, 400),
+    ('DELETE', '/traits/CUSTOM_NO', None, 404),
+]
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'body', 'status'), REFUSED, ids=lambda value: str(value)[:40]
+)
+def test_refused_request_leaves_no_row(
+    client: Client, host: str, method: str, path: str, body: Any, status: int
+) -> None:
+    assert put(client, CONSUMERS[0]) == 204
+    assert send(client, 'PUT', '/resource_classes/CUSTOM_HERE').status == 201
+    before = rows_of(client)
+
+    assert send(client, method, path, body).status == status
+
+    assert rows_of(client) == before
+
+
+def test_caller_who_may_not_write_leaves_no_row(client: Client, host: str) -> None:
+    before = rows_of(client)
+    stranger = Client(client.application, {'x-auth-token': 'somebody', 'accept': '*/*'})
+    assert put(stranger, CONSUMERS[0]) == 403
+    assert rows_of(client) == before
+
+
+def failing(times: int, failure: Exception, after: bool) -> Callable[..., None]:
+    """An insert of rows that fails so many times, before or after it has done its work."""
+    write = statements.insert
+    left = [times]
+
+    def insert(*arguments: Any) -> None:
+        if after:
+            write(*arguments)
+        if left[0]:
+            left[0] -= 1
+            raise failure
+        if not after:
+            write(*arguments)
+
+    return insert
+
+
+@pytest.mark.parametrize('after', [False, True])
+def test_transaction_that_is_repeated_tells_once(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    before = rows_of(client)
+    insert = failing(2, db_errors.DBDeadlock(), after)
+    monkeypatch.setattr(statements, 'insert', insert)
+    assert put(client, CONSUMERS[0]) == 204
+
+    rows = rows_of(client)[len(before) :]
+    assert [row['kind'] for row in rows] == ['consumer', 'provider']
+    assert client.send('GET', '/insight').json['unrecorded'] == 0
+
+
+def test_off_there_are_neither_rows_nor_statements(host: str) -> None:
+    counts = {}
+    for mode in (False, True):
+        service = applications.Service({**ON, ('history', 'enabled'): mode})
+        try:
+            client = Client(service.application)
+            make_host(client)
+            put(client, CONSUMERS[1])
+            seen: list[str] = []
+            listen(service, seen)
+            assert put(client, CONSUMERS[0]) == 204
+            claims = len(seen)
+            assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
+            about_it = [one for one in seen if TABLE.name in one]
+            counts[mode] = claims, len(seen) - claims, len(about_it)
+        finally:
+            service.stop()
+    # MariaDB reads the providers of which a consumer has something in a statement of its own.
+    more = 2 if databases.backend() == 'mysql' else 1
+    off, on = counts[False], counts[True]
+    assert on == (off[0] + 1, off[1] + more, 2)
+    assert off[2] == 0
+
+
+def listen(service: applications.Service, seen: list[str]) -> None:
+    """Append the statements of a service."""
+    sa.event.listen(
+        service._connections.engine,
+        'before_cursor_execute',
+        lambda *arguments: seen.append(arguments[2]),
+    )
+
+
+def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> None:
+    fill(database, [9, 5, 1, 3, 0, 8, 2])
+    filters = statements.Filters(since=NOW - datetime.timedelta(days=3))
+    seen: list[str] = []
+    with database.engine.begin() as connection:
+        rows = statements.list_rows(connection, filters, None, 10)
+        none = statements.Filters(since=NOW + datetime.timedelta(days=1))
+        sa.event.listen(
+            database.engine,
+            'before_cursor_execute',
+            lambda *arguments: seen.append(arguments[2]),
+        )
+        assert statements.list_rows(connection, none, None, 10) == []
+    assert [(NOW - row.at).days for row in rows] == [2, 0, 3, 1]
+    # Where there are none the table is not read for them.
+    assert len(seen) == 1
+
+
+# When it cannot be written
+
+
+def full_disk() -> Exception:
+    """What SQLite raises when its disk is full, as SQLAlchemy wraps it."""
+    original = sqlite3.OperationalError('database or disk is full')
+    original.sqlite_errorcode = sqlite3.SQLITE_FULL
+    return sa.exc.OperationalError('INSERT', {}, original)
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was logged of own errors; each line is a warning without a traceback."""
+    records = [one for one in caplog.records if one.name == 'placement.insight.failures']
+    assert {one.levelno for one in records} <= {logging.WARNING}
+    assert all(one.exc_info is None for one in records)
+    return [one.getMessage() for one in records]
+
+
+def test_missing_table_costs_a_warning(
+    client: Client,
+    host: str,
+    execute: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    before = rows_of(client)
+    execute('ALTER TABLE placement_history RENAME TO gone')
+    for consumer in CONSUMERS[:3]:
+        assert put(client, consumer) == 204
+        assert send(client, 'GET', f'/allocations/{consumer}').json['allocations']
+    assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
+
+    (warning,) = warnings(caplog)
+    assert warning.startswith('Writing the history of a change failed, which fails no request: ')
+    shown = client.send('GET', '/insight').json
+    assert shown['unrecorded'] == 4
+    assert shown['failures'] == 1
+    # It is left alone for a while after that.
+    execute('ALTER TABLE gone RENAME TO placement_history')
+    assert put(client, CONSUMERS[3]) == 204
+    assert rows_of(client) == before
+    monkeypatch.setattr(ChangeHistory, 'is_paused', False)
+    assert put(client, CONSUMERS[4]) == 204
+    assert [row['uuid'] for row in rows_of(client)[len(before) :]] == [CONSUMERS[4], HOST]
+
+
+def test_full_disk_costs_a_warning(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(statements, 'insert', failing(1, full_disk(), after=False))
+    assert put(client, CONSUMERS[0]) == 204
+
+    assert len(warnings(caplog)) == 1
+    assert client.send('GET', '/insight').json['unrecorded'] == 1
+    assert rows_of(client, f'consumer={CONSUMERS[0]}') == []
+
+
+def test_disk_that_is_full_at_the_commit_costs_a_warning(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write = ChangeRecorder.write
+
+    def fail_with_rows(self: ChangeRecorder, connection: sa.Connection) -> None:
+        write(self, connection)
+        if self._rows:
+            raise full_disk()
+
+    monkeypatch.setattr(ChangeRecorder, 'write', fail_with_rows)
+    assert put(client, CONSUMERS[0]) == 204
+    assert len(warnings(caplog)) == 1
+    assert client.send('GET', '/insight').json['unrecorded'] == 1
+
+
+def test_disk_that_is_full_for_the_change_itself_refuses_it(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise full_disk()
+
+    monkeypatch.setattr(ChangeRecorder, 'write', fail)
+    assert put(client, CONSUMERS[0]) == 503
+    assert send(client, 'GET', f'/allocations/{CONSUMERS[0]}').json['allocations'] == {}
+
+
+def test_statement_that_always_breaks_the_connection_is_given_up(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = db_errors.DBConnectionError()
+    monkeypatch.setattr(statements, 'insert', failing(100, broken, after=False))
+    assert put(client, CONSUMERS[0]) == 204
+    assert len(warnings(caplog)) == 1
+    # The next one may be shorter.
+    monkeypatch.undo()
+    assert put(client, CONSUMERS[1]) == 204
+    assert len(rows_of(client, f'consumer={CONSUMERS[1]}')) == 1
+
+
+def test_statement_is_given_up_before_the_only_attempt_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = {('placement', 'allocation_conflict_retry_count'): 1}
+    service = applications.Service(ON | once)
+    client = Client(service.application)
+    make_host(client)
+    monkeypatch.setattr(statements, 'insert', failing(1, db_errors.DBDeadlock(), after=False))
+    assert put(client, CONSUMERS[0]) == 204
+    service.stop()
+
+
+def test_table_that_is_locked_is_left_alone_for_a_while(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    original = sqlite3.OperationalError('database table is locked')
+    original.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    locked = sa.exc.OperationalError('INSERT', {}, original)
+    # It fails twice, and is tried once.
+    monkeypatch.setattr(statements, 'insert', failing(2, locked, after=False))
+    assert put(client, CONSUMERS[0]) == 204
+    assert put(client, CONSUMERS[1]) == 204
+    assert len(warnings(caplog)) == 1
+    monkeypatch.setattr(ChangeHistory, 'is_paused', False)
+    assert put(client, CONSUMERS[2]) == 204
+    assert client.send('GET', '/insight').json['unrecorded'] == 3
+
+
+def test_defect_of_its_own_loses_rows_and_nothing_else(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(statements, 'insert', failing(1, RuntimeError('no'), after=False))
+    assert put(client, CONSUMERS[0]) == 204
+    assert put(client, CONSUMERS[1]) == 204
+    (record,) = (one for one in caplog.records if one.name == 'placement.insight.failures')
+    assert record.levelno == logging.ERROR
+    assert len(rows_of(client, f'consumer={CONSUMERS[0]}')) == 0
+    assert len(rows_of(client, f'consumer={CONSUMERS[1]}')) == 1
+    assert client.send('GET', '/insight').json['unrecorded'] == 1
+
+
+@pytest.mark.skipif(
+    databases.backend() == 'sqlite', reason='no reply is lost between a process and its file'
+)
+def test_request_whose_commit_got_no_reply_tells_once(
+    service: applications.Service, client: Client, host: str
+) -> None:
+    proxy = CommitProxy(service.database.url, seed=1)
+    statuses: collections.Counter[int] = collections.Counter()
+    try:
+        with applications.serving(proxy.url, ON) as cut:
+            writer = Client(cut)
+            writer.send('GET', '/insight')
+            proxy.share = 0.5
+            consumers = [str(uuid.uuid4()) for _ in range(30)]
+            for consumer in consumers:
+                statuses[put(writer, consumer)] += 1
+            proxy.share = 0.0
+    finally:
+        proxy.close()
+    assert statuses[204] > 10
+    assert proxy.cuts.total() > 5
+    for consumer in consumers:
+        is_there = bool(send(client, 'GET', f'/allocations/{consumer}').json['allocations'])
+        assert len(rows_of(client, f'consumer={consumer}')) == is_there
+
+
+# What is removed of it
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    stored = databases.create()
+    database = Database(create_engine(stored.url))
+    yield database
+    database.dispose()
+    stored.drop()
+
+
+NOW = datetime.datetime(2026, 6, 1)
+
+
+def fill(database: Database, days_old: list[int]) -> None:
+    """Rows of so many days ago."""
+    with database.engine.begin() as connection:
+        for days in days_old:
+            at = NOW - datetime.timedelta(days=days)
+            origin = Origin(at, f'req-{days}', None, None, None, None, 'allocations.set')
+            statements.insert(connection, origin, [Change('consumer', CONSUMERS[0])])
+
+
+def days_left(database: Database) -> list[int]:
+    with database.engine.begin() as connection:
+        rows = connection.execute(sa.select(TABLE.c.at).order_by(TABLE.c.id))
+        return [(NOW - at).days for (at,) in rows]
+
+
+def history(database: Database, days: int = 30, rows: int = 1000) -> ChangeHistory:
+    return ChangeHistory(database, Failures(), days, rows)
+
+
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if 'database' in request.fixturenames:
+        monkeypatch.setattr(change_history, 'utcnow', lambda: NOW)
+
+
+def test_rows_that_are_too_old_are_removed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 10)
+    fill(database, [*range(60, 0, -1)])
+    kept = history(database)
+    kept.flush()
+    # Two transactions of ten rows.
+    assert days_left(database) == [*range(40, 0, -1)]
+    for _ in range(3):
+        kept.flush()
+    assert days_left(database) == [*range(30, 0, -1)]
+
+
+def test_rows_that_are_too_many_are_removed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 10)
+    fill(database, [1] * 55)
+    kept = history(database, rows=20)
+    for left in (35, 20, 20):
+        kept.flush()
+        assert len(days_left(database)) == left
+
+
+def test_the_last_row_stays(database: Database) -> None:
+    fill(database, [99, 98, 97])
+    kept = history(database, rows=1)
+    kept.flush()
+    kept.flush()
+    assert days_left(database) == [97]
+    empty_before = history(database)
+    with database.engine.begin() as connection:
+        connection.execute(sa.delete(TABLE))
+    empty_before.flush()
+    assert days_left(database) == []
+
+
+def test_row_of_a_fast_clock_keeps_only_what_is_behind_it(database: Database) -> None:
+    fill(database, [60, 59, -1, 58, 1])
+    kept = history(database)
+    kept.flush()
+    assert days_left(database) == [-1, 58, 1]
+
+
+def test_it_looks_every_ten_seconds_or_five_hundred_rows(database: Database) -> None:
+    clock = [100.0]
+    kept = ChangeHistory(database, Failures(), 30, 1000, clock=lambda: clock[0])
+    assert not kept.is_due
+    kept.written(change_history.ROWS_BETWEEN - 1)
+    assert not kept.is_due
+    kept.written(1)
+    assert kept.is_due
+    kept.flush()
+    assert not kept.is_due
+    clock[0] += change_history.SECONDS_BETWEEN
+    assert kept.is_due
+
+
+def test_failure_to_remove_is_a_warning(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    with database.engine.begin() as connection:
+        connection.execute(sa.text('ALTER TABLE placement_history RENAME TO gone'))
+    try:
+        history(database).flush()
+        (warning,) = warnings(caplog)
+        assert warning.startswith('Removing old history failed, which fails no request: ')
+    finally:
+        with database.engine.begin() as connection:
+            connection.execute(sa.text('ALTER TABLE gone RENAME TO placement_history'))
+
+
+def test_service_removes_after_an_answer(
+    client: Client, host: str, execute: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChangeHistory, 'is_due', True)
+    execute("UPDATE placement_history SET at = '2001-01-01 00:00:00'")
+    assert put(client, CONSUMERS[0]) == 204
+    assert [row['kind'] for row in rows_of(client)] == ['consumer', 'provider']
+
+
+@pytest.mark.skipif(databases.backend() == 'sqlite', reason='on SQLite there is one writer')
+def test_claims_do_not_wait_for_what_is_removed(
+    service: applications.Service, client: Client, host: str
+) -> None:
+    for consumer in CONSUMERS:
+        assert put(client, consumer) == 204
+    engine = create_engine(service.database.url)
+    try:
+        with engine.begin() as connection:
+            lowest, newest = connection.execute(
+                sa.select(sa.func.min(TABLE.c.id), sa.func.max(TABLE.c.id))
+            ).one()
+            statements.remove(connection, statements.Excess(lowest, newest))
+            began = time.monotonic()
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(put(client, HOST)))
+            thread.start()
+            thread.join(10)
+            assert answers == [204]
+            assert time.monotonic() - began < 5
+    finally:
+        engine.dispose()
+
+
+def test_rows_are_removed_while_others_claim(
+    service: applications.Service,
+    client: Client,
+    host: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(change_history, 'ROWS_BETWEEN', 10)
+    # Far more than is written meanwhile, as the 500 rows of the service are.
+    monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 100)
+    options = {**ON, ('history', 'max_rows'): 50}
+    with applications.serving(service.database.url, options) as other:
+
+        def work(number: int) -> list[int]:
+            writer = Client(other)
+            statuses = []
+            for one in range(30):
+                consumer = str(uuid.UUID(int=1000 * number + one + 1))
+                statuses.append(put(writer, consumer))
+                path = f'/allocations/{consumer}'
+                statuses.append(send(writer, 'DELETE', path).status)
+            return statuses
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            statuses = [one for found in pool.map(work, range(4)) for one in found]
+        assert collections.Counter(statuses) == {204: 240}
+        assert warnings(caplog) == []
+        # What the last requests wrote, and each thread between two looks.
+        assert 50 <= len(rows_of(client)) <= 50 + 4 * 2 * 10
