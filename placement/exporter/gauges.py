@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Gauges`: what a scrape reads of the database, by the snapshot that a process keeps."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from placement import errors
+from placement.conf import ConfigOpts
+from placement.context import RequestContext
+from placement.db.engine.database import Database
+from placement.exporter import cloud, named_files
+from placement.feed.keeper import SnapshotKeeper
+from placement.objects import scrape
+from placement.objects.allocation_candidate import check_names
+from placement.search.insight.capacity import capacities_of
+from placement.search.insight.capacity_answer import RequestCapacity
+from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
+
+LOG = logging.getLogger(__name__)
+
+Content = TypeVar('Content')
+
+
+class Gauges:
+    """The gauges of the cloud; a function without arguments that yields them.
+
+    `[metrics]` says what is to be shown beside the sums. A file that cannot be used is logged as
+    an error, and what it asks for is not shown.
+
+    Raises `errors.ServiceUnavailable` where the database does not answer.
+    """
+
+    def __init__(self, conf: ConfigOpts, database: Database, snapshots: SnapshotKeeper) -> None:
+        group = conf.metrics
+        self._requests = _usable(named_files.read_requests, group.requests_file)
+        self._aggregates = _usable(named_files.read_aggregate_names, group.aggregate_names_file)
+        self._per_provider: bool = group.per_provider
+        self._database = database
+        self._snapshots = snapshots
+        # Counted once for each state of the cloud.
+        self._counted: tuple[Snapshot, Mapping[str, RequestCapacity]] | None = None
+
+    def __call__(self) -> Iterator[Metric]:
+        snapshot = self._snapshots.current()
+        context = RequestContext(database=self._database)
+        yield from cloud.read(snapshot)
+        yield GaugeMetricFamily(
+            'placement_change_feed_entries',
+            'Entries of the change feed, of which old ones are removed in blocks.',
+            scrape.count_feed_entries(context),
+        )
+        if self._requests:
+            yield from _families(self._capacities(context, snapshot))
+        if self._aggregates:
+            yield from cloud.read_aggregates(snapshot, self._aggregates)
+        if self._per_provider:
+            names = scrape.list_provider_names(context)
+            yield from cloud.read_providers(snapshot, names)
+
+    def _capacities(
+        self, context: RequestContext, snapshot: Snapshot
+    ) -> Mapping[str, RequestCapacity]:
+        counted = self._counted
+        if counted is None or counted[0] is not snapshot:
+            known = {
+                name: request
+                for name, request in self._requests.items()
+                if _has_known_names(context, name, request, snapshot)
+            }
+            self._counted = counted = (snapshot, capacities_of(snapshot, known))
+        return counted[1]
+
+
+def _has_known_names(
+    context: RequestContext, name: str, request: CandidateRequest, snapshot: Snapshot
+) -> bool:
+    """Whether there are all classes and traits of a request; a warning where not."""
+    try:
+        check_names(context, request, snapshot)
+    except (errors.ResourceClassNotFound, errors.TraitNotFound) as error:
+        LOG.warning('The metrics do not show the capacity of the request %s: %s', name, error)
+        return False
+    return True
+
+
+def _families(capacities: Mapping[str, RequestCapacity]) -> Iterator[Metric]:
+    now, if_empty, exact = (
+        GaugeMetricFamily(name, words, labels=['request'])
+        for name, words in (
+            (
+                'placement_request_capacity',
+                'Consumers of a request that could be claimed now, at least.',
+            ),
+            (
+                'placement_request_capacity_if_empty',
+                'Consumers of a request that could be claimed if nothing were used, at least.',
+            ),
+            (
+                'placement_request_capacity_exact',
+                'Whether both were counted to the end: 1 or 0.',
+            ),
+        )
+    )
+    for name, capacity in capacities.items():
+        now.add_metric([name], capacity.now.at_least)
+        if_empty.add_metric([name], capacity.if_empty.at_least)
+        exact.add_metric([name], capacity.is_exact)
+    yield from (now, if_empty, exact)
+
+
+def _usable(
+    read: Callable[[str | None], Mapping[str, Content]], path: str | None
+) -> Mapping[str, Content]:
+    """What a file says; nothing where it cannot be used, which is logged."""
+    try:
+        return read(path)
+    except named_files.UnusableFile as error:
+        LOG.error('The metrics do not show what a file asks for: %s', error)
+        return {}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts requests, and writes what the thread has counted for one when it is answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from placement.metrics import catalog
+
+if TYPE_CHECKING:
+    from placement.metrics.recorder import Recorder
+
+#: What inner parts of the service tell of a request: the name of its route, and the code of an
+#: error where two requests were in conflict.
+ACTION = 'placement.action'
+CONFLICT = 'placement.conflict'
+
+#: The name of the action where no route was looked for, or none was found.
+NO_ACTION = 'none'
+
+#: What is answered before a route is looked for, by path.
+OUTSIDE_ROUTES = {'/healthcheck': 'healthcheck', '/metrics': 'metrics'}
+
+METHODS = frozenset({'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'})
+OTHER = 'other'
+
+
+class HTTPMetrics:
+    """The wrapped application, whose requests are counted."""
+
+    def __init__(self, application: WSGIApplication, recorder: Recorder) -> None:
+        self._application = application
+        self._recorder = recorder
+        self._meters: dict[tuple[str, str, str], Callable[[float], None]] = {}
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        started_at = time.perf_counter()
+        # Of an application that raises, the web server makes this.
+        found = '500'
+
+        def start_counted(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+            nonlocal found
+            found = status[:3]
+            return start_response(status, headers, *exc_info)
+
+        try:
+            return self._application(environ, start_counted)
+        finally:
+            self._count(environ, found, time.perf_counter() - started_at)
+
+    def _count(self, environ: WSGIEnvironment, status: str, seconds: float) -> None:
+        recorder = self._recorder
+        action = environ.get(ACTION)
+        if action is None:
+            action = OUTSIDE_ROUTES.get(environ.get('PATH_INFO', ''), NO_ACTION)
+        method = environ['REQUEST_METHOD']
+        if method not in METHODS:
+            method = OTHER
+        key = (action, method, status)
+        meter = self._meters.get(key)
+        if meter is None:
+            meter = self._meters[key] = recorder.meter(
+                catalog.HTTP_REQUESTS, key, catalog.HTTP_DURATION, (action, method)
+            )
+        meter(seconds)
+        if CONFLICT in environ:
+            recorder.add(catalog.CONFLICTS, (environ[CONFLICT],))
+        recorder.write()

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `GET /metrics` tells of requests to the service (specification: metrics)."""
+
+import pathlib
+from collections.abc import Iterator, Mapping
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from placement import errors
+from placement.db.engine.causes import RETRIED, Cause
+from placement.feed import keeper
+from placement.feed.position import Reload
+from placement.history import NEWEST
+from placement.metrics import catalog
+from placement.search.explanation import Verdict
+from placement.tests.unit import specification
+
+from .fixtures import applications, clouds
+from .fixtures.client import Client
+
+CLOUD: clouds.Cloud = (
+    clouds.Provider('host1', {'VCPU': 8}),
+    clouds.Provider('host2', {'VCPU': {'total': 4, 'reserved': 2}}),
+)
+SEARCH = '/allocation_candidates?resources=VCPU:'
+NOBODY = {'x-auth-token': None}
+TRAITS = '/resource_providers/{}/traits'
+
+
+class Metrics:
+    """The metrics of a service by name and values of labels, and how they change."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._before = self.read()
+
+    def read(self) -> Mapping[str, float]:
+        """What the service tells, without a token."""
+        answer = self._client.send('GET', '/metrics', headers=NOBODY)
+        assert answer.status == 200
+        return {
+            f'{sample.name}{{{",".join(sample.labels.values())}}}': sample.value
+            for family in text_string_to_metric_families(answer.text)
+            for sample in family.samples
+        }
+
+    def change(self, name: str) -> float:
+        """By how much one has grown."""
+        return self.read().get(name, 0.0) - self._before.get(name, 0.0)
+
+
+@pytest.fixture
+def service(tmp_path: pathlib.Path) -> Iterator[applications.Service]:
+    """A service with metrics and a small cloud."""
+    service = applications.Service(
+        {('metrics', 'enabled'): True, ('metrics', 'directory'): str(tmp_path / 'metrics')}
+    )
+    clouds.build(CLOUD, Client(service.application))
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def client(service: applications.Service) -> Client:
+    return Client(service.application)
+
+
+@pytest.fixture
+def metrics(client: Client) -> Metrics:
+    return Metrics(client)
+
+
+def test_requests_are_counted_by_route(client: Client, metrics: Metrics) -> None:
+    client.send('GET', f'/resource_providers/{clouds.uuid_of("host1")}')
+    client.send('GET', f'/resource_providers/{clouds.uuid_of("host2")}')
+    client.send('GET', f'/resource_providers/{clouds.uuid_of("host3")}')
+    client.send('GET', '/nowhere')
+    client.send('GET', '/traits', headers=NOBODY)
+
+    requests = 'placement_http_requests_total'
+    assert metrics.change(f'{requests}{{resource_providers.show,GET,200}}') == 2
+    assert metrics.change(f'{requests}{{resource_providers.show,GET,404}}') == 1
+    assert metrics.change(f'{requests}{{none,GET,404}}') == 1
+    assert metrics.change(f'{requests}{{none,GET,401}}') == 1
+    durations = 'placement_http_request_duration_seconds_count'
+    assert metrics.change(f'{durations}{{resource_providers.show,GET}}') == 3
+
+
+def test_conflict_is_counted_by_its_code(client: Client, metrics: Metrics) -> None:
+    path = TRAITS.format(clouds.uuid_of('host1'))
+    body = {'traits': [], 'resource_provider_generation': 77}
+    assert client.send('PUT', path, body, NEWEST).status == 409
+    # An old version does not show the code.
+    assert client.send('PUT', path, body, '1.6').status == 409
+
+    assert metrics.change('placement_conflicts_total{placement.concurrent_update}') == 2
+
+
+def test_searches_are_counted_by_verdict(client: Client, metrics: Metrics) -> None:
+    client.send('GET', f'{SEARCH}1', version=NEWEST)
+    client.send('GET', f'{SEARCH}1&limit=1', version=NEWEST)
+    client.send('GET', f'{SEARCH}9', version=NEWEST)
+
+    assert metrics.change('placement_searches_total{fits}') == 2
+    assert metrics.change('placement_searches_total{infeasible}') == 1
+    assert metrics.change('placement_search_duration_seconds_count{fits}') == 2
+    assert metrics.change('placement_searches_cut_total{limit}') == 1
+    assert metrics.change('placement_search_work_places_count{}') == 3
+    assert metrics.change('placement_search_work_places_sum{}') > 0
+
+
+def test_statements_and_connections_are_counted(client: Client, metrics: Metrics) -> None:
+    client.send('GET', f'/resource_providers/{clouds.uuid_of("host1")}')
+
+    assert metrics.change('placement_db_statements_total{primary}') > 0
+    assert metrics.change('placement_db_statement_duration_seconds_total{primary}') > 0
+    assert metrics.read()['placement_db_pool_connections_in_use{primary}'] == 0
+
+
+def test_reading_the_whole_cloud_is_counted_once(client: Client, metrics: Metrics) -> None:
+    assert metrics.read()['placement_snapshot_full_loads_total{first}'] == 1
+    assert metrics.read()['placement_snapshot_full_load_duration_seconds_total{}'] > 0
+    client.send('GET', f'{SEARCH}1', version=NEWEST)
+
+    assert metrics.read()['placement_snapshot_full_loads_total{first}'] == 1
+    assert metrics.change('placement_snapshot_updated_timestamp_seconds{}') > 0
+
+
+def test_the_cloud_is_told_as_it_is_now(client: Client, metrics: Metrics) -> None:
+    found = metrics.read()
+    assert found['placement_cloud_readable{}'] == 1
+    assert found['placement_resource_providers{}'] == 2
+    assert found['placement_resource_capacity{VCPU}'] == 10
+    assert found['placement_resource_reserved{VCPU}'] == 2
+    assert found['placement_change_feed_entries{}'] > 0
+
+    clouds.build((clouds.Provider('host3', {'VCPU': 16}),), client)
+    assert metrics.change('placement_resource_capacity{VCPU}') == 16
+    assert metrics.change('placement_provider_trees{}') == 1
+
+
+def test_repeated_and_failed_transactions_are_counted_by_cause(
+    service: applications.Service, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oslo_db import exception as db_errors
+
+    from placement.db.engine import transactions
+
+    database = service._connections
+    failures: list[Exception] = [db_errors.DBDeadlock(), db_errors.DBDeadlock()]
+
+    def fail() -> None:
+        if failures:
+            raise failures.pop()
+
+    monkeypatch.setattr(transactions.backoff, 'sleep', lambda attempt: None)
+    transactions.retry(fail, 'fail', 3, database.recorder)
+    failures += [db_errors.DBDeadlock(), db_errors.DBDeadlock()]
+    with pytest.raises(transactions.errors.TooManyConflicts):
+        transactions.retry(fail, 'fail', 2, database.recorder)
+
+    Client(service.application).send('GET', '/')
+    assert metrics.change('placement_db_transaction_repeats_total{conflict}') == 3
+    assert metrics.change('placement_db_transaction_failures_total{conflict}') == 1
+
+
+def test_metrics_are_not_there_unless_they_are_on(url: str, tmp_path: pathlib.Path) -> None:
+    off = {('metrics', 'directory'): str(tmp_path / 'metrics')}
+    hidden = {**off, ('metrics', 'enabled'): True, ('metrics', 'under_api'): False}
+    for options, is_counting in ((off, False), (hidden, True)):
+        with applications.serving(url, options) as application:
+            client = Client(application)
+            assert client.send('GET', '/metrics', headers=NOBODY).status == 401
+            assert client.send('GET', '/metrics').status == 404
+        assert (tmp_path / 'metrics').exists() == is_counting
+
+
+def test_counts_stay_when_a_service_is_restarted(url: str, tmp_path: pathlib.Path) -> None:
+    options = {('metrics', 'enabled'): True, ('metrics', 'directory'): str(tmp_path)}
+    for number in range(3):
+        with applications.serving(url, options) as application:
+            client = Client(application)
+            client.send('GET', '/traits', version=NEWEST)
+            counted = Metrics(client).read()['placement_http_requests_total{traits.list,GET,200}']
+            assert counted == number + 1
+
+
+def test_what_operators_name_is_shown(
+    url: str, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    requests, aggregates = tmp_path / 'requests.yaml', tmp_path / 'aggregates.yaml'
+    requests.write_text(
+        'two: resources=VCPU:2\nnone: resources=VCPU:9\nodd: resources=CUSTOM_UNKNOWN:1\n'
+    )
+    aggregates.write_text(f'{clouds.uuid_of("zone")}: zone1\n')
+    options = {
+        ('metrics', 'enabled'): True,
+        ('metrics', 'directory'): str(tmp_path / 'metrics'),
+        ('metrics', 'requests_file'): str(requests),
+        ('metrics', 'aggregate_names_file'): str(aggregates),
+        ('metrics', 'per_provider'): True,
+    }
+    cloud = (*CLOUD, clouds.Provider('host3', {'VCPU': 5}, aggregates=('zone',)))
+    with applications.serving(url, options) as application:
+        client = Client(application)
+        clouds.build(cloud, client)
+        found = Metrics(client).read()
+        assert told(client) == specified(0) | specified(1) | specified(2) | specified(3)
+
+    assert found['placement_request_capacity{two}'] == 4 + 1 + 2
+    assert found['placement_request_capacity_if_empty{two}'] == 7
+    assert found['placement_request_capacity_exact{two}'] == 1
+    assert found['placement_request_capacity{none}'] == 0
+    assert 'placement_request_capacity{odd}' not in found
+    assert 'the capacity of the request odd' in caplog.text
+    assert found['placement_aggregate_capacity{zone1,VCPU}'] == 5
+    assert found['openstack_placement_resource_total{host2,VCPU}'] == 4
+    assert found['openstack_placement_resource_reserved{host2,VCPU}'] == 2
+
+
+def test_file_that_cannot_be_used_costs_no_other_metric(
+    url: str, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {
+        ('metrics', 'enabled'): True,
+        ('metrics', 'directory'): str(tmp_path / 'metrics'),
+        ('metrics', 'requests_file'): str(tmp_path / 'missing.yaml'),
+    }
+    with applications.serving(url, options) as application:
+        found = Metrics(Client(application)).read()
+
+    assert found['placement_cloud_readable{}'] == 1
+    assert 'The metrics do not show what a file asks for' in caplog.text
+
+
+def test_the_page_has_what_is_counted() -> None:
+    kinds = {
+        catalog.Kind.COUNTER: 'counter',
+        catalog.Kind.HISTOGRAM: 'histogram',
+        catalog.Kind.SUM: 'gauge',
+        catalog.Kind.LEAST: 'gauge',
+    }
+    assert specification.rows_of('metrics', 'Counts') == [
+        [metric.name, kinds[metric.kind], ', '.join(metric.labels) or 'none', metric.help]
+        for metric in catalog.METRICS
+    ]
+
+
+def told(client: Client) -> set[tuple[str, str, str]]:
+    """The names, labels and meanings of the gauges that are read when they are asked for."""
+    answer = client.send('GET', '/metrics', headers=NOBODY)
+    return {
+        (family.name, ', '.join(family.samples[0].labels) or 'none', family.documentation)
+        for family in text_string_to_metric_families(answer.text)
+        if family.name not in catalog.BY_FAMILY
+    }
+
+
+def specified(place: int) -> set[tuple[str, str, str]]:
+    """What a table of the page says."""
+    return {
+        (name, labels, words)
+        for name, labels, words in specification.rows_of('metrics', 'The cloud', place)
+    }
+
+
+def test_the_page_has_the_gauges_of_the_cloud(client: Client) -> None:
+    assert told(client) == specified(0)
+
+
+def test_the_catalog_has_every_value_of_a_label() -> None:
+    assert list(catalog.CAUSES) == [*(cause.name.lower() for cause in Cause), 'defect']
+    assert set(catalog.CAUSES[:3]) == {cause.name.lower() for cause in RETRIED}
+    assert list(catalog.VERDICTS) == [verdict.value for verdict in Verdict]
+    feed = [f'feed_{reason.name.lower()}' for reason in Reload]
+    assert list(catalog.LOADS) == [keeper.FIRST, keeper.MANY_CHANGES, *feed, keeper.BYPASSED]
+    codes = {
+        value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
+    }
+    # The others are those of answers with other statuses.
+    assert set(catalog.CODES) == codes - {
+        errors.PROVIDER_NOT_FOUND,
+        errors.QUERY_DUPLICATE_KEY,
+        errors.QUERY_BAD_VALUE,
+        errors.QUERY_MISSING_VALUE,
+    }
+
+
+def test_the_page_has_the_values_of_labels() -> None:
+    section = specification.section_of('metrics', 'Counts').astext()
+    words = {word.strip(',.;') for word in section.split()}
+    values = [cause.name.lower() for cause in Cause]
+    values += [f'feed_{reason.name.lower()}' for reason in Reload]
+
+    assert [value for value in values if value not in words] == []
+    assert {verdict.value for verdict in Verdict} == {'fits', 'full', 'infeasible', 'unknown'}

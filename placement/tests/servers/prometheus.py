@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`placement-metrics`, and the Prometheus of Debian that reads it, with our alerts."""
+
+import os
+import pathlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import requests
+
+from placement.tests.servers import installation, servers
+from placement.tests.servers.servers import TIMEOUT, Process, Server
+
+PACKAGES = ('prometheus',)
+ALERTS = installation.REPOSITORY / 'etc' / 'prometheus' / 'alerts.yml'
+
+CONFIGURATION = """
+global:
+  scrape_interval: 2s
+  scrape_timeout: 2s
+  evaluation_interval: 1s
+rule_files: ['{alerts}']
+scrape_configs:
+  - job_name: placement
+    static_configs:
+      - targets: ['{target}']
+"""
+
+
+class MetricsProcess(Process):
+    """`placement-metrics`, with the configuration of a server."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server.directory / 'metrics.log')
+        self.server = server
+        self.address = f'127.0.0.1:{servers.free_port()}'
+
+    @property
+    def probe(self) -> str:
+        """The metrics."""
+        return f'http://{self.address}/metrics'
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """As the server has it."""
+        return self.server.environ
+
+    def command(self) -> list[str]:
+        """The command that the package installs."""
+        program = self.server.environment / 'bin' / 'placement-metrics'
+        return [str(program), '--listen', self.address]
+
+
+class Prometheus(Process):
+    """A Prometheus that asks one address every other second."""
+
+    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
+
+    def __init__(self, directory: pathlib.Path, target: str) -> None:
+        super().__init__(directory / 'prometheus.log')
+        self.directory = directory
+        self.target = target
+        self.port = servers.free_port()
+        self.configuration = directory / 'prometheus.yml'
+        self.configuration.write_text(CONFIGURATION.format(alerts=ALERTS, target=target))
+
+    @property
+    def probe(self) -> str:
+        """What answers when it is ready."""
+        return f'http://127.0.0.1:{self.port}/-/ready'
+
+    def command(self) -> list[str]:
+        """Prometheus on a loopback port, with its data in the directory."""
+        return [
+            'prometheus',
+            f'--config.file={self.configuration}',
+            f'--storage.tsdb.path={self.directory}/prometheus',
+            f'--web.listen-address=127.0.0.1:{self.port}',
+        ]
+
+    def ask(self, path: str, **query: str) -> Any:
+        """The data of an answer of its API."""
+        url = f'http://127.0.0.1:{self.port}/api/v1/{path}'
+        answer = requests.get(url, params=query, timeout=TIMEOUT).json()
+        assert answer['status'] == 'success', answer
+        return answer['data']
+
+    def query(self, expression: str) -> list[tuple[dict[str, str], float]]:
+        """The labels and values that an expression has now."""
+        return [
+            (one['metric'], float(one['value'][1]))
+            for one in self.ask('query', query=expression)['result']
+        ]
+
+    def alerts(self) -> dict[str, str]:
+        """The states of the alerts whose expressions are true, by name: pending or firing."""
+        return {one['labels']['alertname']: one['state'] for one in self.ask('alerts')['alerts']}
+
+
+def wait_until(is_true: Callable[[], bool], what: Callable[[], object]) -> None:
+    """Wait for something, and fail with what there is instead."""
+    deadline = time.monotonic() + TIMEOUT
+    while not is_true():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.2)

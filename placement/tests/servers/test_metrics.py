@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of several processes under each web server, as a real Prometheus reads them."""
+
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import yaml
+
+from placement.tests.servers import installation, prometheus, servers
+from placement.tests.servers.prometheus import MetricsProcess, Prometheus, wait_until
+from placement.tests.servers.servers import Server
+
+ETC = installation.REPOSITORY / 'etc'
+ALERTS = yaml.safe_load(prometheus.ALERTS.read_text())['groups'][0]['rules']
+DASHBOARD = json.loads((ETC / 'grafana' / 'placement.json').read_text())
+
+HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement 1.39'}
+TRAITS = 'placement_http_requests_total{action="traits.list",method="GET",status="200"}'
+AGGREGATE = str(uuid.uuid4())
+
+
+def wsgi_environment() -> pathlib.Path:
+    """The service with uWSGI and gunicorn; the same that other tests make."""
+    return installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
+
+
+def apache_environment() -> pathlib.Path:
+    """The service for Apache with mod_wsgi."""
+    packages = ('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
+    installation.install_system_packages(*packages)
+    return installation.service_environment('apache', installation.SYSTEM_PYTHON)
+
+
+@pytest.fixture
+def directory() -> Iterator[pathlib.Path]:
+    """Where a server has its files."""
+    with installation.directory() as directory:
+        yield directory
+
+
+def with_metrics(server: Server) -> Server:
+    """The server with metrics on, which any user may write."""
+    path = server.directory / 'run'
+    path.mkdir()
+    path.chmod(0o777)
+    requests_file, aggregates_file = server.directory / 'requests', server.directory / 'aggregates'
+    requests_file.write_text('one: resources=VCPU:1\nmany: resources=VCPU:9\n')
+    aggregates_file.write_text(f'{AGGREGATE}: zone1\n')
+    server.options = (
+        f'[metrics]\nenabled = true\ndirectory = {path}/metrics\nper_provider = true\n'
+        f'requests_file = {requests_file}\naggregate_names_file = {aggregates_file}\n'
+    )
+    return server
+
+
+def make(kind: str, directory: pathlib.Path) -> Server:
+    """A server of one kind, which is not started yet."""
+    if kind == 'apache':
+        environment = apache_environment()
+        script = environment / 'bin' / 'placement-api'
+        return with_metrics(servers.Apache(directory, environment, '', script))
+    classes: dict[str, type[Server]] = {'uwsgi': servers.Uwsgi, 'gunicorn': servers.Gunicorn}
+    return with_metrics(classes[kind](directory, wsgi_environment(), ''))
+
+
+def value(text: str, series: str) -> float:
+    """The value of a series in the text of a scrape; 0 where it is not there."""
+    found = re.search(f'^{re.escape(series)} (.*)$', text, re.MULTILINE)
+    return 0.0 if found is None else float(found[1])
+
+
+def send(server: Server, number: int) -> None:
+    """Send so many requests, several at a time."""
+
+    def ask(_number: int) -> int:
+        answer = requests.get(f'{server.url}/traits', headers=HEADERS, timeout=servers.TIMEOUT)
+        return answer.status_code
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(ask, range(number))) == {200}
+
+
+def counting(server: Server) -> set[int]:
+    """The processes that have files, of which some may have ended."""
+    paths = (server.directory / 'run' / 'metrics').glob('counter_*.db')
+    return {int(path.name.partition('_')[2].partition('-')[0]) for path in paths}
+
+
+@pytest.mark.parametrize('kind', ['gunicorn', 'uwsgi', 'apache'])
+def test_counts_of_all_processes_are_told_after_kills_and_restarts(
+    kind: str, directory: pathlib.Path
+) -> None:
+    server = make(kind, directory)
+    process = MetricsProcess(server)
+    with server, process:
+
+        def told() -> str:
+            return requests.get(process.probe, timeout=servers.TIMEOUT).text
+
+        send(server, 200)
+        assert value(told(), TRAITS) == 200
+        killed = counting(server)
+        assert len(killed) > 1
+
+        for number in killed:
+            os.kill(number, signal.SIGKILL)
+        # The server starts others in their place.
+        wait_until(lambda: not killed & living(server), lambda: living(server))
+        wait_until(lambda: answers(server), server.log.read_text)
+        send(server, 100)
+        assert value(told(), TRAITS) == 300
+        # What the killed ones counted was merged, and their files are gone.
+        assert not killed & counting(server)
+
+        server.stop()
+        assert value(told(), TRAITS) == 300
+        server.start()
+        send(server, 50)
+        assert value(told(), TRAITS) == 350
+        under_api = requests.get(f'{server.url}/metrics', timeout=servers.TIMEOUT)
+        if kind == 'apache':
+            # Its sample denies it.
+            assert under_api.status_code == 403
+        else:
+            assert value(under_api.text, TRAITS) == 350
+
+
+def living(server: Server) -> set[int]:
+    """The processes with files that have not ended."""
+    found = set()
+    for number in counting(server):
+        try:
+            state = pathlib.Path(f'/proc/{number}/stat').read_text().rpartition(')')[2].split()[0]
+        except OSError:
+            continue
+        if state != 'Z':
+            found.add(number)
+    return found
+
+
+def answers(server: Server) -> bool:
+    """Whether a new process answers."""
+    try:
+        return requests.get(server.probe, timeout=servers.TIMEOUT).ok
+    except requests.ConnectionError:
+        return False
+
+
+@pytest.fixture(scope='module')
+def watched() -> Iterator[tuple[Server, MetricsProcess, Prometheus]]:
+    """A service with a small cloud, and a Prometheus that watches it."""
+    installation.install_system_packages(*prometheus.PACKAGES)
+    with installation.directory() as directory:
+        server = make('gunicorn', directory)
+        process = MetricsProcess(server)
+        with server, process, Prometheus(directory, process.address) as watcher:
+
+            def wait_for(expression: str) -> None:
+                wait_until(lambda: bool(watcher.query(expression)), lambda: watcher.ask('targets'))
+
+            wait_for('up == 1')
+            work(Caller(server))
+            wait_for('rate(placement_conflicts_total[1m]) > 0')
+            wait_for('rate(placement_http_requests_total{status="409"}[1m]) > 0')
+            yield server, process, watcher
+
+
+class Caller:
+    """A client of the service."""
+
+    def __init__(self, server: Server) -> None:
+        self._url = server.url
+
+    def send(self, method: str, path: str, body: Any = None) -> int:
+        """The status of an answer."""
+        return requests.request(
+            method, self._url + path, json=body, headers=HEADERS, timeout=servers.TIMEOUT
+        ).status_code
+
+
+def work(caller: Caller) -> None:
+    """Make a cloud with an overcommitted host, and do what every metric counts."""
+    host = str(uuid.uuid4())
+    inventories = f'/resource_providers/{host}/inventories'
+    caller.send('POST', '/resource_providers', {'name': 'host1', 'uuid': host})
+    total = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 4}}}
+    assert caller.send('PUT', inventories, total) == 200
+    aggregates = {'resource_provider_generation': 1, 'aggregates': [AGGREGATE]}
+    assert caller.send('PUT', f'/resource_providers/{host}/aggregates', aggregates) == 200
+    claim = {
+        'allocations': {host: {'resources': {'VCPU': 4}}},
+        'project_id': 'p', 'user_id': 'u', 'consumer_generation': None,
+        'consumer_type': 'INSTANCE',
+    }  # fmt: skip
+    assert caller.send('PUT', f'/allocations/{uuid.uuid4()}', claim) == 204
+    for _ in range(4):
+        # Conflicts, and searches that are cut by their limit, find nothing, or never could.
+        assert caller.send('PUT', inventories, total) == 409
+        caller.send('GET', '/allocation_candidates?resources=VCPU:1')
+        caller.send('GET', '/allocation_candidates?resources=VCPU:9')
+    smaller = {'resource_provider_generation': 3, 'inventories': {'VCPU': {'total': 2}}}
+    assert caller.send('PUT', inventories, smaller) == 200
+    free = str(uuid.uuid4())
+    caller.send('POST', '/resource_providers', {'name': 'host2', 'uuid': free})
+    small = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 2}}}
+    assert caller.send('PUT', f'/resource_providers/{free}/inventories', small) == 200
+    assert caller.send('GET', '/allocation_candidates?resources=VCPU:1&limit=1') == 200
+    # What is counted with these comes a scrape later than what was there before.
+    for _ in range(24):
+        assert caller.send('PUT', inventories, total) == 409
+        caller.send('GET', '/allocation_candidates?resources=VCPU:1&limit=1')
+        caller.send('GET', '/allocation_candidates?resources=VCPU:9')
+        subprocess.run(['sleep', '0.25'], check=True)
+
+
+# What has no cause while all is well, such as repeated transactions.
+QUIET = (
+    'placement_db_transaction_repeats_total',
+    'placement_db_transaction_failures_total',
+    'placement_insight_failures_total',
+    'search_budget',
+    'reason!="first"',
+    # SQLite has no bound on its connections.
+    'placement_db_pool_connections_max',
+)
+
+
+def test_prometheus_finds_the_configuration_the_rules_and_the_metrics_correct(
+    watched: tuple[Server, MetricsProcess, Prometheus],
+) -> None:
+    _server, process, watcher = watched
+    text = requests.get(process.probe, timeout=servers.TIMEOUT).text
+    for arguments, given in (
+        (['check', 'config', str(watcher.configuration)], None),
+        (['check', 'rules', str(prometheus.ALERTS)], None),
+        (['test', 'rules', str(prometheus.ALERTS.with_suffix('.test.yml'))], None),
+    ):
+        checked = subprocess.run(
+            ['promtool', *arguments], input=given, capture_output=True, text=True
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+    checked = subprocess.run(
+        ['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True
+    )
+    # The one name that is against the conventions is that of openstack-exporter.
+    complaints = [line for line in checked.stderr.splitlines() if line]
+    assert [line.split()[0] for line in complaints] == ['openstack_placement_resource_total']
+
+
+def test_every_alert_is_tried() -> None:
+    tests = yaml.safe_load(prometheus.ALERTS.with_suffix('.test.yml').read_text())['tests']
+
+    assert [one['name'] for one in tests] == ['a healthy host', *(a['alert'] for a in ALERTS)]
+
+
+def test_every_rule_is_evaluated_and_has_data(
+    watched: tuple[Server, MetricsProcess, Prometheus],
+) -> None:
+    _server, _process, watcher = watched
+    (group,) = watcher.ask('rules')['groups']
+    assert {rule['name']: rule['health'] for rule in group['rules']} == {
+        alert['alert']: 'ok' for alert in ALERTS
+    }
+    for alert in ALERTS:
+        # Without the bound that makes an alert of it, and no longer than this test lasts.
+        expression = re.sub(r'\s(>|==) [\d.]+\s*$', '', alert['expr'])
+        assert expression != alert['expr']
+        # The share of what does not happen is not there.
+        expression = expression.replace('status=~"5.."', 'status=~".*"')
+        if not any(word in expression for word in QUIET):
+            assert watcher.query(expression), alert['alert']
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    for panel in DASHBOARD['panels']:
+        for target in panel.get('targets', ()):
+            yield panel['title'], target['expr']
+
+
+def test_every_panel_of_the_dashboard_has_data(
+    watched: tuple[Server, MetricsProcess, Prometheus],
+) -> None:
+    _server, _process, watcher = watched
+    for title, expression in expressions():
+        asked = expression.replace('$__rate_interval', '1m').replace('$instance', '.*')
+        found = watcher.query(asked)
+        if not any(word in asked for word in QUIET):
+            assert found, title
+            # The mean of a route without requests is none.
+            assert any(math.isfinite(number) for _labels, number in found), title
+
+
+def test_names_of_openstack_exporter_can_be_queried(
+    watched: tuple[Server, MetricsProcess, Prometheus],
+) -> None:
+    _server, _process, watcher = watched
+    labels = '{hostname="host1",resourcetype="VCPU"}'
+    for name, expected in (('total', 2), ('usage', 4), ('reserved', 0), ('allocation_ratio', 1)):
+        ((_labels, number),) = watcher.query(f'openstack_placement_resource_{name}{labels}')
+        assert number == expected
+
+
+def test_faults_make_their_alerts_pending(
+    watched: tuple[Server, MetricsProcess, Prometheus],
+) -> None:
+    server, process, watcher = watched
+
+    def wait_for(*names: str) -> None:
+        wait_until(lambda: set(names) <= watcher.alerts().keys(), watcher.alerts)
+
+    # Of the cloud and the requests that `work` made.
+    wait_for(
+        'PlacementOverCapacity', 'PlacementAlmostFull', 'PlacementRequestDoesNotFit',
+        'PlacementManyConflicts', 'PlacementSearchesFindNothing',
+    )  # fmt: skip
+    assert not {'PlacementMetricsDown', 'PlacementDatabaseUnreadable'} & watcher.alerts().keys()
+
+    server.database.rename(server.database.with_suffix('.away'))
+    for _ in range(20):
+        Caller(server).send('GET', '/resource_providers')
+        subprocess.run(['sleep', '0.1'], check=True)
+    wait_for(
+        'PlacementDatabaseUnreadable', 'PlacementServerErrors', 'PlacementTransactionsFail',
+    )  # fmt: skip
+
+    process.stop()
+    wait_for('PlacementMetricsDown')

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of several processes, and what a scrape makes of them."""
+
+import os
+import pathlib
+import warnings
+from collections.abc import Callable, Mapping
+
+from placement.metrics import totals
+
+Samples = Mapping[str, float]
+
+
+def samples(directory: pathlib.Path) -> Samples:
+    """What a scrape shows, by name and values of labels: ``name{value,value}``.
+
+    Without counters that are 0.
+    """
+    found = {}
+    for metric in totals.read(str(directory)):
+        for sample in metric.samples:
+            if metric.type == 'counter' and not sample.value:
+                continue
+            labels = ','.join(sample.labels[name] for name in sorted(sample.labels))
+            found[f'{sample.name}{{{labels}}}'] = sample.value
+    return found
+
+
+def run_in_fork(work: Callable[[], None]) -> None:
+    """Do something in a process that is forked from this one, and ends without cleaning up."""
+    with warnings.catch_warnings():
+        # Python and eventlet, which other tests load, advise against it. Web servers do it.
+        warnings.simplefilter('ignore', DeprecationWarning)
+        process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(process, 0)[1] == 0
