@@ -16,15 +16,18 @@ MEASURABLE := $(VENV)/.measurable
 UPSTREAM := .upstream
 UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 
+AXE := .axe/node_modules/axe-core/axe.min.js
+
 # Servers on which the tests create databases, as a user who has the right to.
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-keystone test-install lint hooks changelog dist bench bench-workers clean
+.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
 	@echo '             another port, CONFIG=placement.conf reads that configuration'
+	@echo 'make demo    run it with a made-up cloud of 1,000 hosts, its data in ./state-demo'
 	@echo 'make test    run the unit tests, the gabbi tests, the layer check, ruff and mypy'
 	@echo 'make test-client-upstream   run the tests of the client against upstream'
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
@@ -36,7 +39,9 @@ help:
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
 	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
+	@echo 'make test-metrics  test the metrics with Prometheus, and the alerts; installs Prometheus on Debian'
 	@echo 'make test-keystone   test authentication and policy with a real Keystone'
+	@echo 'make test-ui   test the page in Chromium, with axe-core; installs Chromium on Debian, needs npm'
 	@echo 'make test-install   follow the pages about installing on new machines; takes the rights of root'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
@@ -50,6 +55,11 @@ serve: $(READY)
 	@exec env -u OS_PLACEMENT_CONFIG_DIR -u OS_PLACEMENT_DATABASE__CONNECTION \
 	    $(BIN)/placement-serve --state-dir state \
 	    $(if $(PORT),--port '$(PORT)') $(if $(CONFIG),--config-file '$(CONFIG)')
+
+# The cloud is made anew each time, and nothing of the configuration for `serve` applies.
+demo: $(READY)
+	@exec env -u OS_PLACEMENT_CONFIG_DIR -u OS_PLACEMENT_DATABASE__CONNECTION \
+	    $(BIN)/placement-demo --state-dir state-demo $(if $(PORT),--port '$(PORT)')
 
 # The layer check is one of the unit tests.
 test: $(TESTABLE)
@@ -117,9 +127,17 @@ test-attacks: $(TESTABLE)
 	@echo '==> slow and malformed requests to each web server'
 	@$(BIN)/pytest placement/tests/servers/test_bounds.py placement/tests/servers/test_fuzz.py
 
+test-metrics: $(TESTABLE)
+	@echo '==> metrics under each web server, and Prometheus'
+	@$(BIN)/pytest placement/tests/servers/test_metrics.py
+
 test-keystone: $(TESTABLE)
 	@echo '==> tests with Keystone'
 	@$(BIN)/pytest placement/tests/servers/test_keystone.py
+
+test-ui: $(TESTABLE) $(AXE)
+	@echo '==> the page in Chromium'
+	@PLACEMENT_TEST_AXE=$(abspath $(AXE)) $(BIN)/pytest placement/tests/servers/test_ui.py
 
 test-install: $(TESTABLE)
 	@echo '==> instructions of the pages, on new machines with Debian'
@@ -151,7 +169,7 @@ bench-workers: $(MEASURABLE)
 
 clean:
 	@echo '==> removing environments, caches and built pages'
-	@rm -rf $(VENV) $(UPSTREAM) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
+	@rm -rf $(VENV) $(UPSTREAM) .axe state-demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
 	    CHANGELOG.rst doc/build doc/source/api-ref
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -186,6 +204,11 @@ $(MEASURABLE): $(READY)
 	@echo '==> installing a web server and database drivers'
 	@$(PIP_INSTALL) --editable '.[bench,mysql,postgresql]'
 	@touch $@
+
+# It checks pages for what keeps people out; nothing of it is in the page.
+$(AXE):
+	@echo '==> installing axe-core in .axe'
+	@npm install --silent --no-save --prefix .axe axe-core@4.14.1
 
 $(UPSTREAM)/bin/python:
 	@echo '==> installing upstream (openstack-placement 16) in $(UPSTREAM)'

@@ -1,0 +1,540 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real Chromium: each view, attacks on it, and a cloud of 10,000 hosts."""
+
+import json
+import os
+import pathlib
+import statistics
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from placement.demo.model import uuid_of
+from placement.tests.servers import installation, ui_services
+from placement.tests.servers.browser import Browser
+
+WIDE, NARROW = (1440, 900), (390, 844)
+HOSTS = 10_000
+FULL = (
+    'resources=VCPU:4,MEMORY_MB:16384,DISK_GB:40&required=!COMPUTE_STATUS_DISABLED'
+    f'&member_of={uuid_of("az1")}'
+)
+VIEWS = {
+    'cloud': '#/cloud',
+    'tree': f'#/tree/{uuid_of("az3-numa-022")}',
+    'shared': f'#/tree/{uuid_of("az2-cpu-117")}',
+    'ask': '#/ask',
+    'answer': f'#/ask/{FULL}',
+}
+# What says that a view has all that it is going to have.
+READY = {
+    'cloud': 'document.querySelector("#status").textContent.includes("read")'
+    ' || document.querySelectorAll("tbody tr").length > 20',
+    'tree': 'document.querySelectorAll("#consumers ~ .scroll tr").length',
+    'shared': 'document.querySelector("#sharing") && document.querySelector("#consumers")',
+    'ask': 'document.querySelector("#unmet")',
+    'answer': 'document.querySelector("#capacity")',
+}
+
+
+@pytest.fixture(scope='module')
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with ui_services.demonstration(tmp_path_factory.mktemp('demo')) as url:
+        yield url
+
+
+@pytest.fixture(scope='module')
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    installation.install_system_packages('chromium', 'chromium-driver')
+    with Browser(tmp_path_factory.mktemp('profile')) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Browser:
+    """The browser, wide and light, without what it was shown before."""
+    chromium.open('about:blank')
+    chromium.look(*WIDE)
+    chromium.log()
+    return chromium
+
+
+def enter(browser: Browser, url: str, token: str = 'admin', hash: str = '#/cloud') -> None:
+    """Open the page, and give it a token."""
+    browser.open('about:blank')
+    browser.open(f'{url}/ui/{hash}')
+    browser.wait('document.querySelector("#token-dialog").open')
+    browser.type('#token', token)
+    browser.click('#token-form button[type=submit]')
+
+
+def show(browser: Browser, name: str) -> None:
+    """Show a view, until it has everything."""
+    browser.run('location.hash = arguments[0]', VIEWS[name])
+    browser.wait(READY[name])
+
+
+def request(url: str, method: str, path: str, body: Any = None) -> None:
+    headers = {
+        'X-Auth-Token': 'admin',
+        'OpenStack-API-Version': 'placement 1.39',
+        'Content-Type': 'application/json',
+    }
+    data = None if body is None else json.dumps(body).encode()
+    urllib.request.urlopen(
+        urllib.request.Request(url + path, data, headers, method=method)
+    ).close()
+
+
+def test_nothing_is_asked_for_before_there_is_a_token(browser: Browser, demo: str) -> None:
+    browser.open(f'{demo}/ui/')
+    browser.wait('document.querySelector("#token-dialog").open')
+    asked = browser.run('return performance.getEntriesByType("resource").map((one) => one.name)')
+    assert [name for name in asked if '/ui/' not in name] == []
+
+
+def test_a_token_without_rights_is_told_so(browser: Browser, demo: str) -> None:
+    enter(browser, demo, token='nobody')
+    browser.wait('document.querySelector("#complaint").textContent')
+    assert 'may not read this' in browser.text('#complaint')
+
+
+def test_the_token_is_kept_in_memory_alone(browser: Browser, demo: str) -> None:
+    enter(browser, demo, token='admin:secret-project')
+    browser.wait(READY['cloud'])
+    kept = browser.run(
+        'return [localStorage.length, sessionStorage.length, document.cookie,'
+        ' location.href.includes("secret"),'
+        ' document.documentElement.outerHTML.includes("secret"),'
+        ' document.querySelector("#token").value]'
+    )
+    assert kept == [0, 0, '', False, False, '']
+    browser.open(f'{demo}/ui/?again')
+    browser.wait('document.querySelector("#token-dialog").open')
+
+
+def test_the_cloud_is_counted_and_filtered(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait('document.querySelector(".count").textContent.startsWith("1,001 hosts")')
+    assert browser.text('.attention') == '2 hosts over capacity'
+    assert {'VCPU', 'MEMORY_MB', 'VGPU'} <= set(browser.text('.tiles').split())
+
+    browser.type('#search', 'gpu')
+    browser.wait('document.querySelector(".count").textContent.startsWith("60 of 1,001 hosts")')
+    browser.type('#search', ' ')
+    browser.click('.attention')
+    browser.wait('document.querySelector(".count").textContent.startsWith("2 of")')
+    rows = browser.text('tbody')
+    assert 'az3-numa-022' in rows
+    assert 'az3-numa-061' in rows
+
+
+def test_a_trait_is_asked_for_when_it_is_named(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    browser.type('#trait', 'COMPUTE_STATUS_DISABLED')
+    browser.press('Enter')
+    browser.wait('document.querySelector(".count").textContent.startsWith("3 of")')
+    browser.type('#trait', 'NO_SUCH_TRAIT')
+    browser.press('Enter')
+    browser.wait('document.querySelector("#complaint").textContent.includes("NO_SUCH_TRAIT")')
+
+
+def test_a_cell_opens_its_tree(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    # The first cell is below the name of its group.
+    browser.run(
+        'const {left, top} = document.querySelector("canvas").getBoundingClientRect();'
+        ' const place = {clientX: left + 5, clientY: top + 33, bubbles: true};'
+        ' document.elementFromPoint(place.clientX, place.clientY)'
+        '.dispatchEvent(new MouseEvent("click", place))'
+    )
+    browser.wait('document.querySelector("h1").textContent === "az1-cpu-001"')
+
+
+def test_keys_go_from_cell_to_cell(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    browser.run('document.querySelector(".map").focus()')
+    browser.press('ArrowRight', 'ArrowRight')
+    browser.wait('document.querySelector("#status").textContent.startsWith("az1-cpu-002: ")')
+    browser.press('Enter')
+    browser.wait('document.querySelector("h1").textContent === "az1-cpu-002"')
+
+
+def test_a_tree_is_a_picture_of_its_providers(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    show(browser, 'tree')
+    assert browser.run('return document.querySelectorAll(".tree .card").length') == 5
+    assert '104 GiB more than there is' in browser.text('.is-over .words')
+    assert browser.run('return document.querySelector(".is-over .over").offsetWidth') > 50
+    assert '7 consumers' in browser.text('#consumers')
+    assert 'az3-numa-022-node1-nic' in browser.text('#consumers ~ .scroll')
+
+
+def test_a_tree_shows_who_shares_and_what_is_disabled(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    show(browser, 'shared')
+    assert browser.text('.badge') == 'disabled'
+    assert 'az2-ceph' in browser.text('#sharing ~ .tree')
+
+
+def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    show(browser, 'answer')
+    assert browser.text('.verdict-words').startswith('Full at present')
+    assert '0 left, 249 lost' in browser.text('.funnel')
+    assert 'az1-cpu-077' in browser.text('.reports')
+    assert browser.text('.answer .tile strong') == '0'
+
+
+def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    show(browser, 'answer')
+    links = browser.run(
+        'return [...document.querySelectorAll(".relaxations a")].map((one) =>'
+        ' [one.parentElement.innerText, one.hash])'
+    )
+    (trait,) = [link for words, link in links if 'forbidden trait' in words]
+    (wider,) = [link for words, link in links if 'without aggregate' in words]
+    (smaller,) = [link for words, link in links if 'MEMORY_MB' in words]
+    assert 'COMPUTE_STATUS_DISABLED' not in trait
+    assert 'member_of' not in wider
+    assert 'MEMORY_MB' not in smaller
+    browser.run('document.querySelector(`.relaxations a[href="${arguments[0]}"]`).click()', wider)
+    browser.wait('document.querySelector(".verdict-words")?.textContent.startsWith("It fits")')
+
+
+def condition(reason: str, name: str = '', suffix: str = '', asked: int | None = None) -> Any:
+    return {'reason': reason, 'names': [name], 'suffix': suffix, 'asked': asked, 'words': ''}
+
+
+@pytest.mark.parametrize(
+    ('query', 'given_up', 'largest', 'left'),
+    [
+        (
+            'resources=X:1&required=A,B',
+            [condition('required trait', 'A')],
+            None,
+            'resources=X:1&required=B',
+        ),
+        (
+            'resources=X:1&required=in:B,A',
+            [condition('required trait', 'A or B')],
+            None,
+            'resources=X:1',
+        ),
+        ('resources=X:1&required=!A', [condition('forbidden trait', 'A')], None, 'resources=X:1'),
+        (
+            'resources_X=X:1&required_X=A',
+            [condition('required trait', 'A', '_X')],
+            None,
+            'resources_X=X:1',
+        ),
+        ('resources=X:4,Y:1', [condition('too small', 'X', asked=4)], 2, 'resources=X:2,Y:1'),
+        ('resources=X:4,Y:1', [condition('used', 'X', asked=4)], None, 'resources=Y:1'),
+        (
+            'resources=X:1&member_of=in:b,a',
+            [condition('aggregate', 'a or b')],
+            None,
+            'resources=X:1',
+        ),
+        (
+            'resources=X:1&member_of=!in:b,a',
+            [condition('aggregate', '!a')],
+            None,
+            'resources=X:1&member_of=!in:b',
+        ),
+        ('resources=X:1&in_tree=u', [condition('tree', 'u')], None, 'resources=X:1'),
+        (
+            'resources=X:1&root_required=A,!B',
+            [condition('root_required', '!B')],
+            None,
+            'resources=X:1&root_required=A',
+        ),
+        (
+            'resources1=X:1&group_policy=isolate',
+            [condition('isolate')],
+            None,
+            'resources1=X:1&group_policy=none',
+        ),
+        (
+            'resources=Y:1&resources1=X:1&required1=A',
+            [condition('class missing', 'X', '1')],
+            None,
+            'resources=Y:1',
+        ),
+        ('resources=X:1', [condition('all groups from one tree')], None, None),
+        ('resources=X:1', [condition('used', 'X', asked=1)], None, None),
+    ],
+)
+def test_a_relaxation_changes_its_conditions_alone(
+    browser: Browser,
+    demo: str,
+    query: str,
+    given_up: list[Any],
+    largest: int | None,
+    left: str | None,
+) -> None:
+    browser.open(f'{demo}/ui/')
+    found = browser.run(
+        'const [url, ...given] = arguments;'
+        ' return import(url).then((module) => module.relaxed(...given))',
+        f'{demo}/ui/query.js', query, given_up, largest,
+    )  # fmt: skip
+    assert found == left
+
+
+def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    show(browser, 'ask')
+    browser.type('#query', f'GET "http://cloud:8778/allocation_candidates?{FULL}" HTTP/1.1')
+    browser.type('#provider', 'az2-cpu-117')
+    browser.click('.question button[type=submit]')
+    browser.wait(READY['answer'])
+    assert 'forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.verdict .card')
+
+    browser.run('document.querySelector("details").open = true')
+    browser.type('#form-cpus', '2')
+    browser.type('#form-traits', 'HW_CPU_X86_AVX2')
+    assert browser.run('return document.querySelector("#query").value') == (
+        'resources=VCPU:2&required=HW_CPU_X86_AVX2'
+    )
+
+
+def test_a_query_that_is_refused_says_why(browser: Browser, demo: str) -> None:
+    enter(browser, demo, hash='#/ask/resources=NO_SUCH:1')
+    browser.wait('document.querySelector(".refusal")')
+    assert 'NO_SUCH' in browser.text('.refusal')
+
+
+@pytest.mark.parametrize('dark', [False, True], ids=['light', 'dark'])
+@pytest.mark.parametrize('size', [WIDE, NARROW], ids=['wide', 'narrow'])
+def test_axe_finds_nothing(
+    browser: Browser, demo: str, size: tuple[int, int], dark: bool, tmp_path: pathlib.Path
+) -> None:
+    axe = pathlib.Path(os.environ['PLACEMENT_TEST_AXE']).read_text()
+    browser.look(*size, dark=dark)
+    # The policy of the page lets nobody look into it; the rules do not depend on it.
+    browser.command('Page.setBypassCSP', enabled=True)
+    try:
+        browser.open(f'{demo}/ui/')
+        browser.wait('document.querySelector("#token-dialog").open')
+        violations = {'token': violated(browser, axe)}
+        enter(browser, demo)
+        for name in VIEWS:
+            show(browser, name)
+            violations[name] = violated(browser, axe)
+            browser.screenshot(tmp_path / f'{name}.png')
+            assert browser.run('return document.documentElement.scrollWidth') <= size[0], name
+    finally:
+        browser.command('Page.setBypassCSP', enabled=False)
+    assert json.dumps({name: found for name, found in violations.items() if found}) == '{}'
+
+
+def violated(browser: Browser, axe: str) -> list[Any]:
+    browser.run(axe)
+    found: list[Any] = browser.run(
+        'return axe.run().then(({violations}) => violations.map((one) =>'
+        ' [one.id, one.nodes.map((node) => node.target.join(" ") + ": " + node.failureSummary)]))'
+    )
+    return found
+
+
+def test_the_switch_changes_the_colours(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    colour = 'return getComputedStyle(document.documentElement).backgroundColor'
+    system = browser.run(colour)
+    browser.click('#theme')
+    light = browser.run(colour)
+    browser.click('#theme')
+    assert system == light != browser.run(colour)
+
+
+def test_the_whole_map_is_printed(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    # The layout may change after the first picture; the canvas follows in the next frame.
+    as_tall_as_seen = (
+        'document.querySelector("canvas").height === document.querySelector(".map").clientHeight'
+    )
+    browser.wait(as_tall_as_seen)
+    seen = browser.run('return document.querySelector("canvas").height')
+    browser.run('window.dispatchEvent(new Event("beforeprint"))')
+    printed = browser.run('return document.querySelector("canvas").height')
+    whole = browser.run('return document.querySelector(".sheet").offsetHeight')
+    assert seen < printed == whole
+    browser.run('window.dispatchEvent(new Event("afterprint"))')
+    browser.wait(as_tall_as_seen)
+    assert len(browser.command('Page.printToPDF', printBackground=True)['data']) > 10_000
+
+
+NAMES = (
+    '<img src=x onerror="window.attacked=1">',
+    '"><script>window.attacked=1</script>',
+    '<svg onload=window.attacked=1>',
+    '${window.attacked=1}{{constructor.constructor("window.attacked=1")()}}',
+    'javascript:window.attacked=1',
+)
+
+
+def test_names_are_texts_and_nothing_else(browser: Browser, demo: str) -> None:
+    made = []
+    for name in NAMES:
+        made.append(str(uuid.uuid4()))
+        body = {'uuid': made[-1], 'name': name}
+        request(demo, 'POST', '/resource_providers', body)
+        inventories = {'VCPU': {'total': 1}}
+        request(
+            demo, 'PUT', f'/resource_providers/{made[-1]}/inventories',
+            {'resource_provider_generation': 0, 'inventories': inventories},
+        )  # fmt: skip
+    try:
+        enter(browser, demo)
+        browser.wait(READY['cloud'])
+        browser.type('#search', 'attacked')
+        browser.wait(f'document.querySelectorAll("tbody tr").length === {len(NAMES)}')
+        for name in NAMES:
+            assert name in browser.text('tbody')
+        browser.click('tbody a')
+        browser.wait('document.querySelector(".card")')
+        for one, name in zip(made, NAMES, strict=True):
+            browser.run('location.hash = arguments[0]', f'#/tree/{one}')
+            browser.wait(f'document.querySelector("h3")?.textContent === {json.dumps(name)}')
+        browser.run('location.hash = "#/ask/resources=VCPU:64&required=<img src=x>"')
+        browser.wait('document.querySelector(".refusal")')
+        assert browser.run('return window.attacked ?? null') is None
+        assert browser.run('return document.querySelectorAll("main img, main script").length') == 0
+    finally:
+        for one in made:
+            request(demo, 'DELETE', f'/resource_providers/{one}')
+    assert [line for line in browser.log() if 'Content Security Policy' in line] == []
+
+
+def test_scripts_of_others_are_forbidden_on_the_page(browser: Browser, demo: str) -> None:
+    """What the policy stops even if the page had a hole."""
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    markup = browser.run(
+        'try { document.body.innerHTML = "<b>x</b>"; return "done" }'
+        ' catch (error) { return error.name }'
+    )
+    assert markup == 'TypeError'
+    browser.run(
+        'const image = new Image(); image.src = "http://127.0.0.2:1/leak";'
+        ' document.body.append(image)'
+    )
+    assert 'img-src' in '\n'.join(browser.log())
+    refused = browser.run(
+        'return fetch("http://127.0.0.2:1/").then(() => "sent", (error) => error.name)'
+    )
+    assert refused == 'TypeError'
+    assert 'connect-src' in '\n'.join(browser.log())
+
+
+def test_pages_of_others_can_neither_frame_nor_read_it(browser: Browser, demo: str) -> None:
+    with ui_services.foreign_page(f'<iframe src="{demo}/ui/"></iframe>') as url:
+        browser.open(url)
+        browser.wait('document.querySelector("iframe")')
+        log = '\n'.join(browser.log())
+        assert 'frame-ancestors' in log or 'X-Frame-Options' in log
+        for path in ('/ui/', '/ui/app.js', '/insight/providers'):
+            read = browser.run(
+                'return fetch(arguments[0], {headers: {"X-Auth-Token": "admin"}})'
+                '.then(() => "read", (error) => error.name)',
+                demo + path,
+            )
+            assert read == 'TypeError', path
+        loaded = browser.run(
+            'return new Promise((resolve) => { const script = document.createElement("script");'
+            ' script.src = arguments[0]; script.onload = () => resolve("loaded");'
+            ' script.onerror = () => resolve("refused"); document.body.append(script) })',
+            f'{demo}/ui/app.js',
+        )
+        assert loaded == 'refused'
+
+
+def test_it_works_below_a_prefix(browser: Browser, tmp_path: pathlib.Path) -> None:
+    with ui_services.below_prefix(tmp_path, '/placement') as url:
+        body = {'uuid': str(uuid.uuid4()), 'name': 'below-a-prefix'}
+        request(url, 'POST', '/resource_providers', body)
+        browser.open(f'{url}/ui')
+        assert browser.run('return location.pathname') == '/placement/ui/'
+        enter(browser, url)
+        browser.wait('document.querySelector("tbody")?.innerText.includes("below-a-prefix")')
+
+
+def test_ten_thousand_hosts(browser: Browser, tmp_path: pathlib.Path) -> None:
+    """The page reads them in ten requests, and its document stays small, which keeps frames short.
+
+    How long frames take is printed (``pytest -s``), not asserted.
+    """
+    with ui_services.cloud_of_hosts(tmp_path, HOSTS) as url:
+        enter(browser, url)
+        browser.wait('document.querySelector(".count")?.textContent.includes("hosts")')
+        painted = browser.run('return performance.now()')
+        browser.wait(f'document.querySelector(".count span").textContent === "{HOSTS:,} hosts"')
+        pages = browser.run(
+            'return performance.getEntriesByType("resource")'
+            '.filter((one) => one.name.includes("/insight/providers"))'
+            '.map((one) => [one.responseStart, one.responseEnd])'
+        )
+        browser.command('Performance.enable', timeDomain='threadTicks')
+        frames = {what: measured(browser, what) for what in ('scroll', 'filter')}
+        elements = browser.run('return document.querySelectorAll("*").length')
+    shown = painted - pages[0][0]
+    print(f'first picture {shown:.0f} ms after the first byte; {elements} elements')
+    for what, (times, work) in frames.items():
+        print(
+            f'{what}: median {statistics.median(times):.1f} ms, longest {max(times):.1f} ms, '
+            f'{work:.1f} ms of processor time'
+        )
+    assert len(pages) == HOSTS / 1000
+    assert elements < HOSTS / 10
+
+
+def measured(browser: Browser, what: str) -> tuple[list[float], float]:
+    """Milliseconds of each frame, and of processor time on average, of the page's own thread."""
+    before = thread_seconds(browser)
+    frames: list[float] = browser.run(FRAMES, what)
+    return frames, (thread_seconds(browser) - before) * 1000 / len(frames)
+
+
+def thread_seconds(browser: Browser) -> float:
+    metrics = browser.command('Performance.getMetrics')['metrics']
+    (seconds,) = [one['value'] for one in metrics if one['name'] == 'TaskDuration']
+    return float(seconds)
+
+
+# The time of work between an event and the picture that follows it.
+FRAMES = """
+const [what] = arguments;
+const map = document.querySelector('.map');
+const search = document.querySelector('#search');
+const texts = ['h', '0', '00', '000', '1', '12', '123', '9', '99', '', '5', '55', '', 'x', ''];
+return (async () => {
+  const times = [];
+  for (let step = 0; step < 30; step += 1) {
+    await new Promise(requestAnimationFrame);
+    const began = performance.now();
+    if (what === 'scroll') {
+      map.scrollTop = step * 60;
+    } else {
+      search.value = texts[step % texts.length];
+      search.dispatchEvent(new Event('input'));
+    }
+    await new Promise((resolve) => requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = resolve;
+      channel.port2.postMessage(null);
+    }));
+    times.push(performance.now() - began);
+  }
+  return times;
+})();
+"""

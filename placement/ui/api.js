@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads of the service. The token is in this module's memory, and nowhere else.
+
+let token = null;
+
+// The page is at <service>/ui/, whatever the path of the service is.
+const SERVICE = new URL('../', document.baseURI);
+const ATTEMPTS = 20;
+
+export function setToken(value) {
+  token = value;
+}
+
+export function hasToken() {
+  return token !== null;
+}
+
+/** An answer that is none of success: `status`, and words for whoever asked. */
+export class Refused extends Error {
+  constructor(status, words) {
+    super(words);
+    this.status = status;
+  }
+}
+
+/** The answer to GET, as a value. Throws `Refused`. A busy service is asked again. */
+export async function get(path, signal) {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await send(path, signal);
+    if (answer.ok) return answer.json();
+    if (answer.status !== 503 || !answer.headers.has('retry-after') || attempt === ATTEMPTS) {
+      throw new Refused(answer.status, await words(answer));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 150 * attempt));
+  }
+}
+
+async function send(path, signal) {
+  try {
+    return await fetch(new URL(path, SERVICE), {
+      headers: {'X-Auth-Token': token ?? '', Accept: 'application/json'},
+      credentials: 'omit', cache: 'no-store', redirect: 'error', mode: 'same-origin', signal,
+    });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Refused(0, 'The service does not answer, or the token has characters that none has.');
+  }
+}
+
+async function words(answer) {
+  if (answer.status === 401) return 'The service does not know this token.';
+  if (answer.status === 403) return 'The owner of this token may not read this (see "policy").';
+  try {
+    const [error] = (await answer.json()).errors;
+    return error.detail.replaceAll(/\s+/g, ' ').trim();
+  } catch {
+    return `The service answers with status ${answer.status}.`;
+  }
+}
+
+/** Each page of a list: its elements, under `name`. */
+export async function* pages(path, name, signal) {
+  let marker = null;
+  do {
+    const next = marker === null ? '' : `&marker=${encodeURIComponent(marker)}`;
+    const page = await get(`${path}${path.includes('?') ? '&' : '?'}page_limit=1000${next}`, signal);
+    yield page[name];
+    const link = page.links.find((one) => one.rel === 'next');
+    marker = link ? new URLSearchParams(link.href.split('?')[1]).get('marker') : null;
+  } while (marker !== null);
+}
+
+/** All elements of a list. */
+export async function all(path, name, signal) {
+  const found = [];
+  for await (const page of pages(path, name, signal)) found.push(...page);
+  return found;
+}
