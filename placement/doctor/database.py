@@ -37,11 +37,10 @@ def _connection(deployment: Deployment, name: str, url: str, option: str) -> Res
         with diagnosis.opened(deployment.conf, url):
             return ok(name, f'Connected to {shown}.')
     except diagnosis.ERRORS as error:
-        return failure(
-            name,
-            f'Cannot connect to {shown}: {diagnosis.reason_of(error)}',
-            f'Start the server, or correct [placement_database] {option}.',
-        )
+        remedy = f'Start the server, or correct [placement_database] {option}.'
+        if diagnosis.is_damage(error):
+            remedy = 'Stop the service and restore the database from a backup.'
+        return failure(name, f'Cannot connect to {shown}: {diagnosis.reason_of(error)}', remedy)
 
 
 def check_schema(deployment: Deployment) -> Result:

@@ -20,6 +20,7 @@ CHECKS: Sequence[Sequence[Check]] = (
     (configuration.check_names,),
     (rights.check_home,),
     (rights.check_log,),
+    (rights.check_metrics,),
     (policies.check_files,),
     (
         configuration.check_values,

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import pathlib
+from collections.abc import Iterable
 from importlib import metadata
 
 import placement
@@ -100,7 +102,7 @@ def owners(package: pathlib.Path) -> dict[str, Files]:
     for distribution in metadata.distributions():
         modules = {
             path
-            for file in distribution.files or ()
+            for file in _files(distribution)
             if file.suffix == '.py' and file.parts[0] == package.name
             for path in [pathlib.Path(str(distribution.locate_file(file)))]
             if path.is_relative_to(package)
@@ -108,6 +110,18 @@ def owners(package: pathlib.Path) -> dict[str, Files]:
         if modules:
             found[f'{distribution.name} {distribution.version}'] = modules
     return found
+
+
+def _files(distribution: metadata.Distribution) -> Iterable[pathlib.PurePath]:
+    """The files that a distribution has installed, as paths below its directory.
+
+    From Python 3.12 on `files` leaves out those that are not there any more, which are the ones
+    looked for, so the record itself is read where there is one.
+    """
+    record = distribution.read_text('RECORD')
+    if record is None:
+        return distribution.files or ()
+    return [pathlib.PurePosixPath(row[0]) for row in csv.reader(record.splitlines()) if row]
 
 
 def compare(package: pathlib.Path, installed: Files) -> tuple[Files, Files]:

@@ -57,6 +57,30 @@ def check_sqlite_file(deployment: Deployment) -> Result | None:
     return _check_file(deployment, name, path, 'every write is answered with 503', needs_log=True)
 
 
+def check_metrics(deployment: Deployment) -> Result | None:
+    """Look whether the account may write the counts for Prometheus."""
+    options = deployment.conf.metrics
+    if not options.enabled:
+        return None
+    name = 'metrics directory'
+    account = deployment.account
+    directory = os.path.abspath(options.directory)
+    # The service makes what is missing, in the nearest directory above that is there.
+    place = directory
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    is_usable = os.path.isdir(place) and all(
+        account.may(mode, place) for mode in (os.W_OK, os.X_OK)
+    )
+    if not is_usable:
+        return warning(
+            name,
+            f'The user {account.name} may not write {place}: nothing is counted in {directory}.',
+            f'Run install -d -m 750 -o {account.name} -g {account.name} {directory}.',
+        )
+    return ok(name, f'The user {account.name} may write {directory}.')
+
+
 def _check_file(
     deployment: Deployment, name: str, path: str, effect: str, needs_log: bool = False
 ) -> Result:

@@ -42,5 +42,8 @@ RETRIED = frozenset({Cause.CONFLICT, Cause.LOST_CONNECTION, Cause.NOT_READY})
 # What does not pass by itself: an operator has to act.
 LASTING = frozenset({Cause.FULL, Cause.DAMAGED, Cause.REFUSED})
 
+# What keeps every transaction from succeeding, now or until an operator acts.
+UNUSABLE = LASTING | {Cause.LOST_CONNECTION, Cause.NOT_READY, Cause.TIMEOUT}
+
 # What a connection is dropped after.
 DISCONNECTS = frozenset({Cause.LOST_CONNECTION, Cause.NOT_READY})

@@ -15,7 +15,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -88,12 +88,23 @@ def note_writes(engine: sa.Engine) -> None:
 
 
 def insert_entries(
-    connection: sa.Connection, provider_ids: list[int], allocations_only: bool
+    connection: sa.Connection,
+    provider_ids: Sequence[int],
+    allocations_only: bool,
+    deleted_uuids: Sequence[str | None] | None = None,
 ) -> None:
-    """Insert entries into the change feed that carry the token of the open transaction."""
+    """Insert entries into the change feed that carry the token of the open transaction.
+
+    `deleted_uuids` has the uuid of each provider that was deleted, None for the others; without
+    it, none was.
+    """
     mark = connection.info.get(_KEY) or Mark()
     common = {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}
-    rows = [{'provider_id': provider_id, **common} for provider_id in provider_ids]
+    uuids = deleted_uuids or [None] * len(provider_ids)
+    rows = [
+        {'provider_id': provider_id, 'deleted_uuid': uuid, **common}
+        for provider_id, uuid in zip(provider_ids, uuids, strict=True)
+    ]
     if connection.dialect.name == 'postgresql':
         mark.entry_id = connection.execute(_INSERT_RETURNING, rows).scalars().all()[0]
         return
@@ -148,5 +159,6 @@ def _has_entry(engine: sa.Engine, entry_id: int, token: int) -> bool:
             raise errors.OutcomeUnknown()
         # Waits for the transaction, and fails when it has committed: then ask once more.
         other = {'id': entry_id, 'provider_id': NO_PROVIDER, 'token': secrets.randbits(63)}
-        connection.execute(_INSERT, {**other, 'at': utcnow(), 'allocations_only': True})
+        common = {'at': utcnow(), 'allocations_only': True, 'deleted_uuid': None}
+        connection.execute(_INSERT, {**other, **common})
     return False

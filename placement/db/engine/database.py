@@ -6,17 +6,21 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db.engine import commit_outcome, failures, sqlite, timeouts
+from placement.db.engine import commit_outcome, failures, pool, sqlite, timeouts
 from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
 from placement.db.statements.id_cache import IdCache
+
+if TYPE_CHECKING:
+    from placement.metrics.recorder import Recorder
 
 # Options of [placement_database] that `create_engine` takes.
 ENGINE_OPTIONS = (
@@ -34,6 +38,10 @@ ENGINE_OPTIONS = (
 )
 
 
+# How long `brief_writer` waits for a lock, and for a response of a server.
+BRIEF_LOCK_SECONDS = 1
+BRIEF_RESPONSE_SECONDS = 2
+
 # Seconds for which the worker is not ready after a write that failed for a reason that lasts.
 WRITE_FAILURE_SECONDS = 30
 
@@ -42,7 +50,8 @@ class Database:
     """The engines of one configuration: one for writes, and one for reads.
 
     `attempts` is how many times a transaction that writes is tried before the client is told
-    about the conflict. `id_cache` holds what this process remembers of the database.
+    about the conflict. `id_cache` holds what this process remembers of the database. `recorder`
+    counts what is done here, where that is wanted: see `count_with`.
     """
 
     def __init__(
@@ -54,9 +63,11 @@ class Database:
         self.engine = engine
         self.attempts = attempts
         self.id_cache = IdCache()
+        self.recorder: Recorder | None = None
         # When the last write failed for a reason that lasts, by the monotonic clock.
         self._write_failed_at: float | None = None
         self._writer = sqlite.writing(engine)
+        self._brief_writer = sqlite.writing(engine, BRIEF_LOCK_SECONDS)
         if engine.dialect.name != 'sqlite':
             commit_outcome.note_writes(engine)
         self._reader = engine if read_engine is None else read_engine
@@ -79,6 +90,16 @@ class Database:
             read_engine = create_engine(group.slave_connection, **options)
         attempts = max(1, conf.placement.allocation_conflict_retry_count)
         return cls(create_engine(group.connection, **options), read_engine, attempts)
+
+    def count_with(self, recorder: Recorder) -> None:
+        """Count statements, connections, and transactions from now on."""
+        # Imported here because only those who count anything need it.
+        from placement.db.engine import activity
+
+        self.recorder = recorder
+        activity.count(self.engine, 'primary', recorder)
+        if self._reader is not self.engine:
+            activity.count(self._reader, 'replica', recorder)
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[sa.Connection]:
@@ -126,11 +147,16 @@ class Database:
     def brief_writer(self) -> Iterator[sa.Connection]:
         """Open a connection for transactions that write what can be left undone.
 
-        They wait for locks a second at most; on SQLite as any writer does, since all of them are
-        quick there. As with `unmarked_writer` nobody finds out whether one has committed.
+        They wait for a lock no longer than `BRIEF_LOCK_SECONDS`, for a response of a server no
+        longer than `BRIEF_RESPONSE_SECONDS`, and not at all for a free connection of the pool:
+        where there is none, this raises `sqlalchemy.exc.TimeoutError`. As with `unmarked_writer`
+        nobody finds out whether one has committed.
         """
-        with self._writer.connect() as connection:
-            timeouts.shorten(connection)
+        pool.check_room(self.engine)
+        with (
+            self._brief_writer.connect() as connection,
+            timeouts.shortened(connection, BRIEF_LOCK_SECONDS, BRIEF_RESPONSE_SECONDS),
+        ):
             yield connection
 
     @contextlib.contextmanager
@@ -171,7 +197,9 @@ class Database:
         return self.fresh_reader, self.reader
 
     def dispose(self) -> None:
-        """Close every pooled connection."""
+        """Close every pooled connection, and let go of the files with counts."""
         self.engine.dispose()
         if self._reader is not self.engine:
             self._reader.dispose()
+        if self.recorder is not None:
+            self.recorder.close()

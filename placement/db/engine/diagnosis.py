@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from placement.conf import ConfigOpts
 from placement.db.engine import failures, sqlite
+from placement.db.engine.causes import Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.schema.tables import resource_providers
@@ -79,6 +80,11 @@ def opened(conf: ConfigOpts, url: str) -> Iterator[sa.Engine]:
 def reason_of(error: Exception) -> str:
     """What the database or its driver said, in one line."""
     return failures.message_of(error)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the file of the database is damaged, or is none."""
+    return failures.cause_of(error) is Cause.DAMAGED
 
 
 def seconds_ahead(engine: sa.Engine) -> float | None:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
+from placement import errors
 from placement.db.engine import mysql_errors, postgresql_errors, sqlite_errors
-from placement.db.engine.causes import Cause
+from placement.db.engine.causes import UNUSABLE, Cause
 
 # What a statement raises, as oslo.db or SQLAlchemy wraps it, and what a pool raises.
 DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError, sa.exc.TimeoutError)
@@ -46,6 +47,16 @@ def message_of(error: Exception) -> str:
     """Return what the database itself said, in one line without the statement, for the log."""
     *_, innermost = _chain(error)
     return ' '.join(str(innermost).split())
+
+
+def unusable_reason(error: Exception) -> str | None:
+    """Return what the database said, in one line, if it cannot be used; None for other errors.
+
+    Of an error of this service it is what the database said before.
+    """
+    if isinstance(error, errors.ServiceUnavailable) and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return message_of(error) if cause_of(error) in UNUSABLE else None
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

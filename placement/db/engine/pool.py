@@ -52,6 +52,16 @@ def _invalidate(context: sa.ExceptionContext) -> None:
         context.is_disconnect = True
 
 
+def check_room(engine: sa.Engine) -> None:
+    """Raise `sqlalchemy.exc.TimeoutError` at once where `engine.connect` would wait for another
+    transaction to give its connection back."""
+    pool = engine.pool
+    # SQLAlchemy tells how many connections there are, and not how many there may be.
+    most = getattr(pool, '_max_overflow', -1)
+    if isinstance(pool, sa.QueuePool) and 0 <= most <= pool.overflow() and not pool.checkedin():
+        raise sa.exc.TimeoutError(f'all {pool.size() + most} connections of the pool are in use')
+
+
 plugins.register(_NAME, __name__, PoolPlugin.__name__)
 
 

@@ -41,7 +41,8 @@ def check_ready(database: Database) -> None:
     """
     database.check_writable()
     for connect in database.readers:
-        retry(functools.partial(_read, connect), 'check_ready', READ_ATTEMPTS)
+        read = functools.partial(_read, connect)
+        retry(read, 'check_ready', READ_ATTEMPTS, database.recorder)
 
 
 def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:

@@ -7,8 +7,9 @@ the service for as long as the operating system keeps the connection, which can 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -94,11 +95,7 @@ def lift(connection: sa.Connection) -> None:
     changes tables for as long as it takes.
     """
     connection.detach()
-    driver_connection: Any = connection.connection.dbapi_connection
-    # PyMySQL reads its private attributes at each wait, and has no public way to set them.
-    for name in ('_read_timeout', '_write_timeout', 'response_timeout'):
-        if hasattr(driver_connection, name):
-            setattr(driver_connection, name, None)
+    _bound_driver(connection, None)
     connection.execute(sa.text(_UNBOUNDED[connection.dialect.name]))
 
 
@@ -109,13 +106,29 @@ _UNBOUNDED = {
 }
 
 
-def shorten(connection: sa.Connection) -> None:
-    """Let a connection wait a second at most for a lock, and keep it from being used again.
+@contextlib.contextmanager
+def shortened(connection: sa.Connection, lock: int, response: int) -> Iterator[None]:
+    """Bound the waits of a connection to a server, and close it afterwards.
 
-    To open another one costs less than to find out what to set the bounds back to.
+    It waits so many seconds at most for a lock, and for a response with PyMySQL and psycopg. To
+    open another one costs less than to find out what to set the bounds back to.
     """
     if connection.dialect.name == 'sqlite':
+        yield
         return
-    connection.detach()
-    connection.execute(sa.text(lock_timeout_statement(connection.engine.url, 1)))
-    connection.commit()
+    try:
+        _bound_driver(connection, response)
+        connection.execute(sa.text(lock_timeout_statement(connection.engine.url, lock)))
+        connection.commit()
+        yield
+    finally:
+        connection.invalidate()
+
+
+def _bound_driver(connection: sa.Connection, seconds: int | None) -> None:
+    """Set how long the driver waits for a response, without a bound for None."""
+    driver_connection: Any = connection.connection.dbapi_connection
+    # PyMySQL reads its private attributes at each wait, and has no public way to set them.
+    for name in ('_read_timeout', '_write_timeout', 'response_timeout'):
+        if hasattr(driver_connection, name):
+            setattr(driver_connection, name, seconds)

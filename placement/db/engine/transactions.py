@@ -20,9 +20,11 @@ from placement import errors
 from placement.db.engine import backoff, failures
 from placement.db.engine.causes import RETRIED, Cause
 from placement.db.engine.commit_outcome import CommitInDoubt, has_committed
+from placement.metrics import catalog
 
 if TYPE_CHECKING:
     from placement.db.engine.database import Database
+    from placement.metrics.recorder import Recorder
 
 LOG = logging.getLogger(__name__)
 
@@ -65,16 +67,36 @@ _REMEDIES = {Cause.SCHEMA: ' (run "placement-manage db sync")'}
 _TEMPORARY = RETRIED | {Cause.NO_FREE_CONNECTION, Cause.TIMEOUT}
 
 
+class ChangeRecorder(Protocol):
+    """What writes a history of changes in the transactions that make them.
+
+    `begin` comes before the work of each attempt at a transaction, `write` after it, and
+    `committed` after the COMMIT. `does_without` says whether an attempt that failed is to be
+    repeated, since it was the history that could not be written, or may have been; it then writes
+    none.
+    """
+
+    def begin(self) -> None: ...
+
+    def write(self, connection: Connection) -> None: ...
+
+    def does_without(self, failure: Exception) -> bool: ...
+
+    def committed(self) -> None: ...
+
+
 class Context(Protocol):
     """What a transaction needs of a context.
 
     `placement.context.RequestContext` is one. `open_connection` is None unless a transaction is
     open, and `connection` is its connection. `allow_replica_read` lets a replica answer reads,
-    which may not yet have what was committed last.
+    which may not yet have what was committed last. `change_recorder` is None unless changes are
+    recorded.
     """
 
     allow_replica_read: bool
     open_connection: Connection | None
+    change_recorder: ChangeRecorder | None
 
     @property
     def database(self) -> Database: ...
@@ -116,7 +138,10 @@ def writer(
     run does not undo. Raises what `retry` raises.
     """
     return _in_transaction(
-        function, lambda context: context.database.writer(), lambda database: database.attempts
+        function,
+        lambda context: context.database.writer(),
+        lambda database: database.attempts,
+        is_recorded=True,
     )
 
 
@@ -139,6 +164,7 @@ def _in_transaction(
     function: Callable[Concatenate[Any, Arguments], Result],
     open_connection: OpenConnection,
     attempts: Callable[[Any], int],
+    is_recorded: bool = False,
 ) -> Callable[Concatenate[Any, Arguments], Result]:
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -150,13 +176,38 @@ def _in_transaction(
             try:
                 with open_connection(context) as connection, _bound(context, connection):
                     result = function(subject, *args, **kwargs)
+                    if is_recorded and context.change_recorder is not None:
+                        context.change_recorder.write(connection)
             except CommitInDoubt as doubt:
                 # What the function returned is true if the transaction has committed after all.
                 if not has_committed(context.database.engine, doubt.mark):
                     raise
             return result
 
-        return retry(transaction, function.__qualname__, attempts(context.database))
+        recorded = transaction
+        if is_recorded and context.change_recorder is not None:
+            recorded = _recorded(transaction, context.change_recorder)
+        database = context.database
+        name = function.__qualname__
+        return retry(recorded, name, attempts(database), database.recorder)
+
+    return run
+
+
+def _recorded(transaction: Callable[[], Result], recorder: ChangeRecorder) -> Callable[[], Result]:
+    """A transaction that is repeated at once where its history cannot be written."""
+
+    def run() -> Result:
+        recorder.begin()
+        try:
+            result = transaction()
+        except failures.DATABASE_ERRORS as error:
+            if not recorder.does_without(error):
+                raise
+            recorder.begin()
+            result = transaction()
+        recorder.committed()
+        return result
 
     return run
 
@@ -187,10 +238,16 @@ def _bound(context: Context, connection: sa.Connection) -> Iterator[None]:
         context.open_connection = None
 
 
-def retry(transaction: Callable[[], Result], name: str, attempts: int) -> Result:
+def retry(
+    transaction: Callable[[], Result],
+    name: str,
+    attempts: int,
+    recorder: Recorder | None = None,
+) -> Result:
     """Return what a transaction returns; begin it again after a conflict or a lost connection.
 
-    `name` is for the log, `attempts` the largest number of attempts. Raises
+    `name` is for the log, `attempts` the largest number of attempts. A `recorder` counts attempts
+    that failed. Raises
     `errors.TooManyConflicts` when the last attempt ended in a conflict,
     `errors.ServiceUnavailable` when the database failed for a reason that `causes` names,
     `errors.BadRequest` for a value that the database cannot store, and every other error of the
@@ -206,10 +263,18 @@ def retry(transaction: Callable[[], Result], name: str, attempts: int) -> Result
             break
         LOG.debug('Attempt %d at %s: %s', attempt + 1, name, failure)
         if attempt + 1 < attempts:
+            _count(recorder, catalog.TRANSACTION_REPEATS, cause)
             backoff.sleep(attempt)
+    _count(recorder, catalog.TRANSACTION_FAILURES, cause)
     if cause is None:
         raise failure
     raise _answer(cause, failure, name, attempt + 1) from failure
+
+
+def _count(recorder: Recorder | None, metric: catalog.Metric, cause: Cause | None) -> None:
+    if recorder is not None:
+        name = 'defect' if cause is None else cause.name.lower()
+        recorder.add(metric, (name,))
 
 
 def _answer(cause: Cause, failure: Exception, name: str, attempts: int) -> errors.PlacementError:

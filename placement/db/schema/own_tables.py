@@ -7,11 +7,15 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 metadata = sa.MetaData()
 
 # The provider id of an entry that is about no provider. Ids of providers begin at 1.
 NO_PROVIDER = 0
+
+# Stands for the uuid of a provider that a worker of an earlier version may have deleted.
+UNKNOWN_UUID = ''
 
 change_feed = sa.Table(
     'placement_provider_changes',
@@ -25,7 +29,20 @@ change_feed = sa.Table(
     # A random number that all entries of one transaction share. Workers of earlier versions
     # leave it out.
     sa.Column('token', sa.BigInteger, nullable=True),
+    # The uuid of the provider that the transaction deleted; null in all other entries. Workers of
+    # earlier versions leave it out, also when they delete a provider: then it is `UNKNOWN_UUID`.
+    sa.Column('deleted_uuid', sa.String(36), nullable=True, server_default=''),
     sqlite_autoincrement=True,
+)
+
+# The parts of the feed that were removed, from one id to before another, and how many entries they
+# had: whoever had read as many has missed none.
+removed_changes = sa.Table(
+    'placement_removed_changes',
+    metadata,
+    sa.Column('end_id', sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column('start_id', sa.BigInteger, nullable=False),
+    sa.Column('entries', sa.Integer, nullable=False),
 )
 
 # What columns of unmet demand hold at most. A request id has 40 characters.
@@ -74,5 +91,44 @@ unmet_searches = sa.Table(
     sa.Column('reason', sa.String(REASON_LENGTH), nullable=False),
     sa.Column('at', sa.DateTime, nullable=False),
     sa.Index('placement_unmet_searches_global_request_id_idx', 'global_request_id'),
+    sqlite_autoincrement=True,
+)
+
+# What columns of the history hold at most.
+ACTION_LENGTH = 64
+KIND_LENGTH = 16
+EXTERNAL_ID_LENGTH = 255
+
+# Who changed what: the state of providers, consumers and names after each request that changed
+# them.
+change_history = sa.Table(
+    'placement_history',
+    metadata,
+    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
+    sa.Column('at', sa.DateTime, nullable=False),
+    sa.Column('request_id', sa.String(ID_LENGTH), nullable=False),
+    # That of the client, if it sent one.
+    sa.Column('global_request_id', sa.String(ID_LENGTH), nullable=True),
+    # Whoever sent the request, which is mostly another service. In ASCII.
+    sa.Column('caller_user_id', sa.String(EXTERNAL_ID_LENGTH), nullable=True),
+    sa.Column('caller_user_name', sa.String(EXTERNAL_ID_LENGTH), nullable=True),
+    sa.Column('caller_project_id', sa.String(EXTERNAL_ID_LENGTH), nullable=True),
+    sa.Column('action', sa.String(ACTION_LENGTH), nullable=False),
+    # What the row is about, and the uuid of that; resource classes and traits have none.
+    sa.Column('kind', sa.String(KIND_LENGTH), nullable=False),
+    sa.Column('uuid', sa.String(36), nullable=True),
+    # To whom the consumer belongs, or all the consumers whose allocations the request changed.
+    sa.Column('project_id', sa.String(EXTERNAL_ID_LENGTH), nullable=True),
+    sa.Column('user_id', sa.String(EXTERNAL_ID_LENGTH), nullable=True),
+    # Null where it has not changed, or there is none any more.
+    sa.Column('generation', sa.Integer, nullable=True),
+    # JSON in ASCII; null for what is not there any more.
+    sa.Column(
+        'state', sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb'), nullable=True
+    ),
+    sa.Index('placement_history_uuid_idx', 'uuid', 'id'),
+    sa.Index('placement_history_request_id_idx', 'request_id'),
+    sa.Index('placement_history_global_request_id_idx', 'global_request_id'),
+    sa.Index('placement_history_at_idx', 'at'),
     sqlite_autoincrement=True,
 )

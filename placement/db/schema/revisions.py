@@ -42,7 +42,7 @@ UPSTREAM = Chain('placement.db.schema.migrations:versions', 'alembic_version', '
 OWN = Chain(
     'placement.db.schema:own_migrations',
     'placement_alembic_version',
-    'f36d8a1c59e2',
+    '3c8f51d9e07b',
     change_feed.name,
 )
 CHAINS = (UPSTREAM, OWN)

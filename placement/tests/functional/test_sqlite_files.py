@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from oslo_log import log
 
+from placement.cmd import manage, status
 from placement.db.engine.sqlite_lock import MAX_IDLE_SECONDS
 from placement.history import NEWEST
 
@@ -230,6 +232,66 @@ def test_corrupt_file_is_answered_503(file: pathlib.Path) -> None:
             answer = client.send('GET', path, version=NEWEST)
             assert answer.status == 503
             assert 'malformed' not in answer.text
+
+
+def test_file_that_is_overwritten_under_a_connection_is_answered_503(file: pathlib.Path) -> None:
+    with serving(file) as client:
+        add_host(client)
+        damage(file)
+        with file.open('r+b') as opened:
+            opened.write(b'this is no database ' * 5)
+        for name in ('one', 'two'):
+            assert claim(client, name).status == 503
+
+
+def test_corrupt_file_leaves_no_traceback_in_the_log(
+    file: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(file) as client:
+        damage(file)
+        caplog.clear()
+        assert client.send('GET', '/traits', version=NEWEST).status == 503
+        assert any('malformed' in record.getMessage() for record in caplog.records)
+        assert [record for record in caplog.records if record.exc_info] == []
+
+
+COMMANDS = {
+    'db sync': (manage.main, 1),
+    'db version': (manage.main, 1),
+    'db stamp head': (manage.main, 1),
+    'db online_data_migrations': (manage.main, 2),
+    'upgrade check': (status.main, 2),
+}
+
+
+# oslo.upgradecheck draws its table with a constant that prettytable has deprecated.
+@pytest.mark.filterwarnings("ignore:the 'ALL' constant:DeprecationWarning")
+@pytest.mark.parametrize('words', COMMANDS)
+@pytest.mark.parametrize('kind', ['garbage', 'damaged'])
+def test_commands_say_in_a_line_that_the_file_is_damaged(
+    file: pathlib.Path,
+    kind: str,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv('OS_PLACEMENT_DATABASE__CONNECTION', f'sqlite:///{file}')
+    # It would replace the handlers that catch what is logged.
+    monkeypatch.setattr(log, 'setup', lambda *_args: None)
+    if kind == 'garbage':
+        file.write_bytes(b'this is no database ' * 500)
+    else:
+        damage(file)
+    command, exit_status = COMMANDS[words]
+
+    assert command(words.split()) == exit_status
+
+    printed = capsys.readouterr()
+    text = ' '.join((printed.out + printed.err).replace('|', ' ').split())
+    assert ('file is not a database' if kind == 'garbage' else 'image is malformed') in text
+    assert 'Traceback' not in text
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 @pytest.mark.parametrize('kind', ['garbage', 'damaged', 'directory'])

@@ -77,6 +77,7 @@ def test_file_that_is_no_database_is_a_failure(
 
     assert result.status is Status.FAILURE
     assert 'file is not a database' in result.found
+    assert result.remedy == 'Stop the service and restore the database from a backup.'
 
 
 @pytest.mark.parametrize(

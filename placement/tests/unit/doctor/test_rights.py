@@ -210,3 +210,42 @@ def test_only_root_can_ask_for_another_user(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(account.UnknownAccount, match='only root can tell what the user nobody'):
         account.find('nobody')
+
+
+@pytest.fixture
+def metrics(configure: Configure, directory: pathlib.Path, stranger: Account) -> Deployment:
+    """A service that runs as somebody, with metrics in a directory that is not there yet."""
+    text = f'[metrics]\nenabled = true\ndirectory = {directory}/run/metrics\n'
+    return dataclasses.replace(configure(text), account=stranger)
+
+
+def test_directory_for_metrics_passes_where_it_can_be_made(
+    metrics: Deployment, directory: pathlib.Path
+) -> None:
+    (directory / 'run').mkdir()
+    give(directory / 'run', metrics.account, 0o755)
+
+    result = rights.check_metrics(metrics)
+    assert result == Result(
+        'metrics directory',
+        Status.OK,
+        f'The user {metrics.account.name} may write {directory}/run/metrics.',
+    )
+
+
+def test_directory_for_metrics_that_cannot_be_made_is_a_warning(
+    metrics: Deployment, directory: pathlib.Path
+) -> None:
+    (directory / 'run').mkdir()
+    close(directory / 'run')
+
+    result = rights.check_metrics(metrics)
+    assert result is not None
+    assert result.status is Status.WARNING
+    assert f'may not write {directory}/run: nothing is counted' in result.found
+    assert result.remedy is not None
+    assert f'{directory}/run/metrics' in result.remedy
+
+
+def test_directory_for_metrics_is_of_no_interest_while_they_are_off(configure: Configure) -> None:
+    assert rights.check_metrics(configure()) is None

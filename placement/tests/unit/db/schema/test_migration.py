@@ -171,7 +171,15 @@ def test_a_failed_sync_leaves_nothing_behind(
 
 
 # From the first to the last, of what is ours alone.
-OWN_REVISIONS = ['5d0c7e1f9a42', '8e41b6c03d57', 'c27f90b4e6d1', 'f36d8a1c59e2']
+OWN_REVISIONS = [
+    '5d0c7e1f9a42',
+    '8e41b6c03d57',
+    'c27f90b4e6d1',
+    'f36d8a1c59e2',
+    'a94e2d7b10f6',
+    'b6f1c07d2e98',
+    '3c8f51d9e07b',
+]
 
 # What workers of the first version of the feed write.
 FIRST_INSERT = (
