@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
+from placement.insight.change_history import ChangeHistory
 from placement.insight.failures import Failures
 from placement.insight.searches import Searches
 from placement.insight.unmet_demand import UnmetDemand
@@ -20,7 +21,8 @@ class Insight:
     """The questions that a worker answers beside the API, one at a time.
 
     `options` has, by the name of each question, the option that switches it on, and `enabled` the
-    names of those that are on. `unmet_demand` is None while that is off.
+    names of those that are on. `unmet_demand` is None while that is off, and so is
+    `change_history`.
     """
 
     options: Mapping[str, str] = MappingProxyType(
@@ -31,6 +33,8 @@ class Insight:
             'providers': '[insight] cloud',
             'consumers': '[insight] cloud',
             'usages': '[insight] cloud',
+            'changes': '[insight] cloud',
+            'history': '[history] enabled',
         }
     )
 
@@ -39,22 +43,33 @@ class Insight:
         database: Database,
         enabled: frozenset[str] = frozenset(options),
         log_searches: str = 'empty',
+        retention_days: int = 30,
+        max_history_rows: int = 10_000_000,
     ) -> None:
         self.enabled = enabled
-        self.failures = Failures()
+        self.failures = Failures(database.recorder)
+        self.change_history = (
+            ChangeHistory(database, self.failures, retention_days, max_history_rows)
+            if 'history' in enabled
+            else None
+        )
         self.unmet_demand = (
             UnmetDemand(database, self.failures) if 'unmet_demand' in enabled else None
         )
-        self.searches = Searches(log_searches, self.unmet_demand, self.failures)
+        self.searches = Searches(log_searches, self.unmet_demand, self.failures, database.recorder)
         self._asked = threading.Lock()
 
     @classmethod
     def from_conf(cls, conf: ConfigOpts, database: Database) -> Insight:
-        """What `[insight]` says."""
-        enabled = frozenset(
-            name for name, option in cls.options.items() if conf.insight[option.split()[1]]
+        """What `[insight]` and `[history]` say."""
+        enabled = frozenset(name for name, option in cls.options.items() if _is_on(conf, option))
+        return cls(
+            database,
+            enabled,
+            conf.placement.log_searches,
+            conf.history.retention_days,
+            conf.history.max_rows,
         )
-        return cls(database, enabled, conf.placement.log_searches)
 
     def check_enabled(self, name: str) -> None:
         """Raise `errors.InsightOff` for a question that is not answered here."""
@@ -65,6 +80,16 @@ class Insight:
     def dropped(self) -> int:
         """How many searches in vain this worker did not keep."""
         return 0 if self.unmet_demand is None else self.unmet_demand.dropped
+
+    @property
+    def unrecorded(self) -> int:
+        """How many changes this worker made without a row in the history."""
+        return 0 if self.change_history is None else self.change_history.lost
+
+    @property
+    def tasks(self) -> Sequence[UnmetDemand | ChangeHistory]:
+        """What has something to do when an answer was sent."""
+        return [one for one in (self.unmet_demand, self.change_history) if one is not None]
 
     def flush(self) -> None:
         """Write what this worker keeps, so that it is told of its own searches."""
@@ -85,3 +110,9 @@ class Insight:
             yield
         finally:
             self._asked.release()
+
+
+def _is_on(conf: ConfigOpts, option: str) -> bool:
+    """The value of an option, given as `[group] name`."""
+    group, name = option.split()
+    return bool(conf[group.strip('[]')][name])

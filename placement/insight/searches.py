@@ -9,12 +9,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement.insight.failures import Failures
 from placement.insight.unmet_demand import UnmetDemand
+from placement.metrics import catalog
 from placement.search.candidates import Result
+from placement.search.explanation import Verdict
 from placement.search.model.request import CandidateRequest
+
+if TYPE_CHECKING:
+    from placement.metrics.recorder import Recorder
 
 LOG = logging.getLogger(__name__)
 
@@ -31,18 +36,38 @@ class Origin(NamedTuple):
 
 
 class Searches:
-    """Takes note of searches. `logged` says of which the log has a line.
+    """Takes note of searches. `logged` says of which the log has a line; a `recorder` counts them.
 
     `cut` is how many searches of this process have spent their budget, whatever they found.
     """
 
-    def __init__(self, logged: str, unmet_demand: UnmetDemand | None, failures: Failures) -> None:
+    def __init__(
+        self,
+        logged: str,
+        unmet_demand: UnmetDemand | None,
+        failures: Failures,
+        recorder: Recorder | None = None,
+    ) -> None:
         self._logs_found = logged == ALL
         self._logs_empty = logged in (ALL, EMPTY)
         self._unmet_demand = unmet_demand
         self._failures = failures
+        self._recorder = recorder
         self._lock = threading.Lock()
         self.cut = 0
+
+    def count(self, wanted: CandidateRequest, result: Result, seconds: float) -> None:
+        """Count a search that took so long, where the metrics want that."""
+        recorder = self._recorder
+        if recorder is None:
+            return
+        verdict = (verdict_of(result).value,)
+        recorder.add(catalog.SEARCHES, verdict)
+        recorder.observe(catalog.SEARCH_DURATION, verdict, seconds)
+        recorder.observe(catalog.SEARCH_WORK, (), result.work)
+        cut = _cut(wanted, result)
+        if cut is not None:
+            recorder.add(catalog.SEARCHES_CUT, (cut,))
 
     def note(self, origin: Callable[[], Origin], wanted: CandidateRequest, result: Result) -> None:
         """Log a search, and keep it when it found nothing. Raises nothing."""
@@ -73,6 +98,13 @@ class Searches:
             self._unmet_demand.add(
                 wanted, result, origin.version, origin.request_id, origin.global_request_id
             )
+
+
+def verdict_of(result: Result) -> Verdict:
+    """What a search found out: that the request fits, or why it does not."""
+    if result.candidates:
+        return Verdict.FITS
+    return Verdict.UNKNOWN if result.explanation is None else result.explanation.verdict
 
 
 def line(origin: Origin, wanted: CandidateRequest, result: Result) -> str:

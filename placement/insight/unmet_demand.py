@@ -22,6 +22,7 @@ from placement.db.statements import unmet_demand as statements
 from placement.db.statements.unmet_demand import Demand, Miss
 from placement.insight.failures import Failures
 from placement.insight.normalized_query import normalized
+from placement.metrics import catalog
 from placement.search.candidates import Result
 from placement.search.explanation import Verdict
 from placement.search.model.request import CandidateRequest
@@ -100,7 +101,7 @@ class UnmetDemand:
             demand = self._demands.get(fingerprint)
             if demand is None:
                 if len(self._demands) >= MAX_DEMANDS or len(query) > MAX_QUERY_LENGTH:
-                    self.dropped += 1
+                    self._drop(1)
                     return
                 demand = self._demands[fingerprint] = Demand(query, bool(trees), miss)
             demand.add(miss)
@@ -162,9 +163,15 @@ class UnmetDemand:
                 elif len(demands) < MAX_DEMANDS:
                     demands[fingerprint] = newer
                 else:
-                    self.dropped += newer.times
+                    self._drop(newer.times)
             self._demands = demands
             self._misses = collections.deque([*misses, *self._misses], maxlen=MAX_MISSES)
+
+    def _drop(self, times: int) -> None:
+        self.dropped += times
+        recorder = self._database.recorder
+        if recorder is not None:
+            recorder.add(catalog.UNMET_DEMAND_DROPPED, (), times)
 
 
 def _prune(connection: sa.Connection) -> None:

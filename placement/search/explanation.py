@@ -31,7 +31,9 @@ class Condition:
     `names` are the classes, traits or aggregates it is about, alternatives joined by "or".  Of
     amounts `asked` is set against `largest`, the most that one provider of those that meet all
     other conditions offers to one candidate when it is empty, and `most_free`, the most that one
-    of them has room for now; each is None where it does not apply.
+    of them has room for now; each is None where it does not apply.  Where several providers
+    serve a group together, `classes` are those that this condition leaves without one; none are
+    named where it leaves all of them so.
     """
 
     reason: Reason
@@ -39,13 +41,15 @@ class Condition:
     asked: int | None = None
     largest: int | None = None
     most_free: int | None = None
+    classes: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
         """The condition in words, such as 'VCPU: 400 asked, largest 128 (too small)'."""
         names = ', '.join(self.names)
         if self.asked is None:
-            return f'{self.reason.value} {names}'.strip()
+            concerned = f' for {", ".join(self.classes)}' if self.classes else ''
+            return f'{self.reason.value} {names}{concerned}'.strip()
         amounts = [f'{self.asked} asked']
         if self.most_free is not None:
             amounts.append(f'most free {self.most_free}')

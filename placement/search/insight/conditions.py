@@ -7,7 +7,7 @@ asked about any set of conditions afterwards is asked about integers.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from placement.search.explanation import Condition
@@ -33,6 +33,11 @@ class Numbered(NamedTuple):
         """The name as a condition spells it."""
         name = self.name if isinstance(self.name, str) else ' or '.join(sorted(self.name))
         return f'!{name}' if self.is_barred else name
+
+    @property
+    def names_class(self) -> bool:
+        """Whether the condition is about one class."""
+        return self.asked is not None or self.reason is Reason.CLASS_MISSING
 
     def condition(self, largest: int | None = None, most_free: int | None = None) -> Condition:
         """The condition for people, with amounts where it is about one."""
@@ -130,7 +135,8 @@ class ConditionTable:
     """Every condition of a resolved request with its bit.
 
     `requests` are the provider requests, `group_of` gives for each of them the number of its group
-    among `groups`. `visible` are the bits of all conditions, `free` of those on usage.
+    among `groups`, and `requests_of` for each group the numbers of its requests. `visible` are
+    the bits of all conditions, `free` of those on usage.
     """
 
     def __init__(self, resolved: ResolvedRequest) -> None:
@@ -140,6 +146,9 @@ class ConditionTable:
         self.groups = [self._numbered_group(group, resolved) for group in resolved.request.groups]
         numbers = {group.suffix: n for n, group in enumerate(resolved.request.groups)}
         self.group_of = [numbers[one.group.suffix] for one in self.requests]
+        self.requests_of: list[list[int]] = [[] for _ in self.groups]
+        for number, group in enumerate(self.group_of):
+            self.requests_of[group].append(number)
         request = resolved.request
         self.root_required = [
             self._number(Reason.ROOT, name) for name in sorted(request.root_required)
@@ -211,6 +220,13 @@ class ConditionTable:
             *one.member_of, *one.barred, *size, *free,
         ]  # fmt: skip
         return one
+
+    def classes_of(self, group: int, requests: Set[int]) -> tuple[str, ...]:
+        """The classes of these provider requests of a group; none where these are all it has."""
+        if len(requests) == len(self.requests_of[group]):
+            return ()
+        names = (name for one in sorted(requests) for name in self.requests[one].amounts)
+        return tuple(dict.fromkeys(names))
 
     def root_mask(self, root: Profile) -> int:
         """What the root of a tree fails of the conditions on it."""

@@ -14,6 +14,9 @@ from placement.search.solver.resolved_request import ResolvedRequest
 from placement.search.solver.search_state import Search
 from placement.search.solver.work import Work
 
+# What it takes to prepare the search, for each group of the request, in places.
+PLACES_TO_PREPARE = 10
+
 # For how many states of trees it is remembered whether they fit.
 MAX_STATES = 10_000
 
@@ -41,6 +44,8 @@ class Feasibility:
         work: Work,
         ignores_usage: bool = False,
     ) -> None:
+        # Requests with many groups are tried out with many changes, each of which is a search.
+        work.spent += PLACES_TO_PREPARE * len(request.groups)
         once = dataclasses.replace(request, limit=1, randomize=False)
         self.search = Search(snapshot, once, random.Random(0), work, ignores_usage)
         self._plans = Plans(self.search)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each condition of a group leaves of the trees that were examined."""
 
+import dataclasses
 from collections.abc import Iterator
 
 from placement.search.explanation import Condition
@@ -25,12 +26,16 @@ def _steps(survey: Survey, number: int, group: GroupConditions) -> Iterator[Funn
     before, kept = _trees(survey, number, 0), 0
     providers_before = _providers(survey, number, 0)
     for step in group.steps:
+        condition = condition_with_amounts(survey, number, step)
+        if condition.asked is None:
+            classes = _classes_left_out(survey, number, step, kept)
+            condition = dataclasses.replace(condition, classes=classes)
         kept |= step.bit
         after = _trees(survey, number, kept)
         providers = _providers(survey, number, kept & ~group.collected)
         is_about_one = providers is not None and not step.bit & group.collected
         yield FunnelStep(
-            condition_with_amounts(survey, number, step),
+            condition,
             before,
             after,
             _only(survey, number, step.bit),
@@ -61,6 +66,19 @@ def capacity_reason(capacity: Capacity, amount: int, used: int = 0) -> Reason | 
     if refusal is None:
         return None
     return Reason.TOO_SMALL if amount > capacity.whole else Reason(refusal.value)
+
+
+def _classes_left_out(survey: Survey, group: int, step: Numbered, kept: int) -> tuple[str, ...]:
+    """The classes that nobody serves any more, in each of the trees that meet these conditions and
+    not this one; none where these are all classes of the group."""
+    if not survey.has_large_trees or step.names_class:
+        return ()
+    unserved = [
+        set(outcome.unserved(group, step.bit, kept))
+        for outcome in survey.outcomes
+        if outcome.passes(group, kept) and not outcome.passes(group, kept | step.bit)
+    ]
+    return survey.table.classes_of(group, set.intersection(*unserved) if unserved else set())
 
 
 def _trees(survey: Survey, group: int, kept: int) -> int:

@@ -36,7 +36,7 @@ def summary(
     is_cut: bool,
 ) -> str:
     """One line: the verdict, the condition that leaves nothing, the relaxations that help most,
-    how many hosts are disabled, and what was not found out."""
+    how many hosts are disabled if that matters, and what was not found out."""
     if not survey.of:
         return 'There are no resource providers.'
     sentences = []
@@ -49,7 +49,8 @@ def summary(
         sentences.append(f'{BEGINNINGS[verdict]}{f": {cause}" if cause else ""}')
     if not fitting:
         sentences += [_helpful(one) for one in relaxations[:MAX_RELAXATIONS]]
-        disabled = disabled_trees(survey)
+        steps = [*(step for funnel in groups for step in funnel.steps), *combination]
+        disabled = disabled_trees(survey) if _enabling_matters(steps, relaxations) else 0
         if disabled:
             are = 'is' if disabled == 1 else 'are'
             sentences.append(
@@ -60,6 +61,20 @@ def summary(
     if is_cut and verdict is not Verdict.UNKNOWN:
         sentences.append('Not everything that could help was tried')
     return ''.join(f'{sentence}. ' for sentence in sentences).rstrip()
+
+
+def _enabling_matters(steps: Sequence[FunnelStep], relaxations: Sequence[Relaxation]) -> bool:
+    """Whether hosts were turned away for being disabled, or would help if they were enabled."""
+    given_up = (one.condition for relaxation in relaxations for one in relaxation.conditions)
+    return any(map(_bars_disabled, given_up)) or any(
+        step.trees_after < step.trees_before and _bars_disabled(step.condition) for step in steps
+    )
+
+
+def _bars_disabled(condition: Condition) -> bool:
+    if condition.reason is Reason.FORBIDDEN_TRAIT:
+        return condition.names == (DISABLED,)
+    return condition.reason is Reason.ROOT and condition.names == (f'!{DISABLED}',)
 
 
 def disabled_trees(survey: Survey) -> int:

@@ -7,7 +7,7 @@ that another one fails, and more, makes no difference. Trees with the same of th
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placement.search.insight.conditions import ConditionTable
 from placement.search.model.tree import Tree
@@ -61,14 +61,13 @@ class Outcome:
     def masks(self, group: int, dropped: frozenset[int] = NOTHING_DROPPED) -> tuple[int, ...]:
         """The least that ways to serve a group fail, when the dropped provider requests, by
         number, are not asked for."""
+        requests = self.table.requests_of[group]
+        if dropped and dropped.isdisjoint(requests):
+            dropped = NOTHING_DROPPED
         key = (group, dropped)
         masks = self._folded.get(key)
         if masks is None:
-            parts = [
-                part
-                for number, part in enumerate(self.parts)
-                if self.table.group_of[number] == group and number not in dropped
-            ]
+            parts = [self.parts[number] for number in requests if number not in dropped]
             collected = self.table.groups[group].collected if parts else 0
             masks = self._folded[key] = folded(parts, collected)
         return masks
@@ -89,6 +88,15 @@ class Outcome:
             if not self.passes(group, kept, dropped):
                 return False
         return True
+
+    def unserved(self, group: int, bit: int, kept: int = 0) -> Iterator[int]:
+        """The provider requests of a group, by number, that somebody serves under the conditions
+        `kept`, and nobody under one more. Traits that several may bring together do not count."""
+        kept &= ~self.table.groups[group].collected
+        for number in self.table.requests_of[group]:
+            masks = [mask for mask, _ in self.parts[number] if not mask & kept]
+            if masks and all(mask & bit for mask in masks):
+                yield number
 
     def failed(self, group: int) -> int:
         """The conditions of a group that the way fails that fails fewest.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one tree misses, and which trees miss least."""
 
+import dataclasses
 import heapq
 import math
 from collections import Counter
@@ -8,11 +9,12 @@ from collections.abc import Iterator, Sequence
 
 from placement.search.explanation import Condition, Verdict
 from placement.search.insight.combination import Combination
-from placement.search.insight.conditions import AmountBits
+from placement.search.insight.conditions import AmountBits, Numbered
 from placement.search.insight.explain_answer import GroupCondition, Shortfall, TreeReport
 from placement.search.insight.feasibility import Feasibility
 from placement.search.insight.group_funnel import capacity_reason
 from placement.search.insight.missing import Missing, missing_part
+from placement.search.insight.subtree_report import lacking_in_subtree
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_masks import Outcome
 from placement.search.model.provider import Provider
@@ -105,7 +107,10 @@ class TreeReports:
             if outcome.root & one.bit:
                 failed.append(GroupCondition(None, one.condition()))
         if not failed and tree.root_id in self.combination.rejected:
-            failed.append(GroupCondition(None, self.combination.rejected[tree.root_id]))
+            condition = self.combination.rejected[tree.root_id]
+            failed.append(GroupCondition(None, condition))
+            if condition.reason is Reason.SUBTREE:
+                missing += self._missing_in_subtree(tree, condition)
         if tree.root_id in self._fitting:
             verdict = Verdict.FITS
         elif not failed:
@@ -153,7 +158,9 @@ class TreeReports:
             if not step.bit & mask:
                 continue
             if step.asked is None:
-                failed.append(GroupCondition(suffix, step.condition()))
+                classes = self._classes_left_out(outcome, number, step, mask)
+                condition = dataclasses.replace(step.condition(), classes=classes)
+                failed.append(GroupCondition(suffix, condition))
                 continue
             bits = group.amounts[step.words]
             provider = self._closest(tree, number, mask, bits)
@@ -169,6 +176,24 @@ class TreeReports:
                 capacity.room(used),
             )
             failed.append(GroupCondition(suffix, condition))
+
+    def _missing_in_subtree(self, tree: Tree, condition: Condition) -> Iterator[Shortfall]:
+        """What the groups of a `same_subtree` lack in the subtree that comes closest."""
+        groups = self.survey.table.groups
+        suffixes = condition.names[0].split(',')
+        for group, provider, name in lacking_in_subtree(self.survey, tree, suffixes):
+            yield _shortfall(provider, groups[group].group.suffix, groups[group].amounts[name])
+
+    def _classes_left_out(
+        self, outcome: Outcome, group: int, step: Numbered, failed: int
+    ) -> tuple[str, ...]:
+        """The classes that a failed condition leaves without a provider; none where these are all
+        classes of the group."""
+        if step.names_class:
+            return ()
+        table = self.survey.table
+        kept = table.visible & ~failed
+        return table.classes_of(group, set(outcome.unserved(group, step.bit, kept)))
 
     def _closest(self, tree: Tree, group: int, mask: int, bits: AmountBits) -> Provider:
         """Who lacks least of a class among those that fail no more than these conditions."""

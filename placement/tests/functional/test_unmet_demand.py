@@ -5,6 +5,7 @@ Specification: insight, "GET /insight/unmet_demand".
 """
 
 import datetime
+import itertools
 import logging
 import threading
 import time
@@ -27,8 +28,9 @@ from placement.search.explanation import Explanation, Verdict
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.solver.tally import Tally
 
-from .fixtures import applications, databases
+from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
+from .fixtures.tcp_proxy import TcpProxy
 
 FULL = Result((), (), Tally(), 0, explanation=Explanation(Verdict.FULL, providers=1))
 EMPTY = '/allocation_candidates?resources=VCPU:1'
@@ -98,6 +100,22 @@ def test_what_several_workers_write_adds_up(database: Database) -> None:
     ((request_ids,), _) = rows(database, own_tables.unmet_demand.c.request_ids)
     assert request_ids.split() == [f'req-1-{number}' for number in range(3, 23)]
     assert len(rows(database, own_tables.unmet_searches.c.id)) == 24
+
+
+def test_a_worker_that_writes_late_makes_nothing_look_older(
+    worker: Worker, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = Worker(database)
+    for one, second in ((late, 1), (worker, 2)):
+        at = datetime.datetime(2026, 1, 1, second=second)
+        monkeypatch.setattr(unmet_demand, 'utcnow', lambda at=at: at)
+        one.search(1)
+    worker.unmet.flush()
+    late.unmet.flush()
+
+    assert rows(database, own_tables.unmet_demand.c.last_at) == [
+        (datetime.datetime(2026, 1, 1, second=2),)
+    ]
 
 
 def test_workers_that_write_at_once_lose_nothing(database: Database) -> None:
@@ -254,6 +272,69 @@ def execute(service: applications.Service) -> Iterator[Callable[[str], None]]:
     engine.dispose()
 
 
+def claim_one(client: Client, name: str) -> int:
+    body = {
+        'allocations': {clouds.uuid_of('host'): {'resources': {'VCPU': 1}}},
+        'project_id': 'project',
+        'user_id': 'user',
+        'consumer_generation': None,
+        'consumer_type': 'INSTANCE',
+    }
+    path = f'/allocations/{clouds.uuid_of(name)}'
+    return client.send('PUT', path, body, version=NEWEST).status
+
+
+def test_claims_go_on_while_several_workers_prune(
+    service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every claim succeeds, and no search in vain that goes on is lost or counted twice."""
+    monkeypatch.setattr(statements, 'MAX_DEMANDS', 40)
+    monkeypatch.setattr(statements, 'MAX_SEARCHES', 40)
+    monkeypatch.setattr(statements, 'PRUNED_AT_ONCE', 5)
+    began, seconds = datetime.datetime(2026, 1, 1), itertools.count()
+    monkeypatch.setattr(
+        unmet_demand, 'utcnow', lambda: began + datetime.timedelta(seconds=next(seconds))
+    )
+    clouds.build((clouds.Provider('host', {'VCPU': 100_000}),), client)
+    flushes, claimers = 40, 3
+    claimed: list[tuple[int, float]] = []
+
+    def keep(number: int) -> None:
+        stored = Database(create_engine(service.database.url))
+        worker = Worker(stored)
+        for flush in range(1, flushes + 1):
+            for other in range(10):
+                worker.search(1_000 * (flush + flushes * number) + other)
+            worker.search(1)
+            worker.unmet.flush()
+        for _ in range(10):
+            worker.unmet.flush()
+        stored.dispose()
+
+    def claim(number: int) -> None:
+        while any(keeper.is_alive() for keeper in keepers):
+            started = time.monotonic()
+            status = claim_one(client, f'server-{number}-{len(claimed)}')
+            claimed.append((status, time.monotonic() - started))
+
+    keepers = [threading.Thread(target=keep, args=(number,)) for number in range(2)]
+    threads = [*keepers, *(threading.Thread(target=claim, args=(n,)) for n in range(claimers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert claimed
+    assert {status for status, _ in claimed} == {204}
+    assert max(taken for _, taken in claimed) < 10
+    stored = Database(create_engine(service.database.url))
+    kept = demands(stored)
+    assert kept['resources=VCPU:1'] == 2 * flushes
+    assert len(kept) == 40
+    assert 40 <= len(rows(stored, own_tables.unmet_searches.c.request_id)) <= 45
+    stored.dispose()
+
+
 def flush_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unmet_demand, 'FLUSH_SECONDS', 0.0)
     monkeypatch.setattr(unmet_demand, 'SECONDS_AFTER_FAILURE', 0.0)
@@ -363,11 +444,11 @@ def test_a_defect_of_its_own_loses_what_was_kept_and_nothing_else(
     assert demands(database) == {'resources=VCPU:2': 1}
 
 
-@pytest.mark.skipif(databases.backend() == 'sqlite', reason='SQLite locks no rows')
 def test_writing_waits_a_second_for_a_lock(worker: Worker, database: Database) -> None:
     worker.search(1)
     worker.unmet.flush()
-    with database.engine.begin() as connection:
+    # The write lock on SQLite, those of the rows elsewhere.
+    with database.unmarked_writer() as connection:
         connection.execute(sa.select(own_tables.unmet_demand).with_for_update())
         worker.search(1)
         began = time.monotonic()
@@ -376,6 +457,47 @@ def test_writing_waits_a_second_for_a_lock(worker: Worker, database: Database) -
     assert worker.failures.count == 1
     worker.unmet.flush()
     assert demands(database) == {'resources=VCPU:1': 2}
+
+
+@pytest.mark.skipif(databases.backend() == 'sqlite', reason='any number may open a file')
+def test_writing_waits_for_no_connection_of_others(database: Database) -> None:
+    url = database.engine.url
+    small = Database(
+        create_engine(str(url.render_as_string(False)), max_pool_size=1, max_overflow=0)
+    )
+    worker = Worker(small)
+    worker.search(1)
+    with small.engine.connect():
+        began = time.monotonic()
+        worker.unmet.flush()
+        assert time.monotonic() - began < 1
+    assert worker.failures.count == 1
+    worker.unmet.flush()
+    assert demands(database) == {'resources=VCPU:1': 1}
+    small.dispose()
+
+
+@pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
+def test_writing_waits_two_seconds_for_a_silent_server(database: Database) -> None:
+    url = database.engine.url.render_as_string(False)
+    proxy = TcpProxy(url)
+    proxy.forward_to(url)
+    distant = Database(create_engine(proxy.url))
+    worker = Worker(distant)
+    worker.search(1)
+    worker.unmet.flush()
+    # One that is open already, as those of a worker at work.
+    with distant.reader() as connection:
+        connection.execute(sa.text('SELECT 1'))
+    proxy.freeze()
+    worker.search(1)
+    began = time.monotonic()
+    worker.unmet.flush()
+    assert time.monotonic() - began < 5
+    assert worker.failures.count == 1
+    proxy.thaw()
+    proxy.close()
+    distant.dispose()
 
 
 def test_one_question_is_answered_at_a_time(

@@ -7,8 +7,9 @@ import tracemalloc
 import pytest
 
 from placement.search.explanation import Verdict
-from placement.search.insight.explain import explain_request
+from placement.search.insight.explain import EXPLAIN_BUDGET, explain_request
 from placement.search.insight.explain_answer import RequestExplanation
+from placement.search.insight.feasibility import PLACES_TO_PREPARE
 from placement.search.insight.sliced_work import PLACES_IN_SLICE, SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.tally import Reason
@@ -120,10 +121,53 @@ def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
     assert explain(HOSTS, 'resources=VCPU:400').summary == (
         'Fits nowhere as the cloud is configured, even if nothing were used: '
         'VCPU: 400 asked, largest 8 (too small) rules out all 5 trees. '
-        '5 trees would fit with another amount of VCPU: 8 is the largest that fits one tree. '
-        f'1 tree of 5 is disabled ({DISABLED}).'
+        '5 trees would fit with another amount of VCPU: 8 is the largest that fits one tree.'
     )
     assert explain(HOSTS, 'resources=VCPU:1').summary == 'Fits 5 trees of 5.'
+
+
+@pytest.mark.parametrize(
+    ('query', 'is_told'),
+    [
+        # Nobody is turned away for being disabled.
+        ('resources=VCPU:400', False),
+        (f'resources=VCPU:400&root_required=!{DISABLED}', False),
+        ('resources=VCPU:1&required=GOLD', False),
+        # Somebody is, or would be if another condition did not do so before.
+        (f'resources=VCPU:1&required=GOLD,!{DISABLED}', False),
+        (f'resources=VCPU:6&root_required=AVX,!{DISABLED}&member_of=!Z', True),
+        (f'resources=VCPU:6&required=AVX,!{DISABLED}&member_of=!Z', True),
+    ],
+)
+def test_disabled_hosts_are_told_where_they_would_help(query: str, is_told: bool) -> None:
+    assert ('disabled' in explain(HOSTS, query).summary.partition(' trees would')[2]) is is_told
+
+
+POOL_ELSEWHERE = cloud(
+    provider('cn1', VCPU=8, MEMORY_MB=4096, aggregates='ZONE'),
+    provider('cn2', VCPU=8, MEMORY_MB=4096, aggregates='POOL'),
+    provider('pool', DISK_GB=100, traits=f'{SHARING} OLD', aggregates='POOL'),
+    provider('reached', VCPU=8, MEMORY_MB=4096, aggregates='ZONE POOL'),
+)
+
+
+@pytest.mark.parametrize(
+    ('condition', 'words'),
+    [
+        ('required=!OLD', 'forbidden trait OLD for DISK_GB'),
+        ('member_of=ZONE', 'aggregate ZONE for DISK_GB'),
+        # Hosts and pool are in it.
+        ('member_of=!POOL', 'aggregate !POOL'),
+    ],
+)
+def test_condition_names_the_class_that_it_leaves_without_a_provider(
+    condition: str, words: str
+) -> None:
+    answer = explain(POOL_ELSEWHERE, f'resources=VCPU:1,DISK_GB:10&{condition}', 'reached')
+    assert words in [step.condition.words for step in answer.groups[0].steps]
+    assert f': {words} rules out both trees left with DISK_GB.' in answer.summary
+    assert answer.provider is not None
+    assert words in [one.words for one in answer.provider.failed]
 
 
 @pytest.mark.parametrize(
@@ -386,6 +430,15 @@ def test_many_groups_are_cut_by_the_budget_and_it_is_said() -> None:
     assert 0 < answer.pairs_examined < answer.pairs_of
     assert 'Not everything that could help was tried.' in answer.summary
     assert answer.work < 2 * 100_000
+
+
+def test_preparing_a_search_counts() -> None:
+    """Each change that is tried out is a search of its own, prepared for all groups."""
+    groups = '&'.join(f'resources{number}=VCPU:1' for number in range(100))
+    answer = explain(cloud(provider('cn', VCPU=4)), f'{groups}&group_policy=none')
+    assert answer.pairs_examined < answer.pairs_of
+    assert 'Not everything that could help was tried' in answer.summary
+    assert answer.work > EXPLAIN_BUDGET - 10 * PLACES_TO_PREPARE * 100
 
 
 def test_work_is_done_in_slices() -> None:

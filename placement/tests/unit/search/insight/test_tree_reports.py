@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is told of single trees."""
 
+import pytest
+
 from placement.search.insight.explain import explain_request
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import cloud, parse, provider
@@ -26,3 +28,63 @@ def test_shortage_is_told_rather_than_that_the_root_has_nothing() -> None:
     ]
     (missing,) = answer.nearest[0].missing
     assert (missing.provider, missing.free, missing.used) == ('node2', 3, 5)
+
+
+def ports(used: dict[int, dict[str, int]]) -> Snapshot:
+    """A host with processors and ports on two NUMA nodes, of which so much is used."""
+    snapshot = cloud(
+        provider('host', DISK_GB=100),
+        provider('node1', 'host', VCPU=8),
+        provider('node2', 'host', VCPU=8),
+        provider('nic1', 'node1', VF=4),
+        provider('nic2', 'node2', VF=4),
+    )
+    return snapshot.with_used(used)
+
+
+ON_ONE_NODE = 'resources_A=VCPU:4&resources_B=VF:2&same_subtree=_A,_B&group_policy=none'
+
+
+@pytest.mark.parametrize(
+    ('used', 'missing'),
+    [
+        # The first node has the processors, and one port too few.
+        ({2: {'VCPU': 0}, 3: {'VCPU': 8}, 4: {'VF': 3}}, [('nic1', '_B', 2, 1)]),
+        ({2: {'VCPU': 8}, 3: {'VCPU': 4}, 5: {'VF': 4}}, [('nic2', '_B', 2, 0)]),
+    ],
+)
+def test_what_is_missing_in_one_subtree_is_told(
+    used: dict[int, dict[str, int]], missing: list[tuple[str, str, int, int]]
+) -> None:
+    answer = explain_request(ports(used), parse(ON_ONE_NODE))
+
+    (nearest,) = answer.nearest
+    assert [one.words for one in nearest.failed] == ['subtree _A,_B']
+    assert [(one.provider, one.suffix, one.asked, one.free) for one in nearest.missing] == missing
+
+
+def test_group_without_resources_belongs_to_the_subtree() -> None:
+    query = f'{ON_ONE_NODE}&required_C=HW_NUMA_ROOT'.replace('_A,_B', '_A,_B,_C')
+    snapshot = cloud(
+        provider('host', DISK_GB=100),
+        provider('node', 'host', traits='HW_NUMA_ROOT', VCPU=8),
+        provider('nic', 'node', VF={'total': 4, 'used': 3}),
+        provider('other', 'host', VF=4),
+    )
+
+    (nearest,) = explain_request(snapshot, parse(query)).nearest
+
+    assert [(one.provider, one.suffix, one.free) for one in nearest.missing] == [('nic', '_B', 1)]
+
+
+def test_nothing_is_missing_where_groups_only_lie_apart() -> None:
+    snapshot = cloud(
+        provider('host', DISK_GB=100),
+        provider('node', 'host', VCPU=8),
+        provider('nic', 'host', VF=4),
+    )
+
+    (nearest,) = explain_request(snapshot, parse(ON_ONE_NODE)).nearest
+
+    assert [one.words for one in nearest.failed] == ['subtree _A,_B']
+    assert nearest.missing == ()
