@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import NamedTuple
 from wsgiref.types import WSGIApplication
 
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
+from placement.feed import change_feed
 from placement.feed.keeper import SnapshotKeeper
 from placement.insight.questions import Insight
 from placement.middleware import (
@@ -23,34 +25,66 @@ from placement.middleware import (
     proxy_headers,
     request_log,
     request_method,
+    ui,
 )
+from placement.middleware.http_metrics import HTTPMetrics
 from placement.policy import Enforcer
 
-Middleware = Callable[[WSGIApplication, ConfigOpts, Database], WSGIApplication]
+
+class Parts(NamedTuple):
+    """What a middleware may need of the service."""
+
+    conf: ConfigOpts
+    database: Database
+    snapshots: SnapshotKeeper
 
 
-def _identified(
-    application: WSGIApplication, conf: ConfigOpts, _database: Database
-) -> WSGIApplication:
+Middleware = Callable[[WSGIApplication, Parts], WSGIApplication]
+
+
+def _identified(application: WSGIApplication, parts: Parts) -> WSGIApplication:
     """The application behind the strategy that the operator chose."""
-    if conf.api.auth_strategy == 'noauth2':
+    if parts.conf.api.auth_strategy == 'noauth2':
         return identity.NoAuth(application)
-    return identity.keystone(application, conf)
+    return identity.keystone(application, parts.conf)
+
+
+def _counted(application: WSGIApplication, parts: Parts) -> WSGIApplication:
+    """The application, whose requests are counted where the operator wants metrics."""
+    recorder = parts.database.recorder
+    return application if recorder is None else HTTPMetrics(application, recorder)
+
+
+def _with_metrics(application: WSGIApplication, parts: Parts) -> WSGIApplication:
+    """The application, with `/metrics` where the operator wants it."""
+    recorder = parts.database.recorder
+    if recorder is None or not parts.conf.metrics.under_api:
+        return application
+    # Imported here because it is large, and because most services have no use for it.
+    from placement.exporter import endpoint
+    from placement.exporter.gauges import Gauges
+
+    gauges = Gauges(parts.conf, parts.database, parts.snapshots)
+    answer = endpoint.Endpoint(recorder.directory, gauges)
+    return endpoint.answer_metrics(application, answer)
 
 
 # Outermost first.
 MIDDLEWARE: tuple[Middleware, ...] = (
-    lambda application, *_: request_method.RequestMethod(application),
-    lambda application, conf, _: proxy_headers.proxy_headers(application, conf),
-    lambda application, conf, _: request_log.RequestLog(
-        application, conf.placement.slow_request_seconds
+    lambda application, _: request_method.RequestMethod(application),
+    _counted,
+    lambda application, parts: proxy_headers.proxy_headers(application, parts.conf),
+    lambda application, parts: request_log.RequestLog(
+        application, parts.conf.placement.slow_request_seconds
     ),
-    lambda application, conf, _: body_limit.BodyLimit(application, conf),
-    health.answer_healthcheck,
-    lambda application, conf, _: cross_origin.cross_origin(application, conf),
+    lambda application, parts: body_limit.BodyLimit(application, parts.conf),
+    lambda application, parts: health.answer_healthcheck(application, parts.conf, parts.database),
+    _with_metrics,
+    lambda application, parts: ui.serve_page(application, parts.conf),
+    lambda application, parts: cross_origin.cross_origin(application, parts.conf),
     _identified,
-    lambda application, *_: identity.ContextBuilder(application),
-    lambda application, *_: fault_barrier.FaultBarrier(application),
+    lambda application, _: identity.ContextBuilder(application),
+    lambda application, _: fault_barrier.FaultBarrier(application),
 )
 
 
@@ -75,6 +109,9 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
 
 def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     """As `loadapp`, for who made the database and closes its connections in the end."""
+    change_feed.keep(database.engine, config.placement.change_feed_max_ids)
+    if config.metrics.enabled:
+        _begin_to_count(database, config.metrics.directory)
     if config.placement_database.sync_on_startup and not revisions.is_newest(database.engine):
         # Imported here because Alembic is large, and few starts find something to migrate.
         from placement.db.schema import migration
@@ -91,8 +128,20 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     application: WSGIApplication = Application(
         config, database, snapshots, Enforcer(config), insight
     )
+    parts = Parts(config, database, snapshots)
     for middleware in reversed(MIDDLEWARE):
-        application = middleware(application, config, database)
-    if insight.unmet_demand is not None:
-        return after_answer.AfterAnswer(application, insight.unmet_demand)
+        application = middleware(application, parts)
+    if database.recorder is not None:
+        # Processes that are forked from this one would count it again.
+        database.recorder.write()
+    if insight.tasks:
+        return after_answer.AfterAnswer(application, *insight.tasks)
     return application
+
+
+def _begin_to_count(database: Database, directory: str) -> None:
+    """Count what this process does from now on."""
+    # Imported here because services without metrics need not have the library.
+    from placement.metrics.recorder import Recorder
+
+    database.count_with(Recorder(directory))

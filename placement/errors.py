@@ -146,12 +146,23 @@ class TooOldForQuestion(BadRequest):
     )
 
 
-class InsightBusy(ServiceUnavailable):
+class TryAgain(ServiceUnavailable):
+    """What a question below `/insight` cannot be answered at the moment for."""
+
+    # Seconds after which to ask again.
+    retry_after: ClassVar[int] = 1
+
+
+class InsightBusy(TryAgain):
     """A process answers one question below `/insight` at a time."""
 
     message = 'Another question below /insight is being answered; please try again.'
-    # Seconds after which to ask again.
-    retry_after: ClassVar[int] = 1
+
+
+class NodeBehind(TryAgain):
+    """A page that follows another one is read from a node that has not applied as much yet."""
+
+    message = 'The database has not applied yet what the page before showed; please try again.'
 
 
 # Microversions (specification: http, "Microversions"). Both are answered before a version is

@@ -12,6 +12,7 @@ from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
+    change_history,
     cloud,
     insight,
     inventories,
@@ -110,6 +111,8 @@ HISTORY = (
             'insight.providers': cloud.list_providers,
             'insight.consumers': cloud.list_consumers,
             'insight.usages': cloud.list_usages,
+            'insight.changes': cloud.list_changes,
+            'insight.history': change_history.list_changes,
         },
         accepts={
             'resource_providers.create': provider_schemas.CREATE,
@@ -124,6 +127,8 @@ HISTORY = (
             'insight.unmet_demand': insight_schemas.LIST_UNMET_DEMAND,
             'insight.consumers': cloud_schemas.CONSUMERS,
             'insight.usages': cloud_schemas.USAGES,
+            'insight.changes': cloud_schemas.CHANGES,
+            'insight.history': insight_schemas.LIST_HISTORY,
         },
     ),
     Change(

@@ -141,6 +141,8 @@ ROUTES = (
         'GET', INSIGHT + '/consumers', 'insight.consumers', replies_json=True, reads_primary=True
     ),
     Route('GET', INSIGHT + '/usages', 'insight.usages', replies_json=True, reads_primary=True),
+    Route('GET', INSIGHT + '/changes', 'insight.changes', replies_json=True, reads_primary=True),
+    Route('GET', INSIGHT + '/history', 'insight.history', replies_json=True, reads_primary=True),
 )
 
 

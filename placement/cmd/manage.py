@@ -23,6 +23,7 @@ from oslo_log import log
 from placement import conf as configuration
 from placement import errors
 from placement.context import RequestContext
+from placement.db.engine import failures
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, migration, revisions
 from placement.doctor import command as doctor
@@ -34,6 +35,8 @@ BATCH_SIZE = 50
 
 # The exit statuses of `online_data_migrations`.
 DONE, PERHAPS_MORE, FAILED, WRONG_ARGUMENT = 0, 1, 2, 127
+
+UNUSABLE = 'The database cannot be used: {}. Run "placement-manage doctor".'
 
 # Takes a context and the largest number of rows to change; returns how many rows were found and
 # how many were changed.
@@ -67,7 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if conf.command.name == doctor.NAME:
         return doctor.run(conf)
     log.setup(conf, configuration.PROJECT)
-    return int(conf.command.action(conf))
+    try:
+        return int(conf.command.action(conf))
+    except failures.DATABASE_ERRORS as error:
+        reason = failures.unusable_reason(error)
+        if reason is None:
+            raise
+        print(UNUSABLE.format(reason), file=sys.stderr)
+        return 1
 
 
 def _version() -> str:
@@ -241,10 +251,14 @@ class Batches:
         found = done = 0
         try:
             found, done = self._migrations[name](self._context, max_count)
-        except Exception:
+        except Exception as error:
             self.failed = True
-            print(f'Error attempting to run {name}')
-            LOG.exception('Error attempting to run %s', name)
+            reason = failures.unusable_reason(error)
+            if reason is not None:
+                print(f'Error attempting to run {name}: {reason}')
+            else:
+                print(f'Error attempting to run {name}')
+                LOG.exception('Error attempting to run %s', name)
         if found:
             print(f'{found} rows matched query {name}, {done} migrated')
         total_found, total_done = self._totals.get(name, (0, 0))

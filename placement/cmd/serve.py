@@ -7,9 +7,13 @@ no file that is not named to it.
 ``placement-api`` adds nothing to what is configured.
 """
 
+from __future__ import annotations
+
 import argparse
+import dataclasses
 import errno
 import functools
+import gc
 import logging
 import os
 import re
@@ -22,7 +26,7 @@ from typing import Any, NoReturn
 from wsgiref.types import WSGIApplication
 
 from placement import conf as placement_conf
-from placement import deploy, wsgi
+from placement import deploy, memory, wsgi
 from placement.middleware import loopback_hosts
 from placement.server import descriptors
 from placement.server.limits import Limits
@@ -36,40 +40,79 @@ _VARIABLE_OF_OPTION = re.compile(r'OS_[A-Z0-9_]+__[A-Z0-9_]+')
 SQLITE_MAGIC = b'SQLite format 3\0'
 # One waits for the database while another works; many keep each other from working.
 DEFAULT_THREADS = 4
+_DESCRIPTION = (__doc__ or '').split('\n\n')[-1]
+
+Say = Callable[[str], None]
 
 
 class CannotServe(Exception):
     """Why the service cannot start, in one line."""
 
 
+def _say_where(say: Say, url: str, strategy: str) -> None:
+    """Print where the service is, and two commands that talk to it."""
+    token = 'admin' if strategy == 'noauth2' else '$OS_TOKEN'
+    say(f'serving on {url}, stop with Ctrl-C; try')
+    print(f'    curl {url}/')
+    print(
+        f'    curl -H "X-Auth-Token: {token}" -H "OpenStack-API-Version: placement latest" '
+        f'{url}/resource_providers',
+        flush=True,
+    )
+
+
+def _nothing(*_arguments: object) -> None:
+    """Do nothing: what `placement-serve` does between its steps."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Program:
+    """A command that runs the service, and what it does between the steps of the start.
+
+    With a `state_dir`, the default of its option, it runs out of the box. `discard` gets that
+    directory before the database is opened, `fill` the configuration before the application is
+    loaded; both may raise `CannotServe`. `say_where` gets the address and the strategy of
+    authentication when the service answers.
+    """
+
+    name: str
+    description: str
+    state_dir: str | None = 'state'
+    is_configurable: bool = True
+    discard: Callable[[str], None] = _nothing
+    fill: Callable[[placement_conf.ConfigOpts, Say], None] = _nothing
+    say_where: Callable[[Say, str, str], None] = _say_where
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the service out of the box until it is told to stop; the exit status."""
-    return _run('placement-serve', arguments, out_of_the_box=True)
+    return run(Program('placement-serve', _DESCRIPTION), arguments)
 
 
 def api(arguments: Sequence[str] | None = None) -> int:
     """Run the service as it is configured until it is told to stop; the exit status."""
-    return _run('placement-api', arguments, out_of_the_box=False)
+    return run(Program('placement-api', _DESCRIPTION, state_dir=None), arguments)
 
 
-def _run(program: str, arguments: Sequence[str] | None, out_of_the_box: bool) -> int:
-    options = _parser(program, out_of_the_box).parse_args(arguments)
-    say = functools.partial(print, f'{program}:', flush=True)
+def run(program: Program, arguments: Sequence[str] | None) -> int:
+    """Run the service as a program does until it is told to stop; the exit status."""
+    options = _parser(program).parse_args(arguments)
+    say = functools.partial(print, f'{program.name}:', flush=True)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
-        _serve(options, say, out_of_the_box)
+        _serve(program, options, say)
     except KeyboardInterrupt:
         pass
     except CannotServe as reason:
-        print(f'{program}: {reason}', file=sys.stderr)
+        print(f'{program.name}: {reason}', file=sys.stderr)
         return 1
     say('stopped')
     return 0
 
 
-def _parser(program: str, out_of_the_box: bool) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program, description=(__doc__ or '').split('\n\n')[-1])
+def _parser(program: Program) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program.name, description=program.description)
     parser.add_argument('--host', default='127.0.0.1', help='address to serve on (%(default)s)')
     parser.add_argument(
         '--port',
@@ -83,11 +126,12 @@ def _parser(program: str, out_of_the_box: bool) -> argparse.ArgumentParser:
         default=DEFAULT_THREADS,
         help='how many requests are worked on at a time (%(default)s)',
     )
-    parser.add_argument('--config-file', help='read this configuration file')
-    if out_of_the_box:
+    if program.is_configurable:
+        parser.add_argument('--config-file', help='read this configuration file')
+    if program.state_dir is not None:
         parser.add_argument(
             '--state-dir',
-            default='state',
+            default=program.state_dir,
             help='where the data is kept when no database is configured (./%(default)s)',
         )
     return parser
@@ -98,24 +142,31 @@ def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _serve(options: argparse.Namespace, say: Callable[..., None], out_of_the_box: bool) -> None:
+def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
     """Start what is needed, one step after the other, and serve.
 
     :raises CannotServe: one of the steps is not possible
     """
-    state = os.path.abspath(options.state_dir) if out_of_the_box else None
-    conf = _load_configuration(options.config_file, state)
+    state = None if program.state_dir is None else os.path.abspath(options.state_dir)
+    conf = _load_configuration(options.config_file if program.is_configurable else None, state)
+    if state is not None and not program.is_configurable:
+        _refuse_other_data(conf, state)
     say(f'configuration: {_describe_configuration(conf, os.environ)}')
     _refuse_noauth2_beyond_loopback(conf.api.auth_strategy, options.host, options.port)
     conf.set_default('noauth2_allowed_hosts', [options.host], 'api')
     with _listen(options.host, options.port) as listener:
+        if state is not None:
+            program.discard(state)
         _prepare_database(conf, state, say)
+        program.fill(conf, say)
         wsgi.start_logging(conf)
         application = _load_application(conf, say)
         say(f'authentication: {_describe_authentication(conf.api.auth_strategy)}')
         server = Server(application, options.threads, _limits(conf), _wants_body)
         url = _url(listener)
-        server.run(listener, lambda: _say_where(say, url, conf.api.auth_strategy))
+        if conf.ui.enabled:
+            say(f'page: {url}/ui/')
+        server.run(listener, lambda: program.say_where(say, url, conf.api.auth_strategy))
 
 
 def _limits(conf: placement_conf.ConfigOpts) -> Limits:
@@ -160,6 +211,7 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
         conf.set_default('default_log_levels', [*conf.default_log_levels, 'alembic=WARN'])
         conf.set_default('policy_file', os.path.join(state, 'policy.yaml'), 'oslo_policy')
         conf.set_default('policy_dirs', [], 'oslo_policy')
+        conf.set_default('enabled', True, 'ui')
     return conf
 
 
@@ -172,6 +224,18 @@ def _describe_configuration(conf: placement_conf.ConfigOpts, environ: Mapping[st
 
 def _sqlite_url(state: str) -> str:
     return f'sqlite:///{os.path.join(state, "placement.sqlite")}'
+
+
+def _refuse_other_data(conf: placement_conf.ConfigOpts, state: str) -> None:
+    """Refuse a database, or a configuration, that the environment names.
+
+    :raises CannotServe: it is refused
+    """
+    if conf.config_file or conf.placement_database.connection != _sqlite_url(state):
+        raise CannotServe(
+            'the environment names a database or a configuration, which this command does not '
+            'use; unset OS_PLACEMENT_DATABASE__CONNECTION and OS_PLACEMENT_CONFIG_DIR'
+        )
 
 
 def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None:
@@ -213,9 +277,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise CannotServe(words) from error
 
 
-def _prepare_database(
-    conf: placement_conf.ConfigOpts, state: str | None, say: Callable[..., None]
-) -> None:
+def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: Say) -> None:
     """Make room for the data, unless a database elsewhere is configured.
 
     :raises CannotServe: the directory cannot be made, or not be written to
@@ -239,17 +301,19 @@ def _prepare_database(
     say(f'database: {file} ({"kept from before" if known else "new"})')
 
 
-def _load_application(
-    conf: placement_conf.ConfigOpts, say: Callable[..., None]
-) -> WSGIApplication:
+def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplication:
     """The application, its database ready.
 
     :raises CannotServe: the database cannot be used
     """
     if conf.placement_database.sync_on_startup:
         say('schema: bringing it up to date')
+    memory.expect_large_blocks()
     try:
-        application = deploy.loadapp(conf)
+        with memory.uncollected():
+            application = deploy.loadapp(conf)
+            # The collector need not look at what stays for good, as behind other web servers.
+            gc.freeze()
     except Exception as error:
         LOG.debug('The application cannot be loaded.', exc_info=True)
         raise CannotServe(f'cannot load the application: {_words(error)}') from error
@@ -279,18 +343,6 @@ def _describe_authentication(strategy: str) -> str:
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f'http://[{host}]:{port}' if ':' in host else f'http://{host}:{port}'
-
-
-def _say_where(say: Callable[..., None], url: str, strategy: str) -> None:
-    """Print where the service is, and two commands that talk to it."""
-    token = 'admin' if strategy == 'noauth2' else '$OS_TOKEN'
-    say(f'serving on {url}, stop with Ctrl-C; try')
-    print(f'    curl {url}/')
-    print(
-        f'    curl -H "X-Auth-Token: {token}" -H "OpenStack-API-Version: placement latest" '
-        f'{url}/resource_providers',
-        flush=True,
-    )
 
 
 if __name__ == '__main__':

@@ -17,10 +17,13 @@ from oslo_upgradecheck import common_checks, upgradecheck
 from placement import conf as configuration
 from placement import errors
 from placement.context import RequestContext
+from placement.db.engine import failures
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, revisions
 
 REMEDY = 'Run the "placement-manage db online_data_migrations" command.'
+
+UNUSABLE = 'The database cannot be used: {}. Run "placement-manage doctor".'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
 
-def _needs_tables(
+def _needs_database(
     check: Callable[[Checks], upgradecheck.Result],
 ) -> Callable[[Checks], upgradecheck.Result]:
-    """Make a check fail, instead of the command, where the tables are missing."""
+    """Make a check fail, instead of the command, where tables are missing or the database is."""
 
     @functools.wraps(check)
     def run(self: Checks) -> upgradecheck.Result:
@@ -48,6 +51,11 @@ def _needs_tables(
             return check(self)
         except errors.DatabaseNotMigrated as error:
             return upgradecheck.Result(upgradecheck.Code.FAILURE, f'{error} {revisions.REMEDY}')
+        except Exception as error:
+            reason = failures.unusable_reason(error)
+            if reason is None:
+                raise
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, UNUSABLE.format(reason))
 
     return run
 
@@ -70,13 +78,21 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def check(self) -> upgradecheck.Code:
         """Run and print all checks; return the worst result."""
-        database = Database.from_conf(self._conf)
+        try:
+            database = Database.from_conf(self._conf)
+        except failures.DATABASE_ERRORS as error:
+            reason = failures.unusable_reason(error)
+            if reason is None:
+                raise
+            print(UNUSABLE.format(reason), file=sys.stderr)
+            return upgradecheck.Code.FAILURE
         self._context = RequestContext(database=database)
         try:
             return super().check()
         finally:
             database.dispose()
 
+    @_needs_database
     def check_schema(self) -> upgradecheck.Result:
         """Fail if the schema is not that of this release."""
         engine = self._context.database.engine
@@ -86,7 +102,7 @@ class Checks(upgradecheck.UpgradeCommands):
             return upgradecheck.Result(upgradecheck.Code.FAILURE, words)
         return upgradecheck.Result(upgradecheck.Code.SUCCESS)
 
-    @_needs_tables
+    @_needs_database
     def check_root_provider_ids(self) -> upgradecheck.Result:
         """Fail if a provider lacks a root."""
         if data_migrations.has_missing_root_provider_ids(self._context):
@@ -96,7 +112,7 @@ class Checks(upgradecheck.UpgradeCommands):
             )
         return upgradecheck.Result(upgradecheck.Code.SUCCESS)
 
-    @_needs_tables
+    @_needs_database
     def check_incomplete_consumers(self) -> upgradecheck.Result:
         """Warn if allocations lack the record of their consumer."""
         count = data_migrations.count_incomplete_consumers(self._context)

@@ -43,10 +43,11 @@ no request.
         'cloud',
         default=True,
         help="""
-Answer ``GET /insight/providers``, ``/insight/consumers`` and ``/insight/usages``.
+Answer ``GET /insight/providers``, ``/insight/consumers``, ``/insight/usages`` and
+``/insight/changes``.
 
 They read the cloud in bulk, a page at a time, where the API takes several requests for each
-resource provider.
+resource provider, and what has changed in it since.
 """,
     ),
 ]

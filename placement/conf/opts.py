@@ -8,15 +8,29 @@ from oslo_config import cfg
 from placement.conf import (
     api,
     base,
+    change_history,
     database,
     insight,
     libraries,
+    metrics,
     placement,
     server,
+    ui,
     workarounds,
 )
 
-MODULES = (base, api, placement, insight, workarounds, database, server)
+MODULES = (
+    base,
+    api,
+    placement,
+    insight,
+    metrics,
+    change_history,
+    workarounds,
+    database,
+    server,
+    ui,
+)
 
 
 def list_opts() -> list[tuple[cfg.OptGroup | str, list[cfg.Opt]]]:

@@ -156,6 +156,19 @@ seems wrong, or while a service that bypasses the change feed writes to the same
 """,
     ),
     cfg.IntOpt(
+        'change_feed_max_ids',
+        default=100_000,
+        min=40_000,
+        help="""
+Most ids that the change feed may span for the sake of clients that follow the changes.
+
+The feed keeps the changes of the last hour for ``GET /insight/changes``, and the last 20,000 ids
+in any case. Where more is written in an hour than this allows, the oldest 20,000 ids are removed
+earlier. A change of one resource provider takes one id, and three on a Galera cluster of three
+nodes. On such a cluster each search counts the entries, which takes 0.1 ms for each 1,000.
+""",
+    ),
+    cfg.IntOpt(
         'candidate_snapshot_audit_interval',
         default=300,
         min=0,

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import datetime
 import urllib.parse
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from placement import errors
 from placement.http import candidate_query
+from placement.http.microversion import Api
 from placement.http.querystring import MAX_LENGTH, Query
-from placement.http.request import Request
+from placement.http.request import Request, checked_query
 from placement.schemas.insight import PAGE_LIMIT
 from placement.search.insight.capacity_answer import Page
 from placement.search.model.request import CandidateRequest
@@ -54,11 +56,19 @@ def parse_requests(request: Request) -> dict[str, CandidateRequest]:
         raise errors.InvalidQuery(
             reason=f'the queries have {length} characters, more than {MAX_LENGTH}'
         )
+    return parse_named_queries(request.api, texts)
+
+
+def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, CandidateRequest]:
+    """The requests that queries ask for, by their names.
+
+    Raises `errors.BadRequest`, which names the request, for a query that is malformed.
+    """
     requests = {}
     for name, text in texts.items():
         with errors.reported_as(errors.BadRequest, errors.BadRequest, prefix=f'Request {name}: '):
-            query = request.checked_query('allocation_candidates.list', _parameters(text))
-            requests[name] = candidate_query.parse(request.api, query)
+            query = checked_query(api, 'allocation_candidates.list', _parameters(text))
+            requests[name] = candidate_query.parse(api, query)
     return requests
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import datetime
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from placement.http.querystring import Query
@@ -30,6 +30,7 @@ def questions(insight: Insight, mount_point: str) -> dict[str, Any]:
         'questions': questions,
         'failures': insight.failures.count,
         'dropped': insight.dropped,
+        'unrecorded': insight.unrecorded,
     }
 
 
@@ -46,8 +47,8 @@ def _demand(row: Any) -> dict[str, Any]:
         'microversion': row.microversion,
         'verdict': row.verdict,
         'reason': row.reason,
-        'first_at': _time(row.first_at),
-        'last_at': _time(row.last_at),
+        'first_at': time_text(row.first_at),
+        'last_at': time_text(row.last_at),
         'times': row.times,
         'request_ids': row.request_ids.split(),
     }
@@ -65,8 +66,8 @@ def _search(row: Any) -> dict[str, Any]:
         'microversion': row.microversion,
         'verdict': row.verdict,
         'reason': row.reason,
-        'first_at': _time(row.at),
-        'last_at': _time(row.at),
+        'first_at': time_text(row.at),
+        'last_at': time_text(row.at),
         'times': 1,
         'request_ids': [row.global_request_id],
         'request_id': row.request_id,
@@ -75,15 +76,21 @@ def _search(row: Any) -> dict[str, Any]:
 
 def links(mount_point: str, path: str, query: Query, marker: object | None) -> dict[str, Any]:
     """The link to the next page, which begins behind the marker; none where that is None."""
-    if marker is None:
+    return links_with(mount_point, path, query, {} if marker is None else {'marker': str(marker)})
+
+
+def links_with(
+    mount_point: str, path: str, query: Query, altered: Mapping[str, str]
+) -> dict[str, Any]:
+    """The link to the next page, whose query has these values; none where there are none."""
+    if not altered:
         return {'links': []}
-    parameters: Iterable[tuple[str, str]] = (
-        *((name, value) for name, value in query if name != 'marker'),
-        ('marker', str(marker)),
-    )
-    href = f'{mount_point}{path}?{urllib.parse.urlencode(list(parameters), safe=":,!")}'
+    parameters = [*((name, value) for name, value in query if name not in altered)]
+    parameters += altered.items()
+    href = f'{mount_point}{path}?{urllib.parse.urlencode(parameters, safe=":,!")}'
     return {'links': [{'rel': 'next', 'href': href}]}
 
 
-def _time(time: datetime.datetime) -> str:
+def time_text(time: datetime.datetime) -> str:
+    """A time of the database, UTC without time zone, as clients see it."""
     return f'{time.isoformat(timespec="seconds")}Z'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does when an answer was sent: it writes the demand that was not met.
+"""What a worker does when an answer was sent: it writes unmet demand, and removes old history.
 
 Web servers call `close` of what the application returned when the client has the answer (PEP
 3333). No thread of our own: a thread is lost where a web server forks after it was started, and
@@ -10,42 +10,49 @@ that what was kept does not have to wait for the next search.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from placement.insight.unmet_demand import UnmetDemand
+
+class Task(Protocol):
+    """Something to do; `flush` raises nothing."""
+
+    @property
+    def is_due(self) -> bool: ...
+
+    def flush(self) -> None: ...
 
 
 class AfterAnswer:
     """The wrapped application."""
 
-    def __init__(self, application: WSGIApplication, unmet_demand: UnmetDemand) -> None:
+    def __init__(self, application: WSGIApplication, *tasks: Task) -> None:
         self._application = application
-        self._unmet_demand = unmet_demand
+        self._tasks = tasks
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer = self._application(environ, start_response)
-        if self._unmet_demand.is_due:
-            return _Answer(answer, self._unmet_demand)
-        return answer
+        due = [task for task in self._tasks if task.is_due]
+        return _Answer(answer, due) if due else answer
 
 
 class _Answer:
     """An answer, and what is done when it was sent."""
 
-    def __init__(self, answer: Iterable[bytes], unmet_demand: UnmetDemand) -> None:
+    def __init__(self, answer: Iterable[bytes], due: Sequence[Task]) -> None:
         self._answer = answer
-        self._unmet_demand = unmet_demand
+        self._due = due
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._answer)
 
     def close(self) -> None:
-        """Close the answer, then write; the latter raises nothing."""
+        """Close the answer, then do what is due; the latter raises nothing."""
         try:
             close: Any = getattr(self._answer, 'close', None)
             if close is not None:
                 close()
         finally:
-            self._unmet_demand.flush()
+            for task in self._due:
+                task.flush()

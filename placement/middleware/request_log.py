@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from placement.context import RequestContext, is_logged_as_it_is, quote_for_log
+from placement.context import RequestContext, quote_environ_for_log
 
 LOG = logging.getLogger('placement.requestlog')
 
@@ -125,18 +125,13 @@ def _describe(environ: WSGIEnvironment) -> str:
         # WSGI decodes the bytes of a path as Latin-1, whatever they are.
         uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
     if environ.get('QUERY_STRING'):
-        uri += '?' + _quote(environ['QUERY_STRING'])
+        uri += '?' + quote_environ_for_log(environ['QUERY_STRING'])
     address, method = environ.get('REMOTE_ADDR') or '-', environ['REQUEST_METHOD']
     return f'{_quote_known(address)} "{_quote_known(method)} {uri}"'
 
 
-def _quote(text: str) -> str:
-    """A text of the WSGI environment, as it can stand in a line of the log."""
-    return text if is_logged_as_it_is(text) else quote_for_log(text.encode('latin-1', 'replace'))
-
-
 # Most requests come from few addresses, with few methods.
-_quote_known = functools.lru_cache(maxsize=256)(_quote)
+_quote_known = functools.lru_cache(maxsize=256)(quote_environ_for_log)
 
 
 def _content_length(headers: list[tuple[str, str]]) -> str:

@@ -7,6 +7,8 @@ names it was asked for are looked up.
 
 from __future__ import annotations
 
+import time
+
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
@@ -23,7 +25,10 @@ def find(context: RequestContext, request: CandidateRequest) -> Result:
     """
     snapshot = context.snapshots.current()
     check_names(context, request, snapshot)
-    return find_candidates(snapshot, request)
+    started_at = time.perf_counter()
+    result = find_candidates(snapshot, request)
+    context.insight.searches.count(request, result, time.perf_counter() - started_at)
+    return result
 
 
 def check_names(context: RequestContext, request: CandidateRequest, snapshot: Snapshot) -> None:

@@ -61,10 +61,16 @@ DESCRIPTIONS = {
     'by': 'What each row of the answer is of; of capacity, root for each tree.',
     'type': 'The type of consumers, unknown for those without.',
     'provider': 'A resource provider: on whose tree a report is wanted, by uuid or name; or that '
-    'consumers have allocations on, by uuid.',
+    'consumers have allocations on, or whose changes are wanted, by uuid.',
+    'consumer': 'The uuid of a consumer whose changes are wanted.',
+    'request_id': 'The id of a request to this service, of which the changes are wanted.',
     'older_than': 'Only consumers that were made before this time, in ISO 8601.',
-    'since': 'Only what was asked for at this time, in ISO 8601, or later.',
-    'global_request_id': 'The id of a request of a client, of which the searches are wanted.',
+    'since': 'Only what was asked for or changed at this time, in ISO 8601, or later.',
+    'insight.changes since': 'The token of the answer before: that of the last changes, or of the '
+    'first page of /insight/providers.',
+    'not_before': 'A token; the page is not of an earlier moment. The link to it says it.',
+    'global_request_id': 'The id of a request of a client, of which the searches or changes are '
+    'wanted.',
     'page_limit': 'The largest number of elements of a page, by default 100.',
     'marker': 'Where the page begins, as the link to it says.',
     'consumer_type': 'The type of consumers, unknown for those without, or all for the sum.',

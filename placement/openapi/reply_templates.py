@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from placement.db.statements.change_history import Kind
 from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
+    change_history,
     cloud,
     insight,
     inventories,
@@ -125,6 +127,7 @@ _QUESTIONS = {
     ],
     'failures': COUNT,
     'dropped': COUNT,
+    'unrecorded': COUNT,
 }
 _CONDITION = {
     'words': TEXT,
@@ -226,21 +229,28 @@ _UNMET_DEMAND = {
     'links': _links('next'),
 }
 
+_CLOUD_PROVIDER = {
+    'uuid': PROVIDER,
+    'name': TEXT,
+    'generation': GENERATION,
+    'parent_provider_uuid': PROVIDER_OR_NULL,
+    'root_provider_uuid': PROVIDER,
+    'inventories': _included({RESOURCE_CLASS: _INVENTORY}),
+    'usages': _included({RESOURCE_CLASS: COUNT}),
+    'traits': _included([TRAIT]),
+    'aggregates': _included([AGGREGATE]),
+    'allocations': _included({CONSUMER: _RESOURCES | {'consumer_generation': GENERATION}}),
+}
 _CLOUD_PROVIDERS = {
-    'providers': [
-        {
-            'uuid': PROVIDER,
-            'name': TEXT,
-            'generation': GENERATION,
-            'parent_provider_uuid': PROVIDER_OR_NULL,
-            'root_provider_uuid': PROVIDER,
-            'inventories': _included({RESOURCE_CLASS: _INVENTORY}),
-            'usages': _included({RESOURCE_CLASS: COUNT}),
-            'traits': _included([TRAIT]),
-            'aggregates': _included([AGGREGATE]),
-            'allocations': _included({CONSUMER: _RESOURCES | {'consumer_generation': GENERATION}}),
-        }
-    ],
+    'providers': [_CLOUD_PROVIDER],
+    'token': _optional(TEXT),
+    'links': _links('next'),
+}
+_CHANGES = {
+    'providers': [_CLOUD_PROVIDER],
+    'deleted': [PROVIDER],
+    'complete': FLAG,
+    'token': TEXT_OR_NULL,
     'links': _links('next'),
 }
 _TIME_OR_NULL = Value({'type': ['string', 'null'], 'format': 'date-time'})
@@ -267,6 +277,38 @@ _USAGE_SUMS = {
             ),
             'consumer_count': COUNT,
             'resources': {RESOURCE_CLASS: COUNT},
+        }
+    ],
+    'links': _links('next'),
+}
+
+_STATE = {
+    'name': _optional(TEXT),
+    'parent_provider_uuid': Value(PROVIDER_OR_NULL.schema, optional=True),
+    'root_provider_uuid': _optional(PROVIDER),
+    'inventories': _included({RESOURCE_CLASS: _INVENTORY}),
+    'traits': _included([TRAIT]),
+    'aggregates': _included([AGGREGATE]),
+    # Of a provider by consumer, of a consumer by provider.
+    'allocations': _included({CONSUMER: _RESOURCES}),
+    'consumer_type': _optional(CONSUMER_TYPE),
+    'former_name': _optional(TEXT),
+    'deleted': Value(FLAG.schema, optional=True),
+}
+_HISTORY = {
+    'history': [
+        {
+            'at': TIME,
+            'request_id': TEXT,
+            'global_request_id': TEXT_OR_NULL,
+            'caller': dict.fromkeys(('user_id', 'user_name', 'project_id'), TEXT_OR_NULL),
+            'action': TEXT,
+            'kind': Value({'type': 'string', 'enum': [str(kind) for kind in Kind]}),
+            'uuid': TEXT_OR_NULL,
+            'project_id': TEXT_OR_NULL,
+            'user_id': TEXT_OR_NULL,
+            'generation': NUMBER_OR_NULL,
+            'state': Value({'anyOf': [described(_STATE), {'type': 'null'}]}),
         }
     ],
     'links': _links('next'),
@@ -336,4 +378,6 @@ REPLIES: Mapping[Handler, tuple[Reply, ...]] = {
     cloud.list_providers: (Reply(_CLOUD_PROVIDERS),),
     cloud.list_consumers: (Reply(_CONSUMERS),),
     cloud.list_usages: (Reply(_USAGE_SUMS),),
+    cloud.list_changes: (Reply(_CHANGES),),
+    change_history.list_changes: (Reply(_HISTORY),),
 }

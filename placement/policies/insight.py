@@ -10,6 +10,8 @@ UNMET_DEMAND = 'placement:insight:unmet_demand'
 PROVIDERS = 'placement:insight:providers'
 CONSUMERS = 'placement:insight:consumers'
 USAGES = 'placement:insight:usages'
+CHANGES = 'placement:insight:changes'
+HISTORY = 'placement:insight:history'
 
 RULES = [
     base.route_rule(SHOW, 'Show which questions are answered.', 'GET /insight'),
@@ -39,5 +41,16 @@ RULES = [
         USAGES,
         'List what is used by each project, user or type, or in each aggregate.',
         'GET /insight/usages',
+    ),
+    base.route_rule(
+        CHANGES,
+        'List resource providers that have changed since they were read.',
+        'GET /insight/changes',
+    ),
+    base.route_rule(
+        HISTORY,
+        'List who changed what, with the users and projects of consumers.',
+        'GET /insight/history',
+        check=f'rule:{base.ADMIN}',
     ),
 ]

@@ -45,6 +45,18 @@ CAPACITIES = common.an_object(
     }
 )
 
+LIST_HISTORY = common.a_query(
+    {
+        'provider': common.UUID,
+        'consumer': common.UUID,
+        'request_id': _REQUEST_ID,
+        'global_request_id': _REQUEST_ID,
+        'since': TIME,
+        'page_limit': PAGE_LIMIT_TEXT,
+        'marker': ROW_NUMBER,
+    }
+)
+
 LIST_UNMET_DEMAND = common.a_query(
     {
         'since': TIME,

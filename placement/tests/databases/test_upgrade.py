@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -33,6 +34,9 @@ SERVERS = {
 }
 
 OLDEST = 'b4ed3a175331'
+
+# Upstream has no such option.
+HISTORY_ON = {'OS_HISTORY__ENABLED': 'true'}
 
 
 @pytest.fixture(params=SERVERS)
@@ -58,7 +62,7 @@ def manage(python: str, url: str, *arguments: str, program: str = 'placement-man
 @contextlib.contextmanager
 def serving(python: str, url: str) -> Iterator[workload.HttpClient]:
     """A client of one of the services."""
-    with workers.running(_for_driver(url, python), 1, python) as cluster:
+    with workers.running(_for_driver(url, python), 1, python, HISTORY_ON) as cluster:
         client = workload.HttpClient(cluster.port)
         yield client
         client.close()
@@ -104,10 +108,14 @@ def test_upstream_database_upgrades_and_rolls_back(database: databases.Database)
         sample_data.SampleData(client, 'first').change()
         _write(client, 'second')
         assert _search_in_vain(client) == 1
+        before = _last_changes(client)
     _roll_back_and_upgrade_again(database.url, switched)
     # What upstream does not know was left alone.
     with switched.serving(OURS) as client:
         assert _search_in_vain(client) == 2
+        after = _last_changes(client)
+    assert after[0] != before[0]
+    assert [row for row in after if row in before] == before
 
 
 def test_upstream_serves_a_database_made_by_this_service(
@@ -154,6 +162,18 @@ def _search_in_vain(client: workload.HttpClient) -> int:
     demands = client.send('GET', '/insight/unmet_demand').json['unmet_demand']
     times: int = next(demand['times'] for demand in demands if demand['query'] == query)
     return times
+
+
+def _last_changes(client: workload.HttpClient) -> list[dict[str, Any]]:
+    """The history, the last change first."""
+    rows: list[dict[str, Any]] = []
+    path: str | None = '/insight/history?page_limit=1000'
+    while path is not None:
+        answer = client.send('GET', path).json
+        rows += answer['history']
+        path = next((link['href'] for link in answer['links']), None)
+    assert rows
+    return rows
 
 
 def _write(client: workload.HttpClient, name: str) -> None:

@@ -13,6 +13,7 @@ import os_traits
 import pytest
 
 from placement import routes
+from placement.feed.follower_position import FollowerPosition
 from placement.history import NEWEST
 
 from .fixtures import applications
@@ -23,6 +24,7 @@ from .fixtures.work import steps_of
 SIZES = (100, 2_000)
 HOST = 'aaaaaaaa-0000-4000-8000-000000000001'
 CALLER = {'x-auth-token': 'admin', 'x-roles': 'admin,service'}
+TOKEN = FollowerPosition(1, 1, 1, 1, 1, 1).encoded()
 STANDARD_TRAITS = sorted(os_traits.get_traits())
 
 
@@ -230,6 +232,15 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
         'a long project': lambda n: Input('project_id=' + 'a' * n),
     },
     'insight.usages': {'unknown parameters': unknown_parameters},
+    'insight.changes': {
+        'unknown parameters': unknown_parameters,
+        'include, of many': listed(f'since={TOKEN}&include=', lambda n: 'usages'),
+        'a long token': lambda n: Input('since=' + 'A' * n),
+    },
+    'insight.history': {
+        'unknown parameters': unknown_parameters,
+        'a long time': lambda n: Input('since=2026-01-01T' + '0' * n),
+    },
 }  # fmt: skip
 
 

@@ -64,6 +64,7 @@ QUERIES: Mapping[str, list[dict[str, str]]] = {
     ],
     'insight.capacity': [{'resources': 'VCPU:1,MEMORY_MB:64', 'by': 'root'}],
     'insight.unmet_demand': [{'since': '2026-01-01T00:00:00Z', 'page_limit': '1'}],
+    'insight.history': [{'since': '2026-01-01T00:00:00Z', 'page_limit': '1'}],
     'resource_providers.list': [{'resources': 'VCPU:1', 'in_tree': CHILD}],
     'usages.show': [{'project_id': 'p'}],
     'traits.list': [{'associated': 'true'}],

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import routes
+from placement.feed.follower_position import FollowerPosition
 from placement.history import NEWEST
 
 from .fixtures import applications, databases, server_errors
@@ -44,6 +45,7 @@ QUERIES = {
     'insight.explain': '?resources=VCPU:1',
     'insight.capacity': '?resources=VCPU:1',
     'insight.usages': '?by=project',
+    'insight.changes': f'?since={FollowerPosition(1, 1, 1, 1, 1, 1).encoded()}',
 }
 # These read nothing of the database.
 WITHOUT_DATABASE = ('root.show', 'insight.show')

@@ -104,7 +104,12 @@ class Process:
 
 
 class Server(Process):
-    """The service under one kind of web server, mounted at ``prefix``, with its own directory."""
+    """The service under one kind of web server, mounted at ``prefix``, with its own directory.
+
+    ``options`` are added to its configuration.
+    """
+
+    options = ''
 
     def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
         super().__init__(directory / 'server.log')
@@ -140,7 +145,7 @@ class Server(Process):
         self.database.parent.chmod(0o777)
         fixtures.fill(str(self.database))
         self.database.chmod(0o666)
-        text = CONFIGURATION.format(database=self.database)
+        text = CONFIGURATION.format(database=self.database) + self.options
         self.directory.joinpath('placement.conf').write_text(text)
         super().start()
 

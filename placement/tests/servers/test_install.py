@@ -28,7 +28,9 @@ HAPROXY = ('SQLite', 'The tables', 'placement-api behind haproxy', 'Verify')
 
 # Those that are followed in the middle of a test.
 LATER = (
-    'Below a prefix', 'Restarting without an interruption', 'Taking a machine out of service'
+    'Below a prefix', 'Exchanging the processes of the service', 'Reloading uWSGI', 'The journal',
+    'Restarting without an interruption',
+    'Taking a machine out of service',
 )  # fmt: skip
 
 # In the complete run, a test that cannot run fails instead of being skipped.
@@ -52,6 +54,11 @@ ExecStart=/opt/old/bin/gunicorn --bind 127.0.0.1:8778 placement.wsgi.api:applica
 OLD_OPTIONS = """
 [api]
 auth_strategy = keystone
+"""
+
+#: For some seconds, writers of PostgreSQL wait.
+LOCK = """systemd-run --quiet --uid=postgres psql placement --command \
+    'BEGIN; LOCK resource_providers IN EXCLUSIVE MODE; SELECT pg_sleep(6); COMMIT'
 """
 
 #: Clients that have sent a request when the service is told to stop; prints what each is answered.
@@ -146,12 +153,15 @@ def test_every_instruction_is_followed() -> None:
 
 def create_provider(machine: Controller, token: str, name: str) -> int:
     """Create a resource provider; the status of the answer."""
-    return int(
-        machine.run(
-            "curl --silent --output /dev/null --write-out '%{http_code}' "
-            f"--header 'X-Auth-Token: {token}' --header 'Content-Type: application/json' "
-            f"""--data '{{"name": "{name}"}}' http://controller:8778/resource_providers"""
-        )
+    return int(machine.run(create_command(token, name)))
+
+
+def create_command(token: str, name: str) -> str:
+    """The command that creates a resource provider and prints the status of the answer."""
+    return (
+        "curl --silent --output /dev/null --write-out '%{http_code}' "
+        f"--header 'X-Auth-Token: {token}' --header 'Content-Type: application/json' "
+        f"""--data '{{"name": "{name}"}}' http://controller:8778/resource_providers"""
     )
 
 
@@ -159,6 +169,12 @@ def provider_names(machine: Controller, token: str) -> set[str]:
     """The names of all resource providers."""
     _, text = machine.get('/resource_providers', token)
     return {provider['name'] for provider in json.loads(text)['resource_providers']}
+
+
+def children(machine: Controller, unit: str) -> set[str]:
+    """The process ids of what the main process of a unit has started."""
+    main = machine.run(f'systemctl show --property MainPID --value {unit}').strip()
+    return set(machine.run(f'pgrep --parent {main}').split())
 
 
 def _check_unit(machine: Controller, unit: str) -> None:
@@ -188,6 +204,32 @@ class TestNginx:
     def test_uwsgi(self, behind_nginx: Controller) -> None:
         assert behind_nginx.get(LONG, behind_nginx.token())[0] == 200
         _check_unit(behind_nginx, 'placement-uwsgi')
+
+    def test_no_client_notices_that_uwsgi_is_reloaded(self, behind_nginx: Controller) -> None:
+        before = children(behind_nginx, 'placement-uwsgi')
+        with behind_nginx.load('reloaded') as load:
+            behind_nginx.follow(SECTIONS['Reloading uWSGI'])
+            deadline = time.monotonic() + machine.TIMEOUT
+            while before & children(behind_nginx, 'placement-uwsgi'):
+                assert time.monotonic() < deadline
+                time.sleep(1)
+        assert len(before) == 4
+        assert load.answers
+        assert set(load.answers.values()) == {200}
+
+    def test_uwsgi_answers_what_it_has_begun_when_it_is_stopped(
+        self, behind_nginx: Controller
+    ) -> None:
+        token = behind_nginx.token()
+        behind_nginx.run(LOCK)
+        time.sleep(1)
+        command = create_command(token, 'waits-for-the-lock')
+        with behind_nginx.popen(['bash', '-c', command]) as client:
+            time.sleep(1)
+            behind_nginx.run('systemctl stop placement-uwsgi')
+            printed, _ = client.communicate(timeout=machine.TIMEOUT)
+        behind_nginx.run('systemctl start placement-uwsgi')
+        assert printed == '201'
 
     def test_gunicorn_in_place_of_uwsgi(self, behind_nginx: Controller) -> None:
         behind_nginx.run('systemctl disable --now placement-uwsgi')
@@ -245,6 +287,23 @@ class TestHaproxy:
             behind_haproxy.follow(SECTIONS['Restarting without an interruption'])
         assert load.answers
         assert set(load.answers.values()) == {200}
+
+    def test_journal_has_the_request_as_a_field(self, behind_haproxy: Controller) -> None:
+        behind_haproxy.follow(SECTIONS['The journal'])
+        behind_haproxy.run('systemctl restart placement-api@8782')
+        headers = behind_haproxy.run(
+            'curl --silent --head --retry 60 --retry-delay 1 --retry-connrefused '
+            'http://127.0.0.1:8782/resource_providers'
+        )
+        (request_id,) = re.findall(r'(?i)x-openstack-request-id: (\S+)', headers)
+
+        (entry,) = behind_haproxy.run(
+            f'journalctl --sync; journalctl --output=json REQUEST_ID={request_id}'
+        ).splitlines()
+
+        assert json.loads(entry)['LOGGER_NAME'] == 'placement.requestlog'
+        assert json.loads(entry)['SYSLOG_IDENTIFIER'] == 'placement-api'
+        assert '"HEAD /resource_providers" status: 401' in json.loads(entry)['MESSAGE']
 
     def test_out_of_service(self, behind_haproxy: Controller) -> None:
         behind_haproxy.follow(SECTIONS['Taking a machine out of service'])
@@ -316,6 +375,22 @@ class TestApache:
             'exec 3<>/dev/tcp/controller/11211; printf "stats\r\nquit\r\n" >&3; cat <&3'
         )
         assert int(re.findall(r'STAT get_hits (\d+)', stored)[0]) > 0
+
+    def test_no_client_notices_that_its_processes_are_exchanged(
+        self, with_apache: Controller
+    ) -> None:
+        processes = "pgrep --full '[w]sgi:placement'"
+        before = set(with_apache.run(processes).split())
+        (command,) = SECTIONS['Exchanging the processes of the service']
+        assert isinstance(command, pages.Command)
+        _answers_while_reloaded(with_apache, command.text)
+        assert before.isdisjoint(with_apache.run(processes).split())
+
+    def test_service_goes_on_without_memcached(self, with_apache: Controller) -> None:
+        token = with_apache.token()
+        with_apache.run('systemctl stop memcached')
+        assert with_apache.get('/resource_providers', token)[0] == 200
+        with_apache.run('systemctl start memcached')
 
     def test_long_queries_pass(self, with_apache: Controller) -> None:
         assert with_apache.get(LONG, with_apache.token())[0] == 200

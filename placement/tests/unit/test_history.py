@@ -45,6 +45,8 @@ ACTIONS = {
     'GET /insight/providers query': ('insight.providers',),
     'GET /insight/consumers query': ('insight.consumers',),
     'GET /insight/usages query': ('insight.usages',),
+    'GET /insight/changes query': ('insight.changes',),
+    'GET /insight/history query': ('insight.history',),
 }
 SYNTAX = {
     Rule.CACHE_HEADERS: 15,

@@ -39,6 +39,8 @@ PATHS = {
     '/insight/providers': 'GET',
     '/insight/consumers': 'GET',
     '/insight/usages': 'GET',
+    '/insight/changes': 'GET',
+    '/insight/history': 'GET',
 }
 
 

@@ -37,9 +37,9 @@ def output_of(*parts: str) -> str:
         'import placement.tests.functional.fixtures.placement',
     ],
 )
-def test_the_service_loads_neither_eventlet_nor_messaging(load: str) -> None:
+def test_the_service_loads_neither_eventlet_nor_messaging_nor_metrics(load: str) -> None:
     """Whoever imports the fixtures may choose the backend of oslo.service."""
-    heavy = "{'eventlet', 'oslo_messaging', 'oslo_service'}"
+    heavy = "{'eventlet', 'oslo_messaging', 'oslo_service', 'prometheus_client'}"
 
     assert output_of(load, f'import sys; print(sorted({heavy} & sys.modules.keys()))') == '[]\n'
 

@@ -155,7 +155,23 @@ def test_the_other_command_serves_what_is_configured(tmp_path: Path) -> None:
     with running('--config-file', str(file), function='api') as service:
         assert service.get('/resource_providers') == {'resource_providers': []}
         assert tmp_path.joinpath('other.sqlite').exists()
+        # The page is off, as anything that does not exist.
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            service.get('/ui/')
+        with raised.value as refused:
+            assert refused.code == 404
         assert service.stop(signal.SIGTERM) == 0
+
+
+def test_the_page_needs_no_token_and_no_configuration(state: Path) -> None:
+    with running('--state-dir', str(state)) as service:
+        with urllib.request.urlopen(f'{service.url}/ui/', timeout=SECONDS) as answer:
+            assert answer.headers['Content-Type'] == 'text/html; charset=utf-8'
+            assert b'<title>Placement</title>' in answer.read()
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(f'{service.url}/insight/providers', timeout=SECONDS)
+        with raised.value as refused:
+            assert refused.code == 401
 
 
 def test_a_port_that_is_taken_is_one_clear_line_and_nothing_is_written(
@@ -435,4 +451,4 @@ def load(state: Path, file: str | None = None) -> cfg.ConfigOpts:
 
 
 def test_the_server_has_several_threads() -> None:
-    assert serve._parser('placement-serve', True).parse_args([]).threads > 1
+    assert serve._parser(serve.Program('placement-serve', '')).parse_args([]).threads > 1

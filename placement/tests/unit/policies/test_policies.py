@@ -80,6 +80,8 @@ ROUTE_RULES = [
     ('insight:providers', AS, 'GET /insight/providers'),
     ('insight:consumers', AS, 'GET /insight/consumers'),
     ('insight:usages', AS, 'GET /insight/usages'),
+    ('insight:changes', AS, 'GET /insight/changes'),
+    ('insight:history', 'rule:admin_api', 'GET /insight/history'),
 ]
 
 ORDINARY = [name for name, check, _ in ROUTE_RULES if check == AS]
