@@ -26,7 +26,7 @@ from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.feed.keeper import SnapshotKeeper
-from placement.http import microversion
+from placement.http import environ_keys, microversion
 from placement.http.error_response import error_response
 from placement.http.microversion import Api, Rule
 from placement.http.reply import JSONPieces, JSONText, Reply
@@ -35,11 +35,6 @@ from placement.insight.questions import Insight
 from placement.policy import Enforcer
 
 VERSION_HEADER = 'openstack-api-version'
-VERSION_KEY = 'placement.microversion'
-CONTEXT_KEY = 'placement.context'
-# What the metrics count: the name of the route, and the code of a conflict.
-ACTION_KEY = 'placement.action'
-CONFLICT_KEY = 'placement.conflict'
 
 
 class Application:
@@ -82,12 +77,12 @@ class Application:
             )
         except errors.InvalidVersion as error:
             return error_response(environ, error.status, str(error))
-        environ[VERSION_KEY] = str(api.version)
+        environ[environ_keys.MICROVERSION] = str(api.version)
         try:
             response = self._answer(environ, api)
         except errors.PlacementError as error:
             if error.status == 409:
-                environ[CONFLICT_KEY] = error.code
+                environ[environ_keys.CONFLICT] = error.code
             code = error.code if api.allows(Rule.ERROR_CODES) else None
             response = error_response(environ, error.status, str(error), code)
             if isinstance(error, errors.MethodNotAllowed) and error.allowed:
@@ -102,8 +97,8 @@ class Application:
         """The response of the handler. Raises `errors.PlacementError`."""
         check_content_length(environ)
         route, urlvars = self._map.match(environ)
-        environ[ACTION_KEY] = route.action
-        context: RequestContext = environ[CONTEXT_KEY]
+        environ[environ_keys.ACTION] = route.action
+        context: RequestContext = environ[environ_keys.CONTEXT]
         context.attach(
             self._database,
             self._snapshots,

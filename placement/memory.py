@@ -28,6 +28,21 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def loading_a_service() -> Iterator[None]:
+    """Load, in a block of code, what the process keeps until it ends.
+
+    The collector is disabled meanwhile, and looks at nothing of it afterwards.
+    """
+    expect_large_blocks()
+    with uncollected():
+        yield
+        # The collector need not look at what stays for good again and again, and processes that
+        # are forked from this one go on sharing it. One object in a hundred is garbage, which is
+        # not worth looking for either.
+        gc.freeze()
+
+
 def expect_large_blocks() -> None:
     """Let the C library keep the memory of a large answer for the next one.
 

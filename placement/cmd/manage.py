@@ -22,6 +22,7 @@ from oslo_log import log
 
 from placement import conf as configuration
 from placement import errors
+from placement.cmd import unusable_database
 from placement.context import RequestContext
 from placement.db.engine import failures
 from placement.db.engine.database import Database
@@ -35,8 +36,6 @@ BATCH_SIZE = 50
 
 # The exit statuses of `online_data_migrations`.
 DONE, PERHAPS_MORE, FAILED, WRONG_ARGUMENT = 0, 1, 2, 127
-
-UNUSABLE = 'The database cannot be used: {}. Run "placement-manage doctor".'
 
 # Takes a context and the largest number of rows to change; returns how many rows were found and
 # how many were changed.
@@ -71,12 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return doctor.run(conf)
     log.setup(conf, configuration.PROJECT)
     try:
-        return int(conf.command.action(conf))
-    except failures.DATABASE_ERRORS as error:
-        reason = failures.unusable_reason(error)
-        if reason is None:
-            raise
-        print(UNUSABLE.format(reason), file=sys.stderr)
+        with unusable_database.named():
+            return int(conf.command.action(conf))
+    except unusable_database.UnusableDatabaseError as error:
+        print(error, file=sys.stderr)
         return 1
 
 

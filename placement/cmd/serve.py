@@ -13,7 +13,6 @@ import argparse
 import dataclasses
 import errno
 import functools
-import gc
 import logging
 import os
 import re
@@ -308,12 +307,9 @@ def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplicat
     """
     if conf.placement_database.sync_on_startup:
         say('schema: bringing it up to date')
-    memory.expect_large_blocks()
     try:
-        with memory.uncollected():
+        with memory.loading_a_service():
             application = deploy.loadapp(conf)
-            # The collector need not look at what stays for good, as behind other web servers.
-            gc.freeze()
     except Exception as error:
         LOG.debug('The application cannot be loaded.', exc_info=True)
         raise CannotServe(f'cannot load the application: {_words(error)}') from error

@@ -16,14 +16,12 @@ from oslo_upgradecheck import common_checks, upgradecheck
 
 from placement import conf as configuration
 from placement import errors
+from placement.cmd import unusable_database
 from placement.context import RequestContext
-from placement.db.engine import failures
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, revisions
 
 REMEDY = 'Run the "placement-manage db online_data_migrations" command.'
-
-UNUSABLE = 'The database cannot be used: {}. Run "placement-manage doctor".'
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,14 +46,12 @@ def _needs_database(
     @functools.wraps(check)
     def run(self: Checks) -> upgradecheck.Result:
         try:
-            return check(self)
+            with unusable_database.named():
+                return check(self)
         except errors.DatabaseNotMigrated as error:
             return upgradecheck.Result(upgradecheck.Code.FAILURE, f'{error} {revisions.REMEDY}')
-        except Exception as error:
-            reason = failures.unusable_reason(error)
-            if reason is None:
-                raise
-            return upgradecheck.Result(upgradecheck.Code.FAILURE, UNUSABLE.format(reason))
+        except unusable_database.UnusableDatabaseError as error:
+            return upgradecheck.Result(upgradecheck.Code.FAILURE, str(error))
 
     return run
 
@@ -79,12 +75,10 @@ class Checks(upgradecheck.UpgradeCommands):
     def check(self) -> upgradecheck.Code:
         """Run and print all checks; return the worst result."""
         try:
-            database = Database.from_conf(self._conf)
-        except failures.DATABASE_ERRORS as error:
-            reason = failures.unusable_reason(error)
-            if reason is None:
-                raise
-            print(UNUSABLE.format(reason), file=sys.stderr)
+            with unusable_database.named():
+                database = Database.from_conf(self._conf)
+        except unusable_database.UnusableDatabaseError as error:
+            print(error, file=sys.stderr)
             return upgradecheck.Code.FAILURE
         self._context = RequestContext(database=database)
         try:

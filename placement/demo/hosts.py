@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from placement.demo.model import Host, Inventory, Provider
+from placement.search.model.kind import DISABLED_TRAIT, SHARING_TRAIT
 
 GIB = 1024
 
@@ -24,7 +25,6 @@ COMPUTE = frozenset(
 )
 AVX512 = frozenset({'HW_CPU_X86_AVX512F', 'HW_CPU_X86_AVX512VNNI'})
 GPU_MODEL = 'CUSTOM_GPU_NVIDIA_A40'
-DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 #: Hosts whose operator has taken them out of service.
 DISABLED_HOSTS = frozenset({'az1-cpu-077', 'az2-cpu-117', 'az4-cpu-012'})
@@ -32,7 +32,7 @@ DISABLED_HOSTS = frozenset({'az1-cpu-077', 'az2-cpu-117', 'az4-cpu-012'})
 STORAGE = Provider(
     name='az2-ceph',
     inventories={'DISK_GB': Inventory(total=600_000, reserved=20_000, max_unit=8_000)},
-    traits=frozenset({'MISC_SHARES_VIA_AGGREGATE', 'STORAGE_DISK_SSD'}),
+    traits=frozenset({SHARING_TRAIT, 'STORAGE_DISK_SSD'}),
     aggregates=('az2',),
 )
 
@@ -61,7 +61,7 @@ def _cpu_host(zone: str, number: int, storage: Provider | None = None) -> Host:
     name = f'{zone}-cpu-{number:03}'
     traits = COMPUTE | AVX512 if is_newer else COMPUTE
     if name in DISABLED_HOSTS:
-        traits |= {DISABLED}
+        traits |= {DISABLED_TRAIT}
     root = Provider(name, inventories, traits, aggregates=(zone,))
     return Host(root, disk=storage or root)
 

@@ -8,6 +8,8 @@ import functools
 import uuid
 from collections.abc import Mapping, Sequence
 
+from placement.search.model.capacity import Capacity
+
 _NAMESPACE = uuid.UUID('6f0b6a2e-3d0f-5b52-9a35-5c1c9b1f4d17')
 
 #: Amounts of resource classes by the uuid of the provider that they are taken from.
@@ -32,7 +34,8 @@ class Inventory:
     @property
     def capacity(self) -> int:
         """What may be allocated of it."""
-        return int((self.total - self.reserved) * self.allocation_ratio)
+        rule = Capacity(self.total, self.reserved, allocation_ratio=self.allocation_ratio)
+        return rule.ceiling
 
     def body(self) -> dict[str, float]:
         """The members as a request has them."""

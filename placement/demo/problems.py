@@ -6,11 +6,12 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
-from placement.demo.hosts import DISABLED, GPU_MODEL
+from placement.demo.hosts import GPU_MODEL
 from placement.demo.model import uuid_of
+from placement.search.model.kind import DISABLED_TRAIT
 
 _SMALL = 'resources=VCPU:4,MEMORY_MB:16384,DISK_GB:40'
-_IN_SERVICE = f'required=!{DISABLED}'
+_IN_SERVICE = f'required=!{DISABLED_TRAIT}'
 _SMALL_IN_AZ1 = f'{_SMALL}&member_of={uuid_of("az1")}&{_IN_SERVICE}'
 
 _WITH_GPU = (

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from placement.search.model.capacity import Capacity
+from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.snapshot import Snapshot
-
-DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 
 class _Sums:
@@ -61,13 +60,13 @@ def read(snapshot: Snapshot) -> Iterator[Metric]:
             sums[name].add(capacity, used)
         if provider.id == provider.root_id:
             roots += 1
-            disabled += DISABLED in provider.traits
+            disabled += DISABLED_TRAIT in provider.traits
     yield GaugeMetricFamily(
         'placement_resource_providers', 'Resource providers in the snapshot.', len(snapshot)
     )
     yield GaugeMetricFamily('placement_provider_trees', 'Trees of providers.', roots)
     yield GaugeMetricFamily(
-        'placement_disabled_hosts', f'Roots with the trait {DISABLED}.', disabled
+        'placement_disabled_hosts', f'Roots with the trait {DISABLED_TRAIT}.', disabled
     )
     for name, attribute, words in _OF_INVENTORIES:
         family = GaugeMetricFamily(

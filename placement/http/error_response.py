@@ -12,6 +12,8 @@ from typing import Any
 import webob
 import webob.exc
 
+from placement.http import environ_keys
+
 Environ = dict[str, Any]
 
 
@@ -32,8 +34,8 @@ def error_response(
         }
         if code is not None:
             error['code'] = code
-        if 'openstack.request_id' in environ:
-            error['request_id'] = environ['openstack.request_id']
+        if environ_keys.REQUEST_ID in environ:
+            error['request_id'] = environ[environ_keys.REQUEST_ID]
         return {'errors': [error | extra]}
 
     problem = _problem_class(status)(detail, json_formatter=error_object)

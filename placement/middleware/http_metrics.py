@@ -8,15 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from placement.http import environ_keys
 from placement.metrics import catalog
 
 if TYPE_CHECKING:
     from placement.metrics.recorder import Recorder
-
-#: What inner parts of the service tell of a request: the name of its route, and the code of an
-#: error where two requests were in conflict.
-ACTION = 'placement.action'
-CONFLICT = 'placement.conflict'
 
 #: The name of the action where no route was looked for, or none was found.
 NO_ACTION = 'none'
@@ -53,7 +49,7 @@ class HTTPMetrics:
 
     def _count(self, environ: WSGIEnvironment, status: str, seconds: float) -> None:
         recorder = self._recorder
-        action = environ.get(ACTION)
+        action = environ.get(environ_keys.ACTION)
         if action is None:
             action = OUTSIDE_ROUTES.get(environ.get('PATH_INFO', ''), NO_ACTION)
         method = environ['REQUEST_METHOD']
@@ -66,6 +62,6 @@ class HTTPMetrics:
                 catalog.HTTP_REQUESTS, key, catalog.HTTP_DURATION, (action, method)
             )
         meter(seconds)
-        if CONFLICT in environ:
-            recorder.add(catalog.CONFLICTS, (environ[CONFLICT],))
+        if environ_keys.CONFLICT in environ:
+            recorder.add(catalog.CONFLICTS, (environ[environ_keys.CONFLICT],))
         recorder.write()

@@ -12,6 +12,7 @@ import webob.exc
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
+from placement.http import environ_keys
 from placement.middleware import fault_barrier
 
 # The version document is public, so that clients can learn which versions there are.
@@ -95,12 +96,12 @@ class ContextBuilder:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if is_open(environ):
             context = RequestContext(
-                request_id=environ.get('openstack.request_id'),
-                global_request_id=environ.get('openstack.global_request_id'),
+                request_id=environ.get(environ_keys.REQUEST_ID),
+                global_request_id=environ.get(environ_keys.GLOBAL_REQUEST_ID),
             )
         else:
             context = RequestContext.from_environ(environ)
             if context.user_id is None:
                 return refuse(environ, start_response)
-        environ['placement.context'] = context
+        environ[environ_keys.CONTEXT] = context
         return self._application(environ, start_response)

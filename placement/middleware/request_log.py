@@ -14,6 +14,7 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from placement.context import RequestContext, quote_environ_for_log
+from placement.http import environ_keys
 
 LOG = logging.getLogger('placement.requestlog')
 
@@ -39,9 +40,9 @@ class RequestLog:
         # The caller is not authenticated yet. A context of its own keeps lines that are logged
         # until then from naming the caller of the previous request of this thread.
         context = RequestContext(global_request_id=_global_request_id(environ))
-        environ['placement.context'] = context
-        environ['openstack.request_id'] = context.request_id
-        environ['openstack.global_request_id'] = context.global_request_id
+        environ[environ_keys.CONTEXT] = context
+        environ[environ_keys.REQUEST_ID] = context.request_id
+        environ[environ_keys.GLOBAL_REQUEST_ID] = context.global_request_id
         if environ.get('HTTP_ACCEPT', '').strip() in ('', '*/*'):
             environ['HTTP_ACCEPT'] = 'application/json'
 
@@ -55,7 +56,7 @@ class RequestLog:
             result = (
                 status.split(' ', 1)[0],
                 _content_length(headers),
-                environ.get('placement.microversion', '-'),
+                environ.get(environ_keys.MICROVERSION, '-'),
                 duration,
             )
             extra = {'extra': _Fields(request, result)}

@@ -4,7 +4,6 @@
 Specification: configuration, "Entry points for Python".
 """
 
-import gc
 import logging
 from wsgiref.types import WSGIApplication
 
@@ -35,16 +34,10 @@ def init_application() -> WSGIApplication:
             'auth_strategy is noauth2: whoever can connect to the web server is an administrator '
             'if they say so. Never use it on an address that others can reach.'
         )
-    memory.expect_large_blocks()
-    with memory.uncollected():
+    with memory.loading_a_service():
         # Imported here because this is the better part of all there is to import, and an eighth
         # faster while nothing looks for garbage in it.
         from placement import deploy
         from placement.middleware import loopback_hosts
 
-        application = loopback_hosts.only_known_hosts(deploy.loadapp(conf), conf)
-        # What is there now stays for good: the collector need not look at it again and again,
-        # and processes that are forked from this one go on sharing it. One object in a hundred
-        # is garbage, which is not worth looking for either.
-        gc.freeze()
-    return application
+        return loopback_hosts.only_known_hosts(deploy.loadapp(conf), conf)

@@ -11,13 +11,12 @@ from placement.search.insight.explain_answer import (
     Relaxation,
 )
 from placement.search.insight.survey import Survey
+from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.solver.tally import Reason
 
 # How many relaxations the line tells, those first that help most trees: what one reader cannot
 # give up, such as a zone, another can.
 MAX_RELAXATIONS = 3
-
-DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 BEGINNINGS = {
     Verdict.FULL: 'Fits nowhere now, but would if nothing were used',
@@ -54,7 +53,7 @@ def summary(
         if disabled:
             are = 'is' if disabled == 1 else 'are'
             sentences.append(
-                f'{_trees(disabled)} of {survey.examined} {are} disabled ({DISABLED})'
+                f'{_trees(disabled)} of {survey.examined} {are} disabled ({DISABLED_TRAIT})'
             )
     if survey.examined < survey.of:
         sentences.append(f'Examined {survey.examined} of {_trees(survey.of)}')
@@ -73,17 +72,17 @@ def _enabling_matters(steps: Sequence[FunnelStep], relaxations: Sequence[Relaxat
 
 def _bars_disabled(condition: Condition) -> bool:
     if condition.reason is Reason.FORBIDDEN_TRAIT:
-        return condition.names == (DISABLED,)
-    return condition.reason is Reason.ROOT and condition.names == (f'!{DISABLED}',)
+        return condition.names == (DISABLED_TRAIT,)
+    return condition.reason is Reason.ROOT and condition.names == (f'!{DISABLED_TRAIT}',)
 
 
 def disabled_trees(survey: Survey) -> int:
     """How many of the examined trees have a disabled host."""
-    if not survey.snapshot.has_trait(DISABLED):
+    if not survey.snapshot.has_trait(DISABLED_TRAIT):
         return 0
     survey.work.spent += survey.examined
     return sum(
-        any(DISABLED in profile.traits for profile in tree.shape.structure.profiles)
+        any(DISABLED_TRAIT in profile.traits for profile in tree.shape.structure.profiles)
         for outcome in survey.outcomes
         for tree in outcome.trees
     )

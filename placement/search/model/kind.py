@@ -13,6 +13,8 @@ from typing import Any
 from placement.search.model.capacity import Capacity
 
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
+# The root of a host has it whose compute service is disabled.
+DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED'
 
 
 class Profile:

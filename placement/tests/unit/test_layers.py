@@ -36,6 +36,7 @@ NEIGHBOURS = {
     ('http.candidate_views', 'http.reply'),
     ('http.cloud_views', 'http.reply'),
     ('http.cloud_views', 'http.views'),
+    ('http.error_response', 'http.environ_keys'),
     ('http.microversion', 'http.reply'),
     ('http.microversion', 'http.validation'),
     ('http.querystring', 'http.microversion'),
@@ -71,6 +72,8 @@ NEIGHBOURS = {
     ('cmd', 'wsgi'),
     ('cmd.demo', 'cmd.serve'),
     ('cmd.demo', 'direct'),
+    ('cmd.manage', 'cmd.unusable_database'),
+    ('cmd.status', 'cmd.unusable_database'),
 }
 
 # Packages whose modules may import each other, as long as there is no cycle.

@@ -5,6 +5,7 @@ import gc
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -34,6 +35,32 @@ def test_who_does_without_the_collector_goes_on_without_it() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.fixture
+def unfrozen() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures('unfrozen')
+def test_the_collector_does_not_look_at_what_a_service_has_loaded() -> None:
+    with memory.loading_a_service():
+        assert not gc.isenabled()
+        loaded = [[1]]
+
+    assert gc.isenabled()
+    assert not any(one is loaded for one in gc.get_objects())
+
+
+@pytest.mark.usefixtures('unfrozen')
+def test_the_collector_looks_at_what_a_service_has_loaded_that_could_not_start() -> None:
+    with pytest.raises(ZeroDivisionError), memory.loading_a_service():
+        print(1 / 0)
+
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
 
 
 ANSWERS = """

@@ -2,11 +2,12 @@
 """Requests are counted by action, method and status; nobody can make series at will."""
 
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
 
+from placement.http import environ_keys
 from placement.metrics.recorder import Recorder
 from placement.middleware.http_metrics import HTTPMetrics
 from placement.tests.unit.metrics.processes import samples
@@ -26,9 +27,9 @@ def recorder(tmp_path: pathlib.Path) -> Iterator[Recorder]:
 class Routed:
     """An application that has found a route, and answers with a status."""
 
-    def __init__(self, status: str, **told: str) -> None:
+    def __init__(self, status: str, told: Mapping[str, str]) -> None:
         self._status = status
-        self._told = {f'placement.{name}': value for name, value in told.items()}
+        self._told = told
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ.update(self._told)
@@ -39,7 +40,7 @@ class Routed:
 def test_request_is_counted_by_action_method_and_status(
     recorder: Recorder, tmp_path: pathlib.Path
 ) -> None:
-    application = HTTPMetrics(Routed('200 OK', action='traits.list'), recorder)
+    application = HTTPMetrics(Routed('200 OK', {environ_keys.ACTION: 'traits.list'}), recorder)
     ask(application)
     ask(application)
 
@@ -50,8 +51,11 @@ def test_request_is_counted_by_action_method_and_status(
 
 
 def test_conflict_is_counted_by_its_code(recorder: Recorder, tmp_path: pathlib.Path) -> None:
-    told = {'action': 'traits.put', 'conflict': 'placement.concurrent_update'}
-    ask(HTTPMetrics(Routed('409 Conflict', **told), recorder), method='PUT')
+    told = {
+        environ_keys.ACTION: 'traits.put',
+        environ_keys.CONFLICT: 'placement.concurrent_update',
+    }
+    ask(HTTPMetrics(Routed('409 Conflict', told), recorder), method='PUT')
 
     assert samples(tmp_path)['placement_conflicts_total{placement.concurrent_update}'] == 1
 

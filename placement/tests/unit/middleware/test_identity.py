@@ -13,6 +13,7 @@ from oslo_config import cfg
 from placement import conf as placement_conf
 from placement import errors
 from placement.context import RequestContext
+from placement.http import environ_keys
 from placement.middleware import identity, request_log
 from placement.tests.unit.middleware.samples import Inner, ask, error_of
 
@@ -42,7 +43,7 @@ def noauth(inner: Inner) -> WSGIApplication:
 
 
 def context_of(inner: Inner) -> RequestContext:
-    context = inner.environ['placement.context']
+    context = inner.environ[environ_keys.CONTEXT]
     assert isinstance(context, RequestContext)
     return context
 

@@ -16,6 +16,7 @@ import webob
 from oslo_context import context as oslo_context
 from oslo_log import formatters
 
+from placement.http import environ_keys
 from placement.middleware import request_log
 from placement.tests.unit.middleware.samples import Inner, ask
 
@@ -71,7 +72,7 @@ def test_every_response_has_a_new_request_id(logged: request_log.RequestLog, inn
     assert re.fullmatch(ID, first)
     assert re.fullmatch(ID, second)
     assert first != second
-    assert inner.environ['openstack.request_id'] == second
+    assert inner.environ[environ_keys.REQUEST_ID] == second
 
 
 def test_request_id_of_the_client_becomes_the_global_request_id(
@@ -79,8 +80,8 @@ def test_request_id_of_the_client_becomes_the_global_request_id(
 ) -> None:
     response = ask(logged, X_Openstack_Request_Id=GLOBAL)
 
-    assert inner.environ['openstack.global_request_id'] == GLOBAL
-    assert inner.environ['placement.context'].global_request_id == GLOBAL
+    assert inner.environ[environ_keys.GLOBAL_REQUEST_ID] == GLOBAL
+    assert inner.environ[environ_keys.CONTEXT].global_request_id == GLOBAL
     assert response.headers.getall('x-openstack-request-id') != [GLOBAL]
 
 
@@ -90,7 +91,7 @@ def test_malformed_request_id_of_the_client_is_ignored(
 ) -> None:
     ask(logged, X_Openstack_Request_Id=sent)
 
-    assert inner.environ['openstack.global_request_id'] is None
+    assert inner.environ[environ_keys.GLOBAL_REQUEST_ID] is None
 
 
 @pytest.mark.parametrize('accept', ['', '*/*'])
@@ -122,7 +123,7 @@ def test_request_is_logged_at_its_start_and_at_its_end(
     request = webob.Request.blank(
         '/resource_providers?name=a',
         base_url='http://localhost/placement',
-        environ={'REMOTE_ADDR': '10.0.0.1', 'placement.microversion': '1.10'},
+        environ={'REMOTE_ADDR': '10.0.0.1', environ_keys.MICROVERSION: '1.10'},
     )
     request.get_response(request_log.RequestLog(inner))
 
@@ -196,10 +197,10 @@ def test_request_does_not_inherit_the_context_of_the_thread(
     ask(logged)
     current = oslo_context.get_current()
 
-    assert current is inner.environ['placement.context']
+    assert current is inner.environ[environ_keys.CONTEXT]
     assert current is not None
     assert current.user_id is None
-    assert current.request_id == inner.environ['openstack.request_id']
+    assert current.request_id == inner.environ[environ_keys.REQUEST_ID]
 
 
 def test_duration_is_the_last_field_of_the_line(
@@ -249,7 +250,7 @@ def test_json_log_has_the_request_as_fields(
     clock.inner.headers = (('Content-Length', '26'),)
     request = webob.Request.blank(
         '/traits?name=a b',
-        environ={'REMOTE_ADDR': '10.0.0.1', 'placement.microversion': '1.10'},
+        environ={'REMOTE_ADDR': '10.0.0.1', environ_keys.MICROVERSION: '1.10'},
     )
     request.get_response(request_log.RequestLog(clock.work, 1))
 
