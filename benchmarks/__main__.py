@@ -9,6 +9,7 @@ SQLite, a database server.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -16,9 +17,10 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import (
+    bulk,
     chart,
     clouds,
     databases,
@@ -35,7 +37,7 @@ from benchmarks.progress import Progress
 from benchmarks.scenarios import claims, reads, search
 from benchmarks.scenarios.base import Scenario
 from benchmarks.services import CannotStart
-from benchmarks.session import Bench
+from benchmarks.session import Bench, Say
 
 ROOT = pathlib.Path(__file__).parents[1]
 SIZES = (100, 1_000, 10_000, 50_000)
@@ -53,6 +55,13 @@ KINDS: tuple[Callable[[Collection[int]], Iterator[Scenario]], ...] = (
 )  # fmt: skip
 
 
+class Family(NamedTuple):
+    """Measurements with a table of their own."""
+
+    title: str
+    run: Callable[[Bench, Say], report.Section]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen scenarios; the exit status."""
     options = _parser().parse_args(arguments)
@@ -60,34 +69,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = [scenario for kind in KINDS for scenario in kind(sizes)]
     scenarios = list(choose(known, options.only, options.quick))
     start_sizes = starts.sizes(sizes, options.only)
-    hard_queries = hard.queries() if hard.is_chosen(options.only) else []
+    families = list(chosen_families(options))
     if options.list:
         titles = [scenario.title for scenario in scenarios]
         titles += [f'{starts.NAME} [{size}]' for size in start_sizes]
-        titles += [hard.NAME] * bool(hard_queries)
+        titles += [family.title for family in families]
         print('\n'.join(titles + [insight.NAME] * insight.is_chosen(options.only)))
         return 0
     if insight.is_chosen(options.only):
         # In process: it needs neither services nor a database.
         explained = list(insight.measure_insight(insight.cases(), lambda text: None))
         print(insight.table(explained))
-        if not scenarios and not start_sizes and not hard_queries:
+        if not scenarios and not start_sizes and not families:
             return 0
-    if not scenarios and not start_sizes and not hard_queries:
+    if not scenarios and not start_sizes and not families:
         print('no title of a scenario contains these words, see --list', file=sys.stderr)
         return 2
     bench, durations = _bench(options), _durations(options)
-    progress = Progress(len(scenarios) + len(start_sizes))
+    progress = Progress(len(scenarios) + len(start_sizes) + len(families))
     try:
         started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
-        searched = run_hard(hard_queries, bench, progress, options.limit)
+        sections = list(run_families(families, bench, progress))
         results = run(scenarios, bench, durations, progress)
     except CannotStart as reason:
         print(f'\n{reason}', file=sys.stderr)
         return 1
     progress.end()
     shutil.rmtree(bench.directory)
-    _report(options, results, started, searched)
+    _report(options, results, started, sections)
     if len(results) < len(scenarios):
         print(f'\nTime limit reached: {len(scenarios) - len(results)} scenarios were not run.')
     return 0
@@ -140,14 +149,37 @@ def run_starts(
             progress.advance()
 
 
-def run_hard(
-    queries: Sequence[hard.Query], bench: Bench, progress: Progress, limit: float
-) -> list[hard.HardResult]:
+def run_families(
+    families: Sequence[Family], bench: Bench, progress: Progress
+) -> Iterator[report.Section]:
+    """What each of the families found."""
+    for family in families:
+        progress.say(family.title)
+        yield family.run(bench, progress.say)
+        progress.advance()
+
+
+def chosen_families(options: argparse.Namespace) -> Iterator[Family]:
+    """The families that the words of --only ask for; they are not part of other runs."""
+    if hard.is_chosen(options.only):
+        yield Family(hard.NAME, functools.partial(run_hard, limit=options.limit))
+    for size in bulk.sizes(options.sizes, options.only):
+        yield Family(f'{bulk.NAME} [{size}]', functools.partial(run_bulk, size=size))
+
+
+def run_hard(bench: Bench, say: Say, limit: float) -> report.Section:
     """The outcomes of hard searches, with a time limit for each answer."""
-    if not queries:
-        return []
-    with bench.services(hard.cloud(queries), {}, progress.say) as both:
-        return hard.measure_hard(queries, both, limit, progress.say)
+    queries = hard.queries()
+    with bench.services(hard.cloud(queries), {}, say) as both:
+        results = hard.measure_hard(queries, both, limit, say)
+    return report.Section(hard.NAME, hard.table(results), [one.as_dict() for one in results])
+
+
+def run_bulk(bench: Bench, say: Say, size: int) -> report.Section:
+    """What it costs to read a whole cloud of this size."""
+    with bench.services(bulk.cloud(size), {}, say) as both:
+        results = list(bulk.measure_bulk(size, both, say))
+    return report.Section(bulk.NAME, bulk.table(results), [one.as_dict() for one in results])
 
 
 def _by_cloud(scenarios: Iterable[Scenario]) -> Iterable[list[Scenario]]:
@@ -163,7 +195,7 @@ def _report(
     options: argparse.Namespace,
     results: Sequence[report.Result],
     started: Sequence[starts.StartResult],
-    searched: Sequence[hard.HardResult],
+    sections: Sequence[report.Section],
 ) -> None:
     facts = _facts(options)
     print(*(f'{name}: {value}' for name, value in facts.items()), '', sep='\n')
@@ -174,15 +206,16 @@ def _report(
         print(*filter(None, tables), sep='\n\n')
     if started:
         print(f'\n{starts.table(started)}')
-    if searched:
-        print(f'\n{hard.table(searched)}')
+    for section in sections:
+        print(f'\n{section.table}')
     if options.json:
         values = {
             **facts,
             'results': [result.as_dict() for result in results],
             'starts': [result.as_dict() for result in started],
-            'hard': [result.as_dict() for result in searched],
         }
+        for section in sections:
+            values.setdefault(section.name, []).extend(section.values)
         options.json.write_text(json.dumps(values, indent=1) + '\n')
     if options.chart:
         options.chart.write_text(chart.svg(results))
@@ -242,7 +275,12 @@ def _parser() -> argparse.ArgumentParser:
         help='only scenarios with these words in their titles; may be repeated',
     )  # fmt: skip
     add('--list', action='store_true', help='show the titles, measure nothing')
-    add('--sizes', type=_sizes, metavar='N,N', help='sizes of clouds, of 100,1000,10000,50000')
+    add(
+        '--sizes',
+        type=_sizes,
+        metavar='N,N',
+        help='sizes of clouds, of 100,1000,10000,50000,100000',
+    )
     add(
         '--seconds', type=float, default=Durations.seconds,
         help='how long one scenario is measured (%(default)s)',

@@ -11,6 +11,8 @@ PROJECT = '5a3c1c8e5ad14ba49f5d0cbd4b1f2f0e'
 USER = '0c1f1bd8a1a94d6a8b0d2f0f4a9be3c1'
 HOST_TRAITS = ('COMPUTE_NODE', 'COMPUTE_TRUSTED_CERTS', 'HW_CPU_X86_AVX', 'HW_CPU_X86_SSE42')
 HOSTS_PER_AGGREGATE = 50
+# So many sets of traits does a cloud have, where hosts have many.
+TRAIT_SETS = 10
 
 _NAMESPACE = uuid.UUID('6f0b3a94-5d0e-4b0e-9d55-6a3e7b8a1c11')
 
@@ -65,6 +67,21 @@ def flat(count: int) -> Cloud:
     """Hosts without children, each with a consumer on it."""
     hosts = tuple(map(_host, range(count)))
     return Cloud(f'{count} hosts', hosts, tuple(map(_tenant, range(count), hosts)))
+
+
+def with_traits(count: int, traits: int) -> Cloud:
+    """The same hosts with so many traits each; neighbours differ in some of them."""
+    added = traits - len(HOST_TRAITS)
+    sets = [
+        (*HOST_TRAITS, *(f'CUSTOM_TRAIT_{first + number:03}' for number in range(added)))
+        for first in range(TRAIT_SETS)
+    ]
+    cloud = flat(count)
+    hosts = tuple(
+        host._replace(traits=sets[number % TRAIT_SETS])
+        for number, host in enumerate(cloud.providers)
+    )
+    return Cloud(f'{count} hosts of {traits} traits', hosts, cloud.consumers)
 
 
 def trees(count: int) -> Cloud:

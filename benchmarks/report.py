@@ -6,13 +6,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.measure import Measurement
 from benchmarks.scenarios.base import Budget, Scenario
 
 FIGURES = ('median_ms', 'p99_ms', 'cpu_ms', 'units_per_second')
 PLAIN = ('statements', 'round_trips', 'memory_mb', 'items', 'refused', 'too_slow', 'failure')
+
+
+class Section(NamedTuple):
+    """What a family of measurements found: its table, and its values for JSON."""
+
+    name: str
+    table: str
+    values: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmark does to a service: clouds arrive as they were meant, work leaves no trace."""
 
-import json
-import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from wsgiref.types import WSGIApplication
 
 import pytest
-from webob import Request
 
 from benchmarks import clouds, loading
-from benchmarks.client import MICROVERSION, Answer, Client
+from benchmarks.client import Client
 from benchmarks.scenarios import claims, reads, search
 from benchmarks.scenarios.base import number_of_items
-from placement import conf as placement_conf
-from placement import deploy
-from placement.db.engine.database import Database
+from placement.tests.unit.benchmarks.conftest import Serve
 
 PARTS = ('inventories', 'traits', 'aggregates', 'usages')
 PARTS_OF_MIXED = (clouds.flat(3), clouds.trees(2), clouds.wide(2))
@@ -25,51 +19,6 @@ MIXED = clouds.Cloud(
     tuple(provider for part in PARTS_OF_MIXED for provider in part.providers),
     tuple(consumer for part in PARTS_OF_MIXED for consumer in part.consumers),
 )
-
-
-class InProcess(Client):
-    """A client that needs no connection."""
-
-    def __init__(self, application: WSGIApplication) -> None:
-        super().__init__(port=0)
-        self._application = application
-
-    def request(self, method: str, path: str, body: Any = None) -> Answer:
-        request = Request.blank(path, method=method)
-        request.headers['X-Auth-Token'] = 'admin'
-        request.headers['X-Roles'] = 'admin,service'
-        request.headers['OpenStack-API-Version'] = f'placement {MICROVERSION}'
-        if body is not None:
-            request.content_type = 'application/json'
-            request.body = json.dumps(body).encode()
-        response = request.get_response(self._application)
-        self.statuses[response.status_int] += 1
-        return Answer(response.status_int, response.body)
-
-
-Serve = Callable[[str], tuple[InProcess, str]]
-
-
-@pytest.fixture
-def serve(tmp_path: pathlib.Path) -> Iterator[Serve]:
-    """Makes the service on a database of its own: a client, and the URL of the database."""
-    databases: list[Database] = []
-
-    def make(name: str) -> tuple[InProcess, str]:
-        conf = placement_conf.ConfigOpts()
-        placement_conf.register_opts(conf)
-        url = f'sqlite:///{tmp_path}/{name}.sqlite'
-        conf.set_override('connection', url, 'placement_database')
-        conf.set_override('auth_strategy', 'noauth2', 'api')
-        conf.set_override('sync_on_startup', True, 'placement_database')
-        conf.set_override('enforce_new_defaults', False, 'oslo_policy')
-        conf([], project='placement', default_config_files=[])
-        databases.append(Database.from_conf(conf))
-        return InProcess(deploy.application_on(databases[-1], conf)), url
-
-    yield make
-    for database in databases:
-        database.dispose()
 
 
 def described(client: Client, cloud: clouds.Cloud) -> list[Any]:
