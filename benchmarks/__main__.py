@@ -24,6 +24,7 @@ from benchmarks import (
     chart,
     clouds,
     databases,
+    features,
     growth,
     hard,
     insight,
@@ -165,6 +166,9 @@ def chosen_families(options: argparse.Namespace) -> Iterator[Family]:
         yield Family(hard.NAME, functools.partial(run_hard, limit=options.limit))
     for size in bulk.sizes(options.sizes, options.only):
         yield Family(f'{bulk.NAME} [{size}]', functools.partial(run_bulk, size=size))
+    if features.is_chosen(options.only):
+        run = functools.partial(run_features, durations=_durations(options))
+        yield Family(features.NAME, run)
 
 
 def run_hard(bench: Bench, say: Say, limit: float) -> report.Section:
@@ -180,6 +184,15 @@ def run_bulk(bench: Bench, say: Say, size: int) -> report.Section:
     with bench.services(bulk.cloud(size), {}, say) as both:
         results = list(bulk.measure_bulk(size, both, say))
     return report.Section(bulk.NAME, bulk.table(results), [one.as_dict() for one in results])
+
+
+def run_features(bench: Bench, say: Say, durations: Durations) -> report.Section:
+    """What optional features cost the API."""
+    choices = features.choices(bench.directory)
+    with bench.choices(clouds.flat(features.SIZE), choices, say) as services:
+        results = list(features.measure_features(services, durations, say))
+    values = [one.as_dict() for one in results]
+    return report.Section(features.NAME, features.table(results), values)
 
 
 def _by_cloud(scenarios: Iterable[Scenario]) -> Iterable[list[Scenario]]:

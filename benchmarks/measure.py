@@ -44,6 +44,8 @@ class Measurement:
     latencies: list[float] = field(default_factory=list)
     cpu_seconds: float = 0.0
     elapsed: float = 0.0
+    # Processor time of one unit, in each turn.
+    cpu_ms_by_turn: list[float] = field(default_factory=list)
     # Of one unit.
     requests: list[Counted] = field(default_factory=list)
     memory_mb: float | None = None
@@ -79,6 +81,11 @@ class Measurement:
     def cpu_ms(self) -> float | None:
         """Processor time of the worker for one unit, in milliseconds."""
         return self.cpu_seconds / len(self.latencies) * 1000 if self.latencies else None
+
+    @property
+    def median_cpu_ms(self) -> float:
+        """The same, as the median of all turns; not a number when no unit ended."""
+        return statistics.median(self.cpu_ms_by_turn) if self.cpu_ms_by_turn else math.nan
 
     @property
     def units_per_second(self) -> float | None:
@@ -182,9 +189,12 @@ class Runner:
         return time.perf_counter()
 
     def _add(self, latencies: list[float], begin: float) -> None:
+        spent = self._service.cpu_seconds() - self._cpu_before
         self.measurement.elapsed += time.perf_counter() - begin
-        self.measurement.cpu_seconds += self._service.cpu_seconds() - self._cpu_before
+        self.measurement.cpu_seconds += spent
         self.measurement.latencies += latencies
+        if latencies:
+            self.measurement.cpu_ms_by_turn.append(spent / len(latencies) * 1000)
 
     def _count_statements(self) -> None:
         """Count the statements of some more units, and clean up."""

@@ -46,6 +46,20 @@ class Bench:
                 self._load(service, cloud)
             yield ours, upstream
 
+    @contextlib.contextmanager
+    def choices(
+        self, cloud: Cloud, choices: Mapping[str, Mapping[str, str]], say: Say
+    ) -> Iterator[dict[str, Service]]:
+        """A service of ours for each choice of settings, by its name, with this cloud in each."""
+        with contextlib.ExitStack() as stack:
+            services = {}
+            for name, settings in choices.items():
+                say(f'loading {cloud.name} into {name}')
+                services[name] = self._service(stack, name, self.our_python, {})
+                services[name].start(settings)
+                self._load(services[name], cloud)
+            yield services
+
     def _service(
         self, stack: contextlib.ExitStack, name: str, python: str, drivers: Mapping[str, str]
     ) -> Service:

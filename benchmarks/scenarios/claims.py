@@ -86,11 +86,11 @@ class Claim(Work):
 
         :raises Refused: a concurrent claim was faster
         """
-        path = f'/allocations/{uuid.uuid4()}'
-        _accepted(client.request('PUT', path, body))
+        path = new_consumer()
+        accepted(client.request('PUT', path, body))
         if self._reads:
             client.get(path)
-        _accepted(client.request('DELETE', path))
+        accepted(client.request('DELETE', path))
 
 
 class Schedule(Claim):
@@ -197,6 +197,15 @@ class Reshape(Work):
             self._generations[consumer.uuid] += 1
 
 
-def _accepted(answer: Answer) -> None:
+def new_consumer() -> str:
+    """The path of a consumer that there is not yet."""
+    return f'/allocations/{uuid.uuid4()}'
+
+
+def accepted(answer: Answer) -> None:
+    """Check that a write was accepted.
+
+    :raises Refused: it was not
+    """
     if answer.status >= 400:
         raise Refused(f'{answer.status} {answer.body[:200].decode()}')
