@@ -12,6 +12,9 @@ DOCUMENTABLE := $(VENV)/.documentable
 SPHINX := $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env
 MEASURABLE := $(VENV)/.measurable
 
+# The commands for the openstack client, a distribution of their own.
+COMMANDS := osc-placement-insight
+
 # Upstream (openstack-placement 16) in an environment of its own; name the Python of another to use that.
 UPSTREAM := .upstream
 UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
@@ -64,7 +67,7 @@ demo: $(READY)
 # The layer check is one of the unit tests.
 test: $(TESTABLE)
 	@echo '==> unit tests, gabbi tests and layer check'
-	@$(BIN)/pytest -n 2 --dist loadfile placement/tests
+	@$(BIN)/pytest -n 2 --dist loadfile placement/tests $(COMMANDS)
 	@$(MAKE) --no-print-directory lint
 
 test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
@@ -169,7 +172,7 @@ bench-workers: $(MEASURABLE)
 
 clean:
 	@echo '==> removing environments, caches and built pages'
-	@rm -rf $(VENV) $(UPSTREAM) .axe state-demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info \
+	@rm -rf $(VENV) $(UPSTREAM) .axe state-demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info $(COMMANDS)/*.egg-info \
 	    CHANGELOG.rst doc/build doc/source/api-ref
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -190,9 +193,9 @@ $(READY): constraints.txt setup.cfg setup.py
 	@$(PIP_INSTALL) --editable .
 	@touch $@
 
-$(TESTABLE): $(READY)
+$(TESTABLE): $(READY) $(COMMANDS)/setup.cfg
 	@echo '==> installing the requirements of the tests'
-	@$(PIP_INSTALL) --editable '.[test]'
+	@$(PIP_INSTALL) --editable '.[test]' --editable ./$(COMMANDS)
 	@touch $@
 
 $(DOCUMENTABLE): $(READY)

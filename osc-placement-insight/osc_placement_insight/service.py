@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to the Placement service, and what to do about each error, in words."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import urllib.parse
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import requests
+from keystoneauth1 import exceptions as keystone
+from osc_lib import exceptions
+
+from osc_placement_insight import refusals
+
+#: The microversion of requests unless the user names one.
+NEWEST = '1.39'
+#: What osc-placement calls the choice of a version by negotiation, which is its default.
+NEGOTIATED = '1'
+
+#: How often the same request is sent while the service answers that it is busy.
+ATTEMPTS = 10
+#: The longest pause between two of these, in seconds, whatever the service proposes.
+LONGEST_PAUSE = 10
+
+Query = Iterable[tuple[str, str]]
+
+
+class Service:
+    """The Placement service of the cloud that the user chose.
+
+    Requests have the microversion `version`. `tell` is called with what the request waits for, if
+    it waits. All methods raise `osc_lib.exceptions.CommandError`, whose message says what to do:
+    its subclass `refusals.Refused` for an answer of 4xx or 5xx.
+    """
+
+    def __init__(
+        self, client: Any, version: str = NEWEST, tell: Callable[[str], None] | None = None
+    ) -> None:
+        self._client = client
+        self._version = version
+        self._tell = tell or (lambda doing: None)
+
+    def ask(self, path: str, query: Query = ()) -> Any:
+        """The answer to a GET, as values."""
+        return self.send('GET', path, query)
+
+    def pages(self, path: str, query: Query = ()) -> Iterator[Any]:
+        """The answers to a GET, page by page; a page is asked for when it is wanted."""
+        following: str | None = urllib.parse.urlencode(list(query))
+        while following is not None:
+            answer = self.ask(path, urllib.parse.parse_qsl(following))
+            yield answer
+            following = _query_of_next(answer)
+
+    def send(self, method: str, path: str, query: Query = (), body: Any = None) -> Any:
+        """The answer to a request, as values; None where it has no body.
+
+        A GET is sent again while the service says that it is busy.
+        """
+        url = f'{path}?{urllib.parse.urlencode(list(query), safe=":,!")}'.rstrip('?')
+        for _attempt in range(ATTEMPTS):
+            response = self._request(method, url, body)
+            if method != 'GET' or not _is_busy(response):
+                break
+            self._tell('waiting for the service, which is busy')
+            time.sleep(_pause(response))
+        if response.status_code >= 400:
+            raise refusals.refused(response, path)
+        return _values(response)
+
+    def _request(self, method: str, url: str, body: Any) -> requests.Response:
+        headers = {'OpenStack-API-Version': f'placement {self._version}'}
+        content = {} if body is None else {'json': body}
+        with failures_in_words():
+            response: requests.Response = self._client.request(
+                method, url, headers=headers, raise_exc=False, **content
+            )
+        return response
+
+
+@contextlib.contextmanager
+def failures_in_words() -> Iterator[None]:
+    """Raise what keystoneauth1 raises as an error that says what to do.
+
+    :raises osc_lib.exceptions.CommandError: there is no service, or it cannot be reached
+    """
+    try:
+        yield
+    except keystone.EndpointNotFound as error:
+        raise exceptions.CommandError(
+            f'There is no Placement service in the catalogue ({error}). List its endpoints with '
+            '"openstack endpoint list --service placement", and choose with --os-region-name and '
+            '--os-interface.'
+        ) from error
+    except keystone.ConnectFailure as error:
+        raise exceptions.CommandError(
+            f'The Placement service cannot be reached: {error}. Is it running, and is this the '
+            f'right endpoint {refusals.ENDPOINT}?'
+        ) from error
+
+
+def _query_of_next(answer: Any) -> str | None:
+    """The query of the next page; its path would have the mount point, which the client adds."""
+    for link in answer.get('links', ()):
+        if link['rel'] == 'next':
+            return urllib.parse.urlsplit(link['href']).query
+    return None
+
+
+def _is_busy(response: requests.Response) -> bool:
+    return response.status_code == 503 and 'Retry-After' in response.headers
+
+
+def _pause(response: requests.Response) -> float:
+    proposed = response.headers['Retry-After']
+    return min(float(proposed) if proposed.isdecimal() else LONGEST_PAUSE, LONGEST_PAUSE)
+
+
+def _values(response: requests.Response) -> Any:
+    if not response.content:
+        return None
+    try:
+        return response.json()
+    except requests.JSONDecodeError as error:
+        raise exceptions.CommandError(
+            f'{response.url} does not answer as the Placement service does. Is this the right '
+            f'endpoint {refusals.ENDPOINT}?'
+        ) from error

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real `openstack` client inside the process of the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from unittest import mock
+
+from openstackclient import shell
+from osc_lib import clientmanager
+
+
+class Printed(NamedTuple):
+    """What a command did: its exit status, and what it wrote to both streams."""
+
+    status: int
+    out: str
+    err: str
+
+    def lines(self) -> list[str]:
+        """What it printed, after it succeeded and wrote nothing else."""
+        assert (self.status, self.err) == (0, ''), self.err
+        return self.out.splitlines()
+
+    def values(self) -> Any:
+        """The same as values, of a command that printed JSON."""
+        return json.loads('\n'.join(self.lines()))
+
+    def refusal(self) -> str:
+        """What a command that failed says, having printed nothing."""
+        assert (self.status, self.out) == (1, ''), self.out
+        assert 'Traceback' not in self.err
+        return self.err.strip()
+
+
+class Client:
+    """Runs the client with these environment variables, and with no other that begins with OS_."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def __call__(self, *arguments: str) -> Printed:
+        """What `openstack` with these arguments does."""
+        others = {name: value for name, value in os.environ.items() if not name.startswith('OS_')}
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, {**others, **self._environment}, clear=True),
+            mock.patch.object(sys, 'argv', ['openstack', *arguments]),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            _logging_restored(),
+        ):
+            status = _shell().run(list(arguments))
+        return Printed(status, out.getvalue(), err.getvalue())
+
+
+def administrator_at(endpoint: str) -> Client:
+    """A client of a service that believes whoever sends a token."""
+    return Client(
+        {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'},
+    )
+
+
+def _shell() -> Any:
+    """The program, without the connections of an earlier run, which its class keeps."""
+    for cache in vars(clientmanager.ClientManager).values():
+        if isinstance(cache, clientmanager.ClientCache):
+            cache._handle = None
+    return shell.OpenStackShell()
+
+
+@contextlib.contextmanager
+def _logging_restored() -> Iterator[None]:
+    """Give the loggers back their handlers: each run adds some, to the streams of that run."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`openstack placement unmet demand list`."""
+
+import csv
+
+import pytest
+import requests
+import yaml
+
+from osc_placement_insight.tests.client import Client
+from osc_placement_insight.tests.conftest import Service
+
+LIST = ('placement', 'unmet', 'demand', 'list')
+COLUMNS = ['times', 'last_at', 'verdict', 'query', 'reason', 'request_ids']
+REQUEST = 'req-0d5c1a4e-3a52-4f7a-9c7b-1f0f6a3c2b11'
+OTHER = 'req-5b2f6c1d-1111-4222-8333-944445555666'
+
+
+@pytest.fixture(autouse=True)
+def searches_in_vain(service: Service) -> None:
+    """Two requests of nova, one of which asks twice."""
+    for amount, identity in ((8, REQUEST), (8, REQUEST), (16, OTHER)):
+        found = requests.get(
+            f'{service.endpoint}/allocation_candidates?resources=VCPU:{amount}',
+            headers={
+                'X-Auth-Token': service.token,
+                'X-Openstack-Request-Id': identity,
+                'OpenStack-API-Version': 'placement 1.39',
+            },
+        )
+        assert found.json()['allocation_requests'] == []
+
+
+def test_searches_in_vain_are_listed_with_how_often_and_why(openstack: Client) -> None:
+    found = openstack(*LIST, '--sort-column', 'times', '-f', 'json').values()
+    once, twice = found
+
+    assert list(twice) == COLUMNS
+    assert (twice['query'], twice['times']) == ('resources=VCPU:8', 2)
+    assert twice['verdict'] == 'infeasible'
+    assert 'there are no resource providers' in twice['reason']
+    assert twice['request_ids'] == [REQUEST]
+    assert (once['query'], once['times']) == ('resources=VCPU:16', 1)
+
+
+def test_the_searches_of_one_request_are_listed_one_by_one(openstack: Client) -> None:
+    found = openstack(*LIST, '--request', REQUEST, '-f', 'json').values()
+
+    assert [(one['query'], one['times']) for one in found] == [('resources=VCPU:8', 1)] * 2
+
+
+def test_only_what_was_searched_for_since_a_time_is_listed(openstack: Client) -> None:
+    assert openstack(*LIST, '--since', '2100-01-01', '-f', 'json').values() == []
+
+
+def test_every_format_has_the_same_rows(openstack: Client) -> None:
+    rows = openstack(*LIST, '-f', 'json').values()
+
+    assert yaml.safe_load(openstack(*LIST, '-f', 'yaml').out) == rows
+    header, *lines = csv.reader(openstack(*LIST, '-f', 'csv').lines())
+    assert header == COLUMNS
+    assert [line[3] for line in lines] == [row['query'] for row in rows]
+    queries = openstack(*LIST, '-f', 'value', '-c', 'query').lines()
+    assert queries == [row['query'] for row in rows]
+    assert f'| {rows[0]["query"]} ' in openstack(*LIST).out
+
+
+def test_a_time_that_is_none_is_refused(openstack: Client) -> None:
+    refusal = openstack(*LIST, '--since', 'yesterday').refusal()
+
+    assert refusal.startswith("Invalid query string parameters: 'yesterday' does not match")
+    assert 'schema' not in refusal
