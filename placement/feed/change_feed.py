@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import functools
 import random
+import weakref
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -43,7 +44,8 @@ KEPT_SECONDS = 3_600
 # Of so many blocks that were removed it is known how many entries they had.
 MAX_REMOVED = 100
 
-_MAX_IDS = 'placement_change_feed_max_ids'
+# How many ids a feed may have (see `keep`), by the dialect that the engines of a database share.
+_MAX_IDS: weakref.WeakKeyDictionary[sa.Dialect, int] = weakref.WeakKeyDictionary()
 
 # What is used of each class, by provider. Where nothing is, the class or the provider is missing.
 Used = Mapping[int, Mapping[str, int]]
@@ -169,10 +171,7 @@ def keep(engine: sa.Engine, max_ids: int) -> None:
 
     Without that it keeps the last block and what comes after it.
     """
-
-    @sa.event.listens_for(engine, 'checkout')
-    def note(_connection: Any, record: sa.pool.ConnectionPoolEntry, _proxy: Any) -> None:
-        record.info[_MAX_IDS] = max_ids
+    _MAX_IDS[engine.dialect] = max_ids
 
 
 class UsedAtOneMoment(NamedTuple):
@@ -222,7 +221,8 @@ class ChangeFeed:
             return
         block_id, end = change_feed.c.id, next_block(lowest)
         in_block = sa.and_(block_id >= lowest, block_id < end)
-        if newest - lowest < self._connection.info.get(_MAX_IDS, 0) and self._is_kept(in_block):
+        max_ids = _MAX_IDS.get(self._connection.dialect, 0)
+        if newest - lowest < max_ids and self._is_kept(in_block):
             return
         few = sa.select(block_id, change_feed.c.provider_id, change_feed.c.deleted_uuid)
         entries = self._connection.execute(few.where(in_block).limit(MAX_LATE + 1)).all()

@@ -172,12 +172,12 @@ class FollowedFeed:
         if not ids >= position.seen_ids or in_zone < zone.entries:
             is_recent = abs(self._now - position.at) < MAX_LAG_SECONDS
             return Untold.BEHIND if is_recent else Untold.LOST
-        late = [min(late) for late in (ids - position.seen_ids,) if late]
+        late = set(ids - position.seen_ids)
         if in_zone > zone.entries:
-            late.append(zone.start)
+            late.add(zone.start)
         if lowest < position.lowest:
-            late.append(lowest)
-        return min(position.told, *(one - 1 for one in late)) if late else position.told
+            late.add(lowest)
+        return min([position.told, *(one - 1 for one in late)])
 
     def _in_whole_zone(self, position: FollowerPosition, figures: Figures, lowest: int) -> int:
         """How many entries a zone has together with those that were removed from it since.

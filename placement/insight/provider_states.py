@@ -7,7 +7,7 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placement.db.statements import aggregates, inventories, providers, traits
+from placement.db.statements import aggregates, inventories, provider_filters, traits
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -38,7 +38,7 @@ def read(connection: sa.Connection, parts: Mapping[int, Part]) -> dict[int, Prov
     traits or aggregates are wanted: a request changes those of one.
     """
     found = {}
-    for row in providers.list_by_ids(connection, parts.keys()):
+    for row in provider_filters.list_by_ids(connection, parts.keys()):
         state = _place(row) if Part.PLACE in parts[row.id] else {}
         found[row.id] = ProviderState(row.uuid, row.generation, state)
     _add_inventories(connection, parts, found)

@@ -41,19 +41,6 @@ _PROVIDER = (
     .where(providers.c.uuid == sa.bindparam('uuid'))
 )
 
-_BY_IDS = (
-    sa.select(
-        providers.c.id,
-        providers.c.uuid,
-        providers.c.name,
-        providers.c.generation,
-        _root.c.uuid.label('root_provider_uuid'),
-        _parent.c.uuid.label('parent_provider_uuid'),
-    )
-    .select_from(_TREE)
-    .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
-    .order_by(providers.c.id)
-)
 _LOCKED = (
     sa.select(
         providers.c.id,
@@ -118,11 +105,6 @@ def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int
     """Return the ids of those providers that exist, by uuid."""
     rows = connection.execute(_IDS, {'uuids': list(uuids)})
     return {uuid: provider_id for uuid, provider_id in rows if uuid in uuids}
-
-
-def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
-    """Return the providers with some ids, with the uuids of root and parent, without locks."""
-    return connection.execute(_BY_IDS, {'ids': list(ids)}).all()
 
 
 def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequence[Row]:
