@@ -20,6 +20,7 @@ from placement.db.schema.tables import utcnow
 from placement.db.statements import change_history as statements
 from placement.insight.change_recorder import ChangeRecorder
 from placement.insight.failures import Failures
+from placement.metrics import catalog
 
 if TYPE_CHECKING:
     from placement.context import RequestContext
@@ -34,8 +35,8 @@ TRANSACTIONS_AT_ONCE = 2
 # Where the table is missing or full, each attempt at writing it would cost a whole transaction.
 SECONDS_AFTER_FAILURE = 10.0
 
-# What does not pass with the next request.
-# Whoever waited for a lock on the table kept others waiting for what the change had locked.
+# What does not pass with the next request. A lock on the table may: but a change that waits for it
+# keeps others waiting for all that the change itself has locked.
 _PAUSES_AFTER = LASTING | {Cause.SCHEMA, Cause.TIMEOUT}
 
 WRITING = 'Writing the history of a change'
@@ -86,6 +87,9 @@ class ChangeHistory:
         """Count a change that was committed without its rows."""
         with self._lock:
             self.lost += 1
+        recorder = self._database.recorder
+        if recorder is not None:
+            recorder.add(catalog.UNRECORDED_CHANGES)
 
     def failed(self, cause: Cause | None, failure: Exception) -> None:
         """Log that a change is made without its rows, and pause after a cause that lasts."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from placement.db.engine import failures
 from placement.db.engine.causes import RETRIED
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from placement.context import RequestContext
     from placement.insight.change_history import ChangeHistory
+
+Result = TypeVar('Result')
 
 # Attempts at a transaction whose rows could not be written because of something that passes. A
 # statement that is too long for the server looks like a lost connection, however often it is sent.
@@ -79,7 +81,7 @@ class ChangeRecorder:
         # Rows that are complete: of names, and of providers that were deleted.
         self._complete: list[Change] = []
         self._rows = 0
-        self._is_writing = False
+        self._is_at_work = False
 
     def provider(self, provider_id: int, parts: Part) -> None:
         """Note that something of a provider, which is locked or new, has changed."""
@@ -118,6 +120,27 @@ class ChangeRecorder:
             noted = self._providers[provider_id] = _Provider()
         return noted
 
+    def attempt(self, work: Callable[[], Result], otherwise: Result) -> Result:
+        """What work for the history alone returns; `otherwise` while that is not written.
+
+        Raises what the database raises, for which `does_without` then blames the history. A defect
+        is logged, and the history of this request is not written.
+        """
+        self._is_off = self._is_off or self._history.is_paused
+        if self._is_off:
+            return otherwise
+        self._is_at_work = True
+        try:
+            result = work()
+        except failures.DATABASE_ERRORS:
+            raise
+        except Exception:
+            self._is_off = True
+            self._history.unexpected()
+            result = otherwise
+        self._is_at_work = False
+        return result
+
     # What the transaction calls
 
     def write(self, connection: sa.Connection) -> None:
@@ -125,34 +148,29 @@ class ChangeRecorder:
 
         Raises what the database raises.
         """
-        if self._is_off or not (self._providers or self._consumers or self._complete):
-            return
-        if self._history.is_paused:
-            self._is_off = True
-            return
-        self._is_writing = True
-        try:
-            changes = [*map(_consumer_change, self._consumers)]
-            if self._providers:
-                changes += self._provider_changes(connection)
-            changes += self._complete
-            change_history.insert(connection, self._origin(), changes)
-        except failures.DATABASE_ERRORS:
-            raise
-        except Exception:
-            self._is_off = True
-            self._history.unexpected()
-        else:
-            self._rows = len(changes)
-        self._is_writing = False
+        if self._has_changes:
+            self._rows = self.attempt(lambda: self._write(connection), 0)
+
+    @property
+    def _has_changes(self) -> bool:
+        return bool(self._providers or self._consumers or self._complete)
+
+    def _write(self, connection: sa.Connection) -> int:
+        """Write what was noted; how many rows it is."""
+        changes = [*map(_consumer_change, self._consumers)]
+        if self._providers:
+            changes += self._provider_changes(connection)
+        changes += self._complete
+        change_history.insert(connection, self._origin(), changes)
+        return len(changes)
 
     def does_without(self, failure: Exception) -> bool:
         """Whether the transaction, which has failed, is to be repeated without its rows."""
         cause = failures.cause_of(failure)
-        if self._is_off or not (self._is_writing or self._rows):
+        if self._is_off or not (self._is_at_work or self._rows):
             return False
         if cause in RETRIED:
-            self._attempts_failed += self._is_writing
+            self._attempts_failed += self._is_at_work
             if self._attempts_failed < min(ATTEMPTS, self._context.database.attempts):
                 return False
         self._is_off = True
@@ -163,7 +181,7 @@ class ChangeRecorder:
         """Count what was written, or was not; the transaction has been committed."""
         if self._rows:
             self._history.written(self._rows)
-        elif self._is_off and (self._providers or self._consumers or self._complete):
+        elif self._is_off and self._has_changes:
             self._history.missed()
 
     # What is written: a row for each consumer, provider and name that was noted, in this order.
@@ -192,6 +210,25 @@ class ChangeRecorder:
         found = provider_states.read(connection, unread) if unread else {}
         for provider_id, noted in self._providers.items():
             yield _provider_change(noted, found.get(provider_id), owner)
+
+
+def note_providers(context: RequestContext, provider_ids: Iterable[int], changed: Part) -> None:
+    """Let the history, if there is one, tell what changed of providers, locked or new."""
+    if context.change_recorder is not None:
+        for provider_id in provider_ids:
+            context.change_recorder.provider(provider_id, changed)
+
+
+def note_deleted_provider(context: RequestContext, uuid: str) -> None:
+    """Let the history, if there is one, tell that a provider was deleted."""
+    if context.change_recorder is not None:
+        context.change_recorder.deleted_provider(uuid)
+
+
+def note_name(context: RequestContext, kind: Kind, state: Mapping[str, Any]) -> None:
+    """Let the history, if there is one, tell what became of a resource class or a trait."""
+    if context.change_recorder is not None:
+        context.change_recorder.name(kind, state)
 
 
 def _provider_change(

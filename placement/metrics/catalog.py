@@ -192,6 +192,11 @@ UNMET_DEMAND_DROPPED = Metric(
     Kind.COUNTER,
     'Searches in vain that unmet demand does not have.',
 )
+UNRECORDED_CHANGES = Metric(
+    'placement_unrecorded_changes_total',
+    Kind.COUNTER,
+    'Changes that were made without a row in the history.',
+)
 
 METRICS = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
 BY_FAMILY = {metric.family: metric for metric in METRICS}

@@ -13,8 +13,8 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import aggregates as statements
 from placement.feed.change_feed import ChangeFeed
+from placement.insight.change_recorder import note_providers
 from placement.insight.provider_states import Part
-from placement.objects import resource_provider
 from placement.objects.resource_provider import ResourceProvider
 
 
@@ -47,6 +47,6 @@ def replace(
     statements.join(connection, provider.id, wanted - present)
     if generation is None:
         ChangeFeed(connection).record([provider.id])
-        resource_provider.note_change(context, [provider.id], Part.AGGREGATES)
+        note_providers(context, [provider.id], Part.AGGREGATES)
     else:
         provider.increment_generation(Part.AGGREGATES)

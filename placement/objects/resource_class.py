@@ -14,6 +14,7 @@ from placement.db.engine import transactions as db
 from placement.db.statements import resource_classes as statements
 from placement.db.statements.change_history import Kind
 from placement.feed.change_feed import ChangeFeed
+from placement.insight.change_recorder import note_name
 from placement.objects import base
 
 
@@ -45,8 +46,7 @@ class ResourceClass(base.Timestamped):
         created = statements.find(context.connection, name) is None
         if created:
             statements.insert(context.connection, name)
-            if context.change_recorder is not None:
-                context.change_recorder.name(Kind.RESOURCE_CLASS, {'name': name})
+            note_name(context, Kind.RESOURCE_CLASS, {'name': name})
         return created
 
     @classmethod
@@ -71,9 +71,8 @@ class ResourceClass(base.Timestamped):
             raise errors.ResourceClassExists(name=name)
         statements.rename(connection, self.id, name)
         ChangeFeed(connection).record(statements.list_providers(connection, self.id))
-        if self._context.change_recorder is not None:
-            state = {'name': name, 'former_name': self.name}
-            self._context.change_recorder.name(Kind.RESOURCE_CLASS, state)
+        state = {'name': name, 'former_name': self.name}
+        note_name(self._context, Kind.RESOURCE_CLASS, state)
 
     @db.writer
     def destroy(self) -> None:
@@ -88,9 +87,7 @@ class ResourceClass(base.Timestamped):
         if statements.is_in_use(connection, self.id):
             raise errors.ResourceClassInUse(name=self.name)
         statements.delete(connection, self.id)
-        if self._context.change_recorder is not None:
-            state = {'name': self.name, 'deleted': True}
-            self._context.change_recorder.name(Kind.RESOURCE_CLASS, state)
+        note_name(self._context, Kind.RESOURCE_CLASS, {'name': self.name, 'deleted': True})
 
     def _lock(self) -> None:
         """Lock the class, so that no other transaction inserts inventory of it.

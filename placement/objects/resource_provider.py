@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self, TypeVar
 
 from oslo_versionedobjects import fields
@@ -15,6 +15,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names, provider_filters, providers
 from placement.feed.change_feed import ChangeFeed
+from placement.insight.change_recorder import note_deleted_provider, note_providers
 from placement.insight.provider_states import Part
 from placement.objects import base, generations
 from placement.schemas import common
@@ -108,7 +109,7 @@ class ResourceProvider(base.Timestamped):
             root_id=parent.root_provider_id if parent else None,
         )
         ChangeFeed(connection).record([provider_id])
-        note_change(context, [provider_id], Part.PLACE)
+        note_providers(context, [provider_id], Part.PLACE)
         return cls.get_by_uuid(context, uuid)
 
     @db.writer
@@ -129,7 +130,7 @@ class ResourceProvider(base.Timestamped):
         self._check_name_is_free(connection, name)
         providers.update(connection, self.id, name, parent_id)
         ChangeFeed(connection).record([self.id])
-        note_change(self._context, [self.id], Part.PLACE)
+        note_providers(self._context, [self.id], Part.PLACE)
         return self.get_by_uuid(self._context, self.uuid)
 
     def lock(self) -> db.Row:
@@ -169,8 +170,7 @@ class ResourceProvider(base.Timestamped):
             raise errors.ResourceProviderInUse(uuid=self.uuid)
         providers.delete(connection, self.id)
         ChangeFeed(connection).record_deletion(self.id, self.uuid)
-        if self._context.change_recorder is not None:
-            self._context.change_recorder.deleted_provider(self.uuid)
+        note_deleted_provider(self._context, self.uuid)
 
     def _check_name_is_free(self, connection: db.Connection, name: str) -> None:
         conflicting = providers.list_conflicting(connection, name, self.uuid)
@@ -227,7 +227,7 @@ class ResourceProvider(base.Timestamped):
             raise _update_failed('creating loop in the provider tree is not allowed.')
         providers.set_root(connection, subtree, new_root)
         ChangeFeed(connection).record(subtree)
-        note_change(self._context, subtree, Part.PLACE)
+        note_providers(self._context, subtree, Part.PLACE)
 
 
 def increment_generations(
@@ -239,16 +239,9 @@ def increment_generations(
     ids = [provider.id for provider in of]
     providers.increment_generations(context.connection, ids)
     ChangeFeed(context.connection).record(ids)
-    note_change(context, ids, changed)
+    note_providers(context, ids, changed)
     for provider in of:
         provider.generation += 1
-
-
-def note_change(context: RequestContext, provider_ids: Iterable[int], changed: Part) -> None:
-    """Let the history, if there is one, tell what changed of providers, which are locked."""
-    if context.change_recorder is not None:
-        for provider_id in provider_ids:
-            context.change_recorder.provider(provider_id, changed)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.db.statements import traits as statements
 from placement.db.statements.change_history import Kind
+from placement.insight.change_recorder import note_name
 from placement.insight.provider_states import Part
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
@@ -54,8 +55,7 @@ class Trait(base.Timestamped):
         created = statements.find(connection, name) is None
         if created:
             statements.insert(connection, name)
-            if context.change_recorder is not None:
-                context.change_recorder.name(Kind.TRAIT, {'name': name})
+            note_name(context, Kind.TRAIT, {'name': name})
         return cls.get_by_name(context, name), created
 
     @db.writer
@@ -74,9 +74,7 @@ class Trait(base.Timestamped):
         if statements.is_in_use(self._context.connection, self.id):
             raise errors.TraitInUse(name=self.name)
         statements.delete(self._context.connection, self.id)
-        if self._context.change_recorder is not None:
-            state = {'name': self.name, 'deleted': True}
-            self._context.change_recorder.name(Kind.TRAIT, state)
+        note_name(self._context, Kind.TRAIT, {'name': self.name, 'deleted': True})
 
 
 def listing_order(name: str) -> tuple[bool, str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placement.context import RequestContext
@@ -28,10 +28,11 @@ def note(context: RequestContext, locked: Locked) -> None:
     if recorder is None:
         return
     before = locked.consumers.before
-    known: Mapping[str, Row] = {}
+    rows: Sequence[Row] = ()
     if before:
         ids = [row.id for row in before.values()]
-        known = {row.uuid: row for row in statements.list_with_owners(context.connection, ids)}
+        rows = recorder.attempt(lambda: statements.list_with_owners(context.connection, ids), rows)
+    known = {row.uuid: row for row in rows}
     for claim in locked.claims:
         if claim.resources or claim.consumer_uuid in known:
             recorder.consumer(_state(claim, known.get(claim.consumer_uuid)))

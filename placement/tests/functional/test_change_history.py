@@ -23,6 +23,7 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables
 from placement.db.statements import change_history as statements
+from placement.db.statements import consumers
 from placement.db.statements.change_history import Change, Origin
 from placement.history import NEWEST
 from placement.insight import change_history
@@ -427,6 +428,23 @@ def test_defect_of_its_own_loses_rows_and_nothing_else(
     assert record.levelno == logging.ERROR
     assert len(rows_of(client, f'consumer={CONSUMERS[0]}')) == 0
     assert len(rows_of(client, f'consumer={CONSUMERS[1]}')) == 1
+    assert client.send('GET', '/insight').json['unrecorded'] == 1
+
+
+@pytest.mark.parametrize('failure', [full_disk(), RuntimeError('no')], ids=['disk', 'defect'])
+def test_claim_does_without_what_only_its_history_reads(
+    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    assert put(client, CONSUMERS[0]) == 204
+
+    def fail(*_arguments: Any) -> None:
+        raise failure
+
+    monkeypatch.setattr(consumers, 'list_with_owners', fail)
+    path = f'/allocations/{CONSUMERS[0]}'
+    assert send(client, 'PUT', path, claim(2, generation=1)).status == 204
+    shown = send(client, 'GET', path).json
+    assert shown['allocations'][HOST]['resources'] == {'VCPU': 2}
     assert client.send('GET', '/insight').json['unrecorded'] == 1
 
 

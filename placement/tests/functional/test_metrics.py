@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from placement import errors
 from placement.db.engine.causes import RETRIED, Cause
+from placement.db.statements import change_history
 from placement.feed import keeper
 from placement.feed.position import Reload
 from placement.history import NEWEST
@@ -163,6 +164,28 @@ def test_repeated_and_failed_transactions_are_counted_by_cause(
     Client(service.application).send('GET', '/')
     assert metrics.change('placement_db_transaction_repeats_total{conflict}') == 3
     assert metrics.change('placement_db_transaction_failures_total{conflict}') == 1
+
+
+def test_change_without_history_is_counted(
+    url: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise RuntimeError('no')
+
+    options = {
+        ('metrics', 'enabled'): True,
+        ('metrics', 'directory'): str(tmp_path / 'metrics'),
+        ('history', 'enabled'): True,
+    }
+    with applications.serving(url, options) as application:
+        client = Client(application)
+        metrics = Metrics(client)
+        assert client.send('PUT', '/traits/CUSTOM_RECORDED', version=NEWEST).status == 201
+        monkeypatch.setattr(change_history, 'insert', fail)
+        assert client.send('PUT', '/traits/CUSTOM_UNRECORDED', version=NEWEST).status == 201
+
+        assert metrics.change('placement_unrecorded_changes_total{}') == 1
+        assert metrics.change('placement_insight_failures_total{}') == 1
 
 
 def test_metrics_are_not_there_unless_they_are_on(url: str, tmp_path: pathlib.Path) -> None:

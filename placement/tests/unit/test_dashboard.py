@@ -60,6 +60,7 @@ def test_every_metric_that_is_counted_is_shown_or_watched() -> None:
         # The same as the failures beside the API, for operators who look for them.
         'placement_snapshot_full_load_duration_seconds_total',
         'placement_unmet_demand_dropped_total',
+        'placement_unrecorded_changes_total',
     ]
 
 
