@@ -79,7 +79,7 @@ export class TreeView {
   async read() {
     const {signal} = this.stop;
     const tree = await all(
-      `insight/providers?in_tree=${encodeURIComponent(this.uuid)}&include=inventories,usages,traits,aggregates,allocations`,
+      `insight/providers?in_tree=${encodeURIComponent(this.uuid)}&include=inventories,usages,traits,aggregates`,
       'providers', signal);
     if (tree.length === 0) {
       this.picture.replaceChildren(h('p', {}, 'There is no such provider.'));
@@ -169,12 +169,12 @@ export class TreeView {
   }
 
   async showConsumers(section, tree, sharing) {
-    const holding = tree.filter((one) => Object.keys(one.allocations ?? {}).length > 0);
+    const inUse = tree.filter((one) => Object.values(one.usages).some((used) => used > 0));
     const names = new Map([...tree, ...sharing].map((one) => [one.uuid, one.name]));
     const title = h('h2', {id: 'consumers'}, 'Consumers');
     section.replaceChildren(title);
     const found = new Map();
-    for (const provider of holding) {
+    for (const provider of inUse) {
       const path = `insight/consumers?provider=${provider.uuid}`;
       for (const one of await all(path, 'consumers', this.stop.signal)) found.set(one.uuid, one);
     }

@@ -176,6 +176,17 @@ def test_a_tree_is_a_picture_of_its_providers(browser: Browser, demo: str) -> No
     assert 'az3-numa-022-node1-nic' in browser.text('#consumers ~ .scroll')
 
 
+@pytest.mark.parametrize(('view', 'in_use'), [('tree', 5), ('shared', 0)])
+def test_a_tree_asks_for_the_consumers_of_providers_in_use_alone(
+    browser: Browser, demo: str, view: str, in_use: int
+) -> None:
+    enter(browser, demo, hash=VIEWS[view])
+    browser.wait(READY[view])
+    asked = browser.run('return performance.getEntriesByType("resource").map((one) => one.name)')
+    assert len([one for one in asked if '/insight/consumers?' in one]) == in_use
+    assert [one for one in asked if 'allocations' in one] == []
+
+
 def test_a_tree_shows_who_shares_and_what_is_disabled(browser: Browser, demo: str) -> None:
     enter(browser, demo)
     show(browser, 'shared')
