@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from wsgiref.types import WSGIApplication
 
 from placement.conf import ConfigOpts
+from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
@@ -137,6 +139,25 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     if insight.tasks:
         return after_answer.AfterAnswer(application, *insight.tasks)
     return application
+
+
+@contextlib.contextmanager
+def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestContext]:
+    """The context of a command that writes as a request does; `action` is for the history.
+
+    Raises what the database raises when it cannot be reached, and `revisions.MissingSchemaError`
+    when its tables are not those of this release.
+    """
+    database = Database.from_conf(config)
+    try:
+        revisions.require_newest(database.engine)
+        change_feed.keep(database.engine, config.placement.change_feed_max_ids)
+        context = RequestContext(database)
+        insight = Insight.from_conf(config, database)
+        context.attach(database, SnapshotKeeper(database), insight, False, action)
+        yield context
+    finally:
+        database.dispose()
 
 
 def _begin_to_count(database: Database, directory: str) -> None:

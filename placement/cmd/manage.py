@@ -22,7 +22,7 @@ from oslo_log import log
 
 from placement import conf as configuration
 from placement import errors
-from placement.cmd import unusable_database
+from placement.cmd import provider_identity, unusable_database
 from placement.context import RequestContext
 from placement.db.engine import failures
 from placement.db.engine.database import Database
@@ -111,6 +111,7 @@ def _add_parsers(subparsers: Any) -> None:
     )
 
     doctor.add_parser(subparsers)
+    provider_identity.add_parser(subparsers, _print_help)
 
     add(sync, 'Migrate the schema to the newest revision.')
     add(version, 'Print the revisions of the schema.')

@@ -198,8 +198,8 @@ class ChangeFeed:
         insert_entries(self._connection, sorted(set(provider_ids)), allocations_only)
         self._prune_by_chance()
 
-    def record_deletion(self, provider_id: int, uuid: str) -> None:
-        """Append that the transaction deletes a provider."""
+    def record_former_uuid(self, provider_id: int, uuid: str) -> None:
+        """Append that the transaction deletes a provider, or gives it another uuid."""
         insert_entries(self._connection, [provider_id], False, [uuid])
         self._prune_by_chance()
 

@@ -75,7 +75,7 @@ _RANGES = (
 
 
 class Change(NamedTuple):
-    """A provider that changed; with a uuid one that was deleted."""
+    """A provider that changed; with a uuid one that was deleted, or has another uuid now."""
 
     provider_id: int
     deleted_uuid: str | None

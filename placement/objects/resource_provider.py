@@ -169,7 +169,7 @@ class ResourceProvider(base.Timestamped):
         if providers.has_allocations(connection, self.id):
             raise errors.ResourceProviderInUse(uuid=self.uuid)
         providers.delete(connection, self.id)
-        ChangeFeed(connection).record_deletion(self.id, self.uuid)
+        ChangeFeed(connection).record_former_uuid(self.id, self.uuid)
         note_deleted_provider(self._context, self.uuid)
 
     def _check_name_is_free(self, connection: db.Connection, name: str) -> None:
@@ -207,8 +207,8 @@ class ResourceProvider(base.Timestamped):
             raise _update_failed('re-parenting a provider is not currently allowed.')
         parent = _lock_by_uuid(connection, str(parent_uuid))
         roots = {current.root_provider_id, parent.root_provider_id}
-        self._set_root(connection, roots, parent.root_provider_id, parent_id)
-        return parent_id
+        self._set_root(connection, roots, parent.root_provider_id, parent.id)
+        return int(parent.id)
 
     def _set_root(
         self,
@@ -314,7 +314,8 @@ def _lock_by_uuid(connection: db.Connection, uuid: str) -> db.Row:
     """A provider that is to become a parent, locked so that it is neither moved nor deleted."""
     ids = providers.list_ids(connection, [uuid])
     rows = providers.lock(connection, list(ids.values())) if ids else []
-    if not rows:
+    # Until it was locked, it could be given another uuid.
+    if not rows or rows[0].uuid != uuid:
         raise _create_failed(_NO_PARENT)
     return rows[0]
 

@@ -95,8 +95,8 @@ def insert_entries(
 ) -> None:
     """Insert entries into the change feed that carry the token of the open transaction.
 
-    `deleted_uuids` has the uuid of each provider that was deleted, None for the others; without
-    it, none was.
+    `deleted_uuids` has the former uuid of each provider that was deleted, or has another uuid
+    now, and None for the others; without it, there are only others.
     """
     mark = connection.info.get(_KEY) or Mark()
     common = {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}

@@ -29,8 +29,9 @@ change_feed = sa.Table(
     # A random number that all entries of one transaction share. Workers of earlier versions
     # leave it out.
     sa.Column('token', sa.BigInteger, nullable=True),
-    # The uuid of the provider that the transaction deleted; null in all other entries. Workers of
-    # earlier versions leave it out, also when they delete a provider: then it is `UNKNOWN_UUID`.
+    # The uuid that the provider had until the transaction deleted it, or gave it another; null in
+    # all other entries. Workers of earlier versions leave it out, also when they delete a
+    # provider: then it is `UNKNOWN_UUID`.
     sa.Column('deleted_uuid', sa.String(36), nullable=True, server_default=''),
     sqlite_autoincrement=True,
 )

@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 
 class MissingSchemaError(Exception):
-    """The database has no tables; the message names the command that makes them."""
+    """The database has not the tables that are needed; the message names the remedy."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,13 +80,25 @@ def check(engine: sa.Engine) -> None:
     A service on an older schema starts, and works as soon as somebody migrates it. Raises
     `MissingSchemaError` for a database without tables.
     """
-    found = [version(engine, chain) for chain in CHAINS]
+    found = _versions(engine)
     words = difference(found)
     if words is None:
         return
     if found[0] is None:
         raise MissingSchemaError(words)
     LOG.error('%s', words)
+
+
+def require_newest(engine: sa.Engine) -> None:
+    """Raise `MissingSchemaError` for a schema that is not that of this release."""
+    words = difference(_versions(engine))
+    if words is not None:
+        raise MissingSchemaError(words)
+
+
+def _versions(engine: sa.Engine) -> list[str | None]:
+    """Return the revision that the database has in each chain."""
+    return [version(engine, chain) for chain in CHAINS]
 
 
 def version(engine: sa.Engine, chain: Chain = UPSTREAM) -> str | None:

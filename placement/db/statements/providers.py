@@ -248,6 +248,15 @@ def update(connection: sa.Connection, provider_id: int, name: str, parent_id: in
     )
 
 
+def set_uuid(connection: sa.Connection, provider_id: int, uuid: str) -> None:
+    """Set the uuid of a provider that is locked, and increment its generation."""
+    connection.execute(
+        sa.update(providers)
+        .where(providers.c.id == provider_id)
+        .values(uuid=uuid, generation=providers.c.generation + 1)
+    )
+
+
 def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | None) -> None:
     """Set the root of providers."""
     connection.execute(

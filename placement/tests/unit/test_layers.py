@@ -70,6 +70,7 @@ NEIGHBOURS = {
     ('dispatch', 'routes'),
     ('openapi', 'routes'),
     ('cmd', 'wsgi'),
+    ('cmd.manage', 'cmd.provider_identity'),
     ('cmd.demo', 'cmd.serve'),
     ('cmd.demo', 'direct'),
     ('cmd.manage', 'cmd.unusable_database'),

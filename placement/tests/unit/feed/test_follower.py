@@ -99,7 +99,7 @@ def test_a_deletion_is_told_with_the_uuid(database: Database) -> None:
     start = position_in(database)
     with database.writer() as connection:
         ChangeFeed(connection).record([7])
-        ChangeFeed(connection).record_deletion(7, 'uuid of 7')
+        ChangeFeed(connection).record_former_uuid(7, 'uuid of 7')
 
     news = read(database, start)
     assert isinstance(news, Told)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `placement-manage provider set-uuid`: what it asks, and what it prints.
+
+Specification: commands, "provider set-uuid".
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from placement import errors
+from placement.conf import ConfigOpts
+from placement.context import RequestContext
+from placement.db.schema import revisions
+from placement.objects import provider_identity
+from placement.objects.resource_provider import ResourceProvider
+
+NAME = 'provider'
+
+# What the history calls it.
+ACTION = 'resource_providers.set_uuid'
+
+CHANGED, REFUSED = 0, 1
+
+EXPLANATION = """\
+Resource provider {name} has the uuid {old}
+and is to have {new}.
+
+Nova has a remedy of its own, which needs no change of placement: nova-compute keeps its
+identity in the file compute_id in its state_path, mostly /var/lib/nova/compute_id. If that file
+was lost, write {old} into it before you start nova-compute.
+
+Only if nova knows the host by the other uuid already, stop nova-compute on it, change the uuid
+here, and start nova-compute with {new} in compute_id.
+"""
+
+QUESTION = 'Is nova-compute on this host stopped, and is the uuid to be changed? [y/N]'
+
+Help = Callable[[argparse.ArgumentParser, ConfigOpts], int]
+
+
+class Refused(Exception):
+    """Why nothing was changed."""
+
+
+def add_parser(subparsers: Any, print_help: Help) -> None:
+    """Add the parser of the command; `print_help` runs where no action is named."""
+    provider = subparsers.add_parser(NAME, help='Resource providers.')
+    provider.set_defaults(action=functools.partial(print_help, provider))
+    actions = provider.add_subparsers(title='actions')
+    words = 'Change the uuid of a resource provider, which keeps all else.'
+    parser = actions.add_parser('set-uuid', help=words, description=words)
+    parser.set_defaults(action=set_uuid)
+    parser.add_argument('old', metavar='OLD', help='The uuid that the provider has.')
+    parser.add_argument('new', metavar='NEW', help='The uuid that it is to have.')
+    parser.add_argument('--yes', action='store_true', help='Do not ask before the change.')
+
+
+def set_uuid(conf: ConfigOpts) -> int:
+    """Run `provider set-uuid`; the exit status."""
+    # Imported here because it imports the whole service, which no other command needs.
+    from placement import deploy
+
+    command = conf.command
+    try:
+        new = _checked(command.old, command.new)
+        with deploy.context_of_command(conf, ACTION) as context:
+            provider = _set_uuid(context, command.old, new, command.yes)
+    except errors.OutcomeUnknown as doubt:
+        print(doubt, file=sys.stderr)
+        return REFUSED
+    except (Refused, errors.PlacementError, revisions.MissingSchemaError) as reason:
+        print(f'Nothing was changed: {reason}', file=sys.stderr)
+        return REFUSED
+    print(
+        f'Resource provider {provider.name} has the uuid {provider.uuid} now, '
+        f'and generation {provider.generation}.'
+    )
+    return CHANGED
+
+
+def _checked(old: str, new: str) -> str:
+    """The new uuid as it is stored: in lower case, with dashes. Raises `Refused`."""
+    for value in (old, new):
+        if not uuidutils.is_uuid_like(value):
+            raise Refused(f'{value!r} is not a uuid.')
+    return str(uuid.UUID(new))
+
+
+def _set_uuid(context: RequestContext, old: str, new: str, is_confirmed: bool) -> ResourceProvider:
+    provider = provider_identity.check(context, old, new)
+    print(EXPLANATION.format(name=provider.name, old=old, new=new), file=sys.stderr)
+    if not is_confirmed:
+        _confirm()
+    return provider_identity.set_uuid(context, old, new)
+
+
+def _confirm() -> None:
+    """Ask whoever sits at the terminal; raises `Refused` unless the answer is yes."""
+    if not sys.stdin.isatty():
+        raise Refused('give --yes, because there is no terminal to ask at.')
+    # On standard error, as all that scripts do not read.
+    print(QUESTION, end=' ', file=sys.stderr, flush=True)
+    try:
+        answer = input()
+    except (EOFError, KeyboardInterrupt):
+        print(file=sys.stderr)
+        answer = ''
+    if answer.strip().lower() not in ('y', 'yes'):
+        raise Refused('you did not confirm.')

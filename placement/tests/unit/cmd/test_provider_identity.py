@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`placement-manage provider set-uuid`: what an operator types, is told, and finds changed."""
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+import sqlalchemy as sa
+from oslo_log import log
+
+from placement import errors
+from placement.cmd import manage
+from placement.db.engine.database import Database
+from placement.db.schema import migration, own_tables
+from placement.feed import change_feed
+from placement.objects import provider_identity
+from placement.tests.unit.objects.cloud import Cloud, uuid_of
+
+OLD, NEW = uuid_of('compute1'), uuid_of('new')
+
+
+class Outcome(NamedTuple):
+    status: int
+    printed: str
+    complained: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs the command with the words given, where nobody can be asked."""
+    monkeypatch.setattr(log, 'setup', lambda *_args: None)
+    monkeypatch.setattr(sys.stdin, 'isatty', lambda: False)
+
+    def run_command(*words: str) -> Outcome:
+        try:
+            status = manage.main(('provider', 'set-uuid', *words))
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        return Outcome(status, *capsys.readouterr())
+
+    return run_command
+
+
+@pytest.fixture
+def cloud(database: Database) -> Iterator[Cloud]:
+    """A hypervisor and its neighbour."""
+    cloud = Cloud(database)
+    cloud.add('compute1')
+    cloud.add('compute2')
+    yield cloud
+    database.dispose()
+
+
+def names(cloud: Cloud) -> dict[str, str]:
+    return {uuid: provider_identity.check(cloud.context, uuid, OLD[::-1]).name for uuid in (NEW,)}
+
+
+def test_uuid_is_changed_after_the_remedy_of_nova_was_named(run: Run, cloud: Cloud) -> None:
+    outcome = run(OLD, NEW, '--yes')
+
+    assert outcome.status == 0
+    assert outcome.printed == (
+        f'Resource provider compute1 has the uuid {NEW} now, and generation 1.\n'
+    )
+    for word in ('compute1', OLD, NEW, 'compute_id', 'state_path', 'stop nova-compute'):
+        assert word in outcome.complained
+    assert names(cloud) == {NEW: 'compute1'}
+
+
+def test_new_uuid_is_stored_in_its_canonical_spelling(run: Run, cloud: Cloud) -> None:
+    assert run(OLD, NEW.upper().replace('-', ''), '--yes').status == 0
+    assert names(cloud) == {NEW: 'compute1'}
+
+
+@pytest.mark.parametrize(
+    ('words', 'reason'),
+    [
+        ((NEW, uuid_of('newer')), f'No resource provider with uuid {NEW} found'),
+        ((OLD, uuid_of('compute2')), 'Resource provider compute2 has the uuid'),
+        ((OLD, OLD), f'Resource provider compute1 has the uuid {OLD} already.'),
+        ((OLD, OLD.upper()), f'Resource provider compute1 has the uuid {OLD} already.'),
+        ((OLD, 'compute1'), "'compute1' is not a uuid."),
+        (('compute1', NEW), "'compute1' is not a uuid."),
+        ((OLD, ''), "'' is not a uuid."),
+        ((OLD, f'{NEW}\n'), 'is not a uuid.'),
+    ],
+)
+def test_refusal_is_one_line_and_changes_nothing(
+    run: Run, cloud: Cloud, words: tuple[str, str], reason: str
+) -> None:
+    before = cloud.everything()
+
+    outcome = run(*words, '--yes')
+
+    assert (outcome.status, outcome.printed) == (1, '')
+    assert outcome.complained.startswith('Nothing was changed: ')
+    assert reason in outcome.complained
+    assert outcome.complained.count('\n') == 1
+    assert cloud.everything() == before
+
+
+def test_without_a_terminal_it_has_to_be_confirmed_beforehand(run: Run, cloud: Cloud) -> None:
+    before = cloud.everything()
+    outcome = run(OLD, NEW)
+    assert (outcome.status, outcome.printed) == (1, '')
+    assert outcome.complained.endswith(
+        'Nothing was changed: give --yes, because there is no terminal to ask at.\n'
+    )
+    assert cloud.everything() == before
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answer: str | type[BaseException]) -> None:
+    """Let somebody sit at a terminal and give an answer."""
+
+    def give() -> str:
+        if isinstance(answer, str):
+            return answer
+        raise answer
+
+    monkeypatch.setattr(sys.stdin, 'isatty', lambda: True)
+    monkeypatch.setattr(builtins, 'input', give)
+
+
+@pytest.mark.parametrize('answer', ['y', 'YES', ' yes '])
+def test_confirmed_change_is_made(
+    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    answering(monkeypatch, answer)
+    outcome = run(OLD, NEW)
+    assert outcome.status == 0
+    assert '[y/N]' in outcome.complained
+    assert names(cloud) == {NEW: 'compute1'}
+
+
+@pytest.mark.parametrize('answer', ['', 'n', 'yesterday', EOFError, KeyboardInterrupt])
+def test_change_that_is_not_confirmed_is_not_made(
+    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, answer: str | type[BaseException]
+) -> None:
+    answering(monkeypatch, answer)
+    before = cloud.everything()
+    outcome = run(OLD, NEW)
+    assert (outcome.status, outcome.printed) == (1, '')
+    assert outcome.complained.endswith('Nothing was changed: you did not confirm.\n')
+    assert cloud.everything() == before
+
+
+def test_unknown_outcome_is_not_told_as_nothing_changed(
+    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_reply(*_arguments: object) -> None:
+        raise errors.OutcomeUnknown
+
+    monkeypatch.setattr(provider_identity, 'set_uuid', lose_reply)
+    outcome = run(OLD, NEW, '--yes')
+    assert outcome.status == 1
+    assert 'may have been made' in outcome.complained
+    assert 'Nothing was changed' not in outcome.complained
+
+
+def test_database_of_another_revision_is_refused(run: Run, engine: sa.Engine) -> None:
+    outcome = run(OLD, NEW, '--yes')
+    assert outcome == (
+        1,
+        '',
+        'Nothing was changed: The database has no tables. Run "placement-manage db sync".\n',
+    )
+    migration.sync(engine)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE placement_alembic_version SET version_num = 'older'")
+    outcome = run(OLD, NEW, '--yes')
+    assert outcome.status == 1
+    assert 'older instead of' in outcome.complained
+
+
+def test_feed_is_pruned_no_more_than_the_service_prunes_it(
+    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 1)
+    monkeypatch.setattr(change_feed, 'next_block', lambda entry_id: entry_id + 1)
+    before = cloud.rows(own_tables.change_feed.c.id)
+    assert run(OLD, NEW, '--yes').status == 0
+    assert set(before) < set(cloud.rows(own_tables.change_feed.c.id))
+
+
+def test_history_has_the_change_where_it_is_on(
+    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = own_tables.change_history.c
+    run(OLD, NEW, '--yes')
+    assert cloud.rows(table.uuid) == []
+    monkeypatch.setenv('OS_HISTORY__ENABLED', 'true')
+    run(NEW, OLD, '--yes')
+    assert cloud.rows(table.uuid, table.state.is_(None)) == [(NEW,)]
+    assert cloud.rows(table.uuid, table.generation == 2) == [(OLD,)]
+    assert set(cloud.rows(table.action)) == {('resource_providers.set_uuid',)}
+
+
+def test_provider_alone_prints_its_help(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert manage.main(['provider']) == 0
+    assert 'set-uuid' in capsys.readouterr().out
+
+
+def test_both_uuids_are_needed(run: Run) -> None:
+    outcome = run(OLD)
+    assert outcome.status == 2
+    assert 'required: NEW' in outcome.complained
