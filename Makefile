@@ -21,6 +21,10 @@ UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 
 AXE := .axe/node_modules/axe-core/axe.min.js
 
+# Files in their order: functional tests, whose files are long, before unit tests, so that no process
+# is left with a long file at the end.
+SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
+
 # Servers on which the tests create databases, as a user who has the right to.
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
@@ -67,7 +71,7 @@ demo: $(READY)
 # The layer check is one of the unit tests.
 test: $(TESTABLE)
 	@echo '==> unit tests, gabbi tests and layer check'
-	@$(BIN)/pytest -n 2 --dist loadfile placement/tests $(COMMANDS)
+	@$(BIN)/pytest $(SHARED_OUT) placement/tests $(COMMANDS)
 	@$(MAKE) --no-print-directory lint
 
 test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
@@ -83,7 +87,7 @@ test-mariadb: export PLACEMENT_TEST_INSIGHT = on
 test-postgresql: export PLACEMENT_TEST_INSIGHT = off
 test-mariadb test-postgresql: $(TESTABLE)
 	@echo '==> $@: gabbi tests and other functional tests'
-	@$(BIN)/pytest -n 2 --dist loadfile placement/tests/functional
+	@$(BIN)/pytest $(SHARED_OUT) placement/tests/functional
 
 test-faults: $(TESTABLE)
 	@echo '==> fault injection: workers, database servers and connections'
