@@ -31,9 +31,10 @@ Query = Iterable[tuple[str, str]]
 class Service:
     """The Placement service of the cloud that the user chose.
 
-    Requests have the microversion `version`. `tell` is called with what the request waits for, if
-    it waits. All methods raise `osc_lib.exceptions.CommandError`, whose message says what to do:
-    its subclass `refusals.Refused` for an answer of 4xx or 5xx.
+    Requests have the microversion `version`. `tell` is called with what the command is doing: here
+    with what a request waits for, if it waits. All other methods raise
+    `osc_lib.exceptions.CommandError`, whose message says what to do: its subclass
+    `refusals.Refused` for an answer of 4xx or 5xx.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Service:
     ) -> None:
         self._client = client
         self._version = version
-        self._tell = tell or (lambda doing: None)
+        self.tell = tell or (lambda doing: None)
 
     def ask(self, path: str, query: Query = ()) -> Any:
         """The answer to a GET, as values."""
@@ -65,7 +66,7 @@ class Service:
             response = self._request(method, url, body)
             if method != 'GET' or not _is_busy(response):
                 break
-            self._tell('waiting for the service, which is busy')
+            self.tell('waiting for the service, which is busy')
             time.sleep(_pause(response))
         if response.status_code >= 400:
             raise refusals.refused(response, path)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -16,8 +17,10 @@ from osc_placement_insight.service import Service
 
 
 @contextlib.contextmanager
-def asking(asker: command.Command, doing: str) -> Iterator[Service]:
+def asking(asker: command.Command, doing: str, is_shown: bool = True) -> Iterator[Service]:
     """The service that a command asks; a terminal shows what it is doing after a second.
+
+    Not so with `is_shown` false, for a command that prints while it asks.
 
     Requests are made at the newest microversion unless the user names one, with
     `--os-placement-api-version` or in `clouds.yaml`.
@@ -25,7 +28,7 @@ def asking(asker: command.Command, doing: str) -> Iterator[Service]:
     :raises osc_lib.exceptions.CommandError: there is no service, or it cannot be reached
     """
     manager: Any = asker.app.client_manager
-    with Progress(sys.stderr, doing) as progress:
+    with Progress(sys.stderr if is_shown else io.StringIO(), doing) as progress:
         with service.failures_in_words():
             client = manager.placement
         version = client_version(manager)

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`openstack placement export`: the file has what the service answers in bulk."""
+
+import io
+import pathlib
+import stat
+from typing import Any
+
+import pytest
+import requests
+
+from osc_placement_insight import exported
+from osc_placement_insight.commands import export
+from osc_placement_insight.exported import Exported
+from osc_placement_insight.tests.client import Client
+from osc_placement_insight.tests.conftest import Service
+from placement.tests.functional.fixtures.client import Answer
+from placement.tests.functional.fixtures.clouds import uuid_of
+from placement.tests.functional.fixtures.freshness_workload import AGGREGATES, TRAITS, Workload
+
+EXPORT = ('placement', 'export')
+STEPS = 250
+INCLUDE = 'include=inventories,usages,traits,aggregates&page_limit=1000'
+
+
+class Sender:
+    """Sends what a workload sends, and whatever a test asks."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
+        """The answer of the service."""
+        headers = {'X-Auth-Token': self._service.token}
+        if version is not None:
+            headers['OpenStack-API-Version'] = f'placement {version}'
+        url = f'{self._service.endpoint}{path}'
+        answer = requests.request(method, url, json=body, headers=headers)
+        names = {name.lower(): value for name, value in answer.headers.items()}
+        return Answer(answer.status_code, names, answer.content)
+
+    def ask(self, path: str) -> Any:
+        """What the service answers to a question of the cloud in bulk."""
+        answer = self.send('GET', path, version='1.39')
+        assert answer.status == 200, answer.text
+        return answer.json
+
+    def providers(self, query: str = '') -> Any:
+        """The providers that meet a query."""
+        return self.ask(f'/insight/providers?{INCLUDE}{query}')['providers']
+
+    def consumers(self) -> Any:
+        """All consumers."""
+        return self.ask('/insight/consumers?page_limit=1000')['consumers']
+
+
+@pytest.fixture
+def sender(service: Service) -> Sender:
+    return Sender(service)
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of two, so that there are several."""
+    monkeypatch.setattr(export, 'PAGE_LIMIT', ('page_limit', '2'))
+
+
+def printed(openstack: Client, *options: str) -> Exported:
+    """What the command prints."""
+    return exported.read(io.StringIO('\n'.join(openstack(*EXPORT, *options).lines())))
+
+
+@pytest.fixture
+def cloud(sender: Sender) -> None:
+    """Two trees, of which one has a child, and three servers, one on both."""
+    for name, parent in (('host', None), ('child', 'host'), ('other', None), ('unused', None)):
+        body = {'name': name, 'uuid': uuid_of(name)}
+        if parent:
+            body['parent_provider_uuid'] = uuid_of(parent)
+        assert sender.send('POST', '/resource_providers', body, '1.39').status == 200
+        inventories = {'inventories': {'VCPU': {'total': 8}}, 'resource_provider_generation': 0}
+        path = f'/resource_providers/{uuid_of(name)}'
+        assert sender.send('PUT', f'{path}/inventories', inventories, '1.39').status == 200
+    aggregates = {'aggregates': [AGGREGATES[0]], 'resource_provider_generation': 1}
+    path = f'/resource_providers/{uuid_of("other")}'
+    assert sender.send('PUT', f'{path}/aggregates', aggregates, '1.39').status == 200
+    traits = {'traits': [TRAITS[1]], 'resource_provider_generation': 2}
+    assert sender.send('PUT', f'{path}/traits', traits, '1.39').status == 200
+    for server, names in SERVERS.items():
+        claim = {
+            'allocations': {uuid_of(name): {'resources': {'VCPU': 1}} for name in names},
+            'project_id': 'project',
+            'user_id': 'user',
+            'consumer_generation': None,
+            'consumer_type': 'INSTANCE',
+        }
+        answer = sender.send('PUT', f'/allocations/{uuid_of(server)}', claim, '1.39')
+        assert answer.status == 204
+
+
+SERVERS = {
+    'both': ('host', 'child', 'other'),
+    'inside': ('child', 'host'),
+    'outside': ('other',),
+}
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.usefixtures('small_pages')
+def test_export_of_a_random_cloud_read_back_equals_the_answers_in_bulk(
+    sender: Sender, openstack: Client, seed: int
+) -> None:
+    workload = Workload(sender, seed)
+    for _ in range(STEPS):
+        workload.step()
+
+    found = printed(openstack)
+
+    assert found.providers == sender.providers()
+    assert found.consumers == sender.consumers()
+    assert found.query == {}
+    assert found.consumers, 'an empty cloud would prove little'
+
+
+@pytest.mark.usefixtures('cloud')
+def test_token_tells_what_changed_since(sender: Sender, openstack: Client) -> None:
+    token = printed(openstack).token
+    assert sender.send('DELETE', f'/resource_providers/{uuid_of("unused")}').status == 204
+    changes = sender.ask(f'/insight/changes?since={token}')
+    assert (changes['providers'], changes['deleted']) == ([], [uuid_of('unused')])
+
+
+@pytest.mark.parametrize('tree', [uuid_of('host'), 'host', 'child'])
+@pytest.mark.usefixtures('cloud', 'small_pages')
+def test_part_is_one_tree_with_whoever_uses_it(
+    sender: Sender, openstack: Client, tree: str
+) -> None:
+    found = printed(openstack, '--tree', tree)
+    assert found.providers == sender.providers(f'&in_tree={uuid_of("host")}')
+    assert {one['name'] for one in found.providers} == {'host', 'child'}
+    assert found.consumers is not None
+    wanted = [one for one in sender.consumers() if one['uuid'] != uuid_of('outside')]
+    assert sorted(found.consumers, key=lambda one: str(one['uuid'])) == wanted
+    assert list(found.query) == ['in_tree']
+
+
+@pytest.mark.parametrize(
+    ('options', 'names'),
+    [
+        (('--aggregate', AGGREGATES[0]), {'other'}),
+        (('--aggregate', AGGREGATES[1], '--aggregate', AGGREGATES[0]), {'other'}),
+        (('--aggregate', AGGREGATES[1]), set()),
+        (('--required', TRAITS[1]), {'other'}),
+        (('--required', TRAITS[1], '--required', TRAITS[0]), set()),
+        (('--tree', 'host', '--aggregate', AGGREGATES[0]), set()),
+    ],
+)
+@pytest.mark.usefixtures('cloud')
+def test_part_meets_every_restriction(
+    openstack: Client, options: tuple[str, ...], names: set[str]
+) -> None:
+    found = printed(openstack, *options)
+    assert {one['name'] for one in found.providers} == names
+    assert found.consumers is not None
+    uuids = {one['uuid'] for one in found.consumers}
+    assert uuids == ({uuid_of('both'), uuid_of('outside')} if names else set())
+
+
+@pytest.mark.usefixtures('cloud')
+def test_consumers_are_left_out_where_they_are_not_wanted(openstack: Client) -> None:
+    found = printed(openstack, '--without-consumers')
+    assert len(found.providers) == 4
+    assert found.consumers is None
+
+
+def test_empty_cloud_is_exported_as_such(openstack: Client) -> None:
+    found = printed(openstack)
+    assert (found.providers, found.consumers) == ([], [])
+
+
+@pytest.mark.usefixtures('cloud')
+def test_file_is_written_and_told(openstack: Client, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / 'cloud.yaml'
+    assert openstack(*EXPORT, '--file', str(path)).lines() == [
+        f'Wrote 4 providers and 3 consumers to {path}.'
+    ]
+    with path.open() as file:
+        found = exported.read(file)
+    assert found._replace(written_at='') == printed(openstack)._replace(written_at='')
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures('cloud')
+def test_file_stays_as_it_was_where_the_service_fails_in_between(
+    openstack: Client, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / 'cloud.yaml'
+    path.write_text('before')
+    monkeypatch.setattr(export, 'CONSUMERS', '/insight/nothing')
+    refusal = openstack(*EXPORT, '--file', str(path)).refusal()
+    assert '/insight/nothing' in refusal
+    assert path.read_text() == 'before'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_path_that_cannot_be_written_is_told(openstack: Client, tmp_path: pathlib.Path) -> None:
+    missing = tmp_path / 'missing' / 'cloud.yaml'
+    assert openstack(*EXPORT, '--file', str(missing)).refusal() == (
+        f'{missing} cannot be written: No such file or directory.'
+    )
+    refusal = openstack(*EXPORT, '--file', str(tmp_path)).refusal()
+    assert refusal == f'{tmp_path} cannot be written: Is a directory.'
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize('tree', [uuid_of('nobody'), 'nobody'])
+def test_tree_that_does_not_exist_is_told(openstack: Client, tree: str) -> None:
+    refusal = openstack(*EXPORT, '--tree', tree).refusal()
+    assert refusal == f'There is no resource provider {tree}.'
+
+
+def test_trait_that_does_not_exist_is_told(openstack: Client) -> None:
+    refusal = openstack(*EXPORT, '--required', 'CUSTOM_NONE').refusal()
+    assert 'CUSTOM_NONE' in refusal
