@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What has to be there before any functional test begins."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
 
-from .fixtures import databases
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+
+from .fixtures import applications, databases
+from .fixtures.client import Client
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,3 +27,44 @@ def url() -> Iterator[str]:
     database = databases.create()
     yield database.url
     database.drop()
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    """The connections to such a database."""
+    database = Database(create_engine(url))
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def options() -> applications.Options:
+    """The options of `service`, where they are not the defaults."""
+    return {}
+
+
+@pytest.fixture
+def service(options: applications.Options) -> Iterator[applications.Service]:
+    """A service with a database of its own."""
+    service = applications.Service(options)
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def client(service: applications.Service) -> Client:
+    """A client of `service`."""
+    return Client(service.application)
+
+
+@pytest.fixture
+def execute(service: applications.Service) -> Iterator[Callable[[str], None]]:
+    """A function that runs a statement on the database of `service`."""
+    engine = create_engine(service.database.url)
+
+    def run(statement: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(sa.text(statement))
+
+    yield run
+    engine.dispose()

@@ -9,10 +9,8 @@ import concurrent.futures
 import datetime
 import logging
 import sqlite3
-import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -43,28 +41,8 @@ TABLE = own_tables.change_history
 
 
 @pytest.fixture
-def service() -> Iterator[applications.Service]:
-    service = applications.Service(ON)
-    yield service
-    service.stop()
-
-
-@pytest.fixture
-def client(service: applications.Service) -> Client:
-    return Client(service.application)
-
-
-@pytest.fixture
-def execute(service: applications.Service) -> Iterator[Callable[[str], None]]:
-    """A function that runs a statement on the database of the service."""
-    engine = create_engine(service.database.url)
-
-    def run(statement: str) -> None:
-        with engine.begin() as connection:
-            connection.execute(sa.text(statement))
-
-    yield run
-    engine.dispose()
+def options() -> applications.Options:
+    return ON
 
 
 def claim(amount: int = 1, generation: int | None = None) -> dict[str, Any]:
@@ -477,15 +455,6 @@ def test_request_whose_commit_got_no_reply_tells_once(
 # What is removed of it
 
 
-@pytest.fixture
-def database() -> Iterator[Database]:
-    stored = databases.create()
-    database = Database(create_engine(stored.url))
-    yield database
-    database.dispose()
-    stored.drop()
-
-
 NOW = datetime.datetime(2026, 6, 1)
 
 
@@ -609,13 +578,8 @@ def test_claims_do_not_wait_for_what_is_removed(
                 sa.select(sa.func.min(TABLE.c.id), sa.func.max(TABLE.c.id))
             ).one()
             statements.remove(connection, statements.Excess(lowest, newest))
-            began = time.monotonic()
-            answers = []
-            thread = threading.Thread(target=lambda: answers.append(put(client, HOST)))
-            thread.start()
-            thread.join(10)
-            assert answers == [204]
-            assert time.monotonic() - began < 5
+            # One that waited would be refused when it has waited for as long as it may.
+            assert put(client, HOST) == 204
     finally:
         engine.dispose()
 

@@ -7,10 +7,10 @@ import multiprocessing
 import pytest
 
 from placement import deploy
-from placement.feed import change_feed, follower_position, position
 from placement.feed import follower as follower_module
+from placement.feed import follower_position, position
 
-from .fixtures import applications, databases, follower
+from .fixtures import applications, databases, follower, freshness
 from .fixtures.client import Client
 from .fixtures.follower import Follower
 from .fixtures.freshness_workload import Workload
@@ -29,10 +29,7 @@ def client_on(url: str) -> Client:
 def test_a_follower_has_the_cloud_after_each_request_of_any_kind(
     url: str, seed: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 5)
-    monkeypatch.setattr(change_feed, 'KEPT_SECONDS', 0)
-    monkeypatch.setattr(position, 'BLOCK', block)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
+    freshness.prune_often(monkeypatch, block)
     if block < follower_position.WINDOW:
         monkeypatch.setattr(follower_position, 'WINDOW', 8)
     client, other = client_on(url), client_on(url)

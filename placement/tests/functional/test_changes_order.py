@@ -2,15 +2,11 @@
 """In whatever order ids of the feed are given out and committed, followers miss nothing."""
 
 import collections
-import os
-from collections.abc import Iterator
 
 import hypothesis
 import pytest
-from hypothesis import strategies as st
 
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.feed import change_feed as change_feed_module
 from placement.feed import follower as follower_module
 from placement.feed import follower_position
@@ -18,35 +14,12 @@ from placement.feed import position as position_module
 from placement.feed.follower import FollowedFeed, Untold
 from placement.feed.follower_position import MAX_LAG_SECONDS, FollowerPosition
 
-from .fixtures.feed_cluster import Cluster, Rows, Values
+from .fixtures.feed_cluster import Cluster, Rows, Values, examples, sequences
 
 FOLLOWERS = 3
 
-# How many sequences of events each test tries on one database.
-EXAMPLES = int(os.environ.get('PLACEMENT_TEST_EXAMPLES', '10'))
-
 # How many of the last states a node of a cluster may still be in.
 LAG = 4
-
-HAPPENINGS = st.tuples(
-    st.sampled_from(
-        [
-            *['begin'] * 8,
-            *['commit'] * 6,
-            *['follow'] * 4,
-            *['follow_a_node_behind'] * 2,
-            *['roll_back', 'prune', 'prune', 'shift_clock', 'back_up', 'restore', 'empty'],
-        ]
-    ),
-    st.integers(0, 40),
-)
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(create_engine(url))
-    yield database
-    database.dispose()
 
 
 class Followers(Cluster):
@@ -153,11 +126,11 @@ def test_each_follower_has_what_was_committed_before(
     monkeypatch.setattr(change_feed_module, 'MAX_LATE', 3)
     found: collections.Counter[str] = collections.Counter()
 
-    @hypothesis.settings(max_examples=EXAMPLES)
-    @hypothesis.given(st.lists(HAPPENINGS, min_size=80, max_size=200))
-    def run(happenings: list[tuple[str, int]]) -> None:
+    @hypothesis.settings(max_examples=examples(10))
+    @hypothesis.given(sequences(follow=4, follow_a_node_behind=2))
+    def run(events: list[tuple[str, int]]) -> None:
         followers = Followers(database, nodes, limit)
-        for name, number in happenings:
+        for name, number in events:
             getattr(followers, name)(number)
         for number in range(FOLLOWERS):
             followers.follow_to_the_end(number)

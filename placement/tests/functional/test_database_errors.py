@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients see of errors that the database itself raises."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,13 +21,6 @@ on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL o
 on_postgresql = pytest.mark.skipif(
     databases.backend() != 'postgresql', reason='of PostgreSQL only'
 )
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(create_engine(url))
-    yield database
-    database.dispose()
 
 
 def cause_of_statement(database: Database, statement: str) -> Cause | None:

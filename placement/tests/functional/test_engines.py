@@ -3,7 +3,7 @@
 
 import os
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,15 +30,8 @@ on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of serv
 
 
 @pytest.fixture
-def service() -> Iterator[applications.Service]:
-    service = applications.Service()
-    yield service
-    service.stop()
-
-
-@pytest.fixture
-def client(service: applications.Service) -> Client:
-    client = Client(service.application)
+def client(client: Client) -> Client:
+    """The same, with a host."""
     clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
     return client
 

@@ -12,7 +12,7 @@ from placement import deploy
 from placement.db.engine.database import Database
 from placement.db.schema import migration, own_tables
 from placement.db.schema.revisions import OWN
-from placement.feed import change_feed, position
+from placement.feed import position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.history import NEWEST
@@ -63,10 +63,7 @@ def service(
 def test_every_change_of_a_random_workload_is_seen(
     database: databases.Database, seed: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 5)
-    monkeypatch.setattr(change_feed, 'KEPT_SECONDS', 0)
-    monkeypatch.setattr(position, 'BLOCK', block)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
+    freshness.prune_often(monkeypatch, block)
     with service(database) as (client, connections):
         workload = Workload(client, seed)
         watch = freshness.Watch(connections)

@@ -3,52 +3,24 @@
 
 import collections
 import concurrent.futures
-import os
 import threading
 import time
-from collections.abc import Iterator
 
 import hypothesis
 import pytest
 import sqlalchemy as sa
-from hypothesis import strategies as st
 
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.db.schema.own_tables import change_feed
 from placement.feed import change_feed as change_feed_module
 from placement.feed import position as position_module
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import Position, Reload
 
-from .fixtures.feed_cluster import Cluster
+from .fixtures.feed_cluster import Cluster, examples, sequences
 
 # How many workers search; each remembers a position of its own.
 WORKERS = 3
-
-# How many sequences of events each test tries on one database.
-EXAMPLES = int(os.environ.get('PLACEMENT_TEST_EXAMPLES', '40'))
-
-
-# What happens, to whom or for how long.
-HAPPENINGS = st.tuples(
-    st.sampled_from(
-        [
-            *['begin'] * 8,
-            *['commit'] * 6,
-            *['search'] * 4,
-            *['roll_back', 'prune', 'prune', 'shift_clock', 'back_up', 'restore', 'empty'],
-        ]
-    ),
-    st.integers(0, 40),
-)
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(create_engine(url))
-    yield database
-    database.dispose()
 
 
 class Workers(Cluster):
@@ -99,12 +71,12 @@ def test_each_search_sees_whatever_was_committed_before(
     )
     found: collections.Counter[str] = collections.Counter()
 
-    @hypothesis.settings(max_examples=EXAMPLES)
-    @hypothesis.given(st.lists(HAPPENINGS, min_size=80, max_size=200))
-    def run(happenings: list[tuple[str, int]]) -> None:
+    @hypothesis.settings(max_examples=examples(40))
+    @hypothesis.given(sequences(search=4))
+    def run(events: list[tuple[str, int]]) -> None:
         cluster = Workers(database, nodes)
         searches = [('search', worker) for worker in range(WORKERS)]
-        for name, number in [*happenings, *searches]:
+        for name, number in [*events, *searches]:
             getattr(cluster, name)(number)
         found.update(cluster.found)
 

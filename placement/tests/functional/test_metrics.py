@@ -2,7 +2,7 @@
 """What `GET /metrics` tells of requests to the service (specification: metrics)."""
 
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -52,19 +52,15 @@ class Metrics:
 
 
 @pytest.fixture
-def service(tmp_path: pathlib.Path) -> Iterator[applications.Service]:
-    """A service with metrics and a small cloud."""
-    service = applications.Service(
-        {('metrics', 'enabled'): True, ('metrics', 'directory'): str(tmp_path / 'metrics')}
-    )
-    clouds.build(CLOUD, Client(service.application))
-    yield service
-    service.stop()
+def options(tmp_path: pathlib.Path) -> applications.Options:
+    return {('metrics', 'enabled'): True, ('metrics', 'directory'): str(tmp_path / 'metrics')}
 
 
 @pytest.fixture
-def client(service: applications.Service) -> Client:
-    return Client(service.application)
+def service(service: applications.Service) -> applications.Service:
+    """The same with a small cloud."""
+    clouds.build(CLOUD, Client(service.application))
+    return service
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Projects, users and types of very many consumers at once."""
 
-from collections.abc import Iterator
-
 import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.db.statements import owners
 from placement.db.statements.owners import Owner
@@ -15,13 +12,6 @@ from placement.db.statements.owners import Owner
 from .fixtures import databases
 
 on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    made = Database(create_engine(url))
-    yield made
-    made.dispose()
 
 
 def questions(connection: sa.Connection) -> int:

@@ -3,7 +3,7 @@
 
 import concurrent.futures
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from placement.db.engine import transactions
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.db.statements import allocations, providers
 from placement.objects.claim import transaction
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
@@ -20,13 +19,6 @@ from .fixtures import databases
 
 # SQLite has one writer at a time.
 pytestmark = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    made = Database(create_engine(url))
-    yield made
-    made.dispose()
 
 
 @pytest.fixture

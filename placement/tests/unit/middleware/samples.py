@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small application to wrap, and a way to ask it."""
+"""A small application to wrap, a way to ask it, and a configuration."""
 
 import dataclasses
 import json
@@ -8,6 +8,9 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
+from oslo_config import cfg
+
+from placement import conf as placement_conf
 
 
 @dataclasses.dataclass
@@ -24,6 +27,15 @@ class Inner:
             raise self.failure
         start_response('204 No Content', list(self.headers))
         return [b'']
+
+
+def configuration() -> cfg.ConfigOpts:
+    """The defaults, which no file changes, and a database."""
+    conf = cfg.ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf.set_override('connection', 'sqlite://', 'placement_database')
+    conf([], project='placement', default_config_files=[], default_config_dirs=[])
+    return conf
 
 
 def ask(

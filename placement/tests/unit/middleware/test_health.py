@@ -9,21 +9,11 @@ import pytest
 import sqlalchemy as sa
 from oslo_config import cfg
 
-from placement import conf as placement_conf
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names
 from placement.middleware import health
 from placement.tests.unit.middleware.samples import Inner, ask
-
-
-@pytest.fixture
-def conf() -> cfg.ConfigOpts:
-    conf = cfg.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('connection', 'sqlite://', 'placement_database')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
 
 
 @pytest.fixture

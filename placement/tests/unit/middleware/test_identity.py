@@ -8,14 +8,12 @@ from wsgiref.types import WSGIApplication
 import pytest
 from keystonemiddleware.auth_token import _exceptions as exceptions
 from keystonemiddleware.auth_token import _identity
-from oslo_config import cfg
 
-from placement import conf as placement_conf
 from placement import errors
 from placement.context import RequestContext
 from placement.http import environ_keys
 from placement.middleware import identity, request_log
-from placement.tests.unit.middleware.samples import Inner, ask, error_of
+from placement.tests.unit.middleware.samples import Inner, ask, configuration, error_of
 
 TOKEN = 'a-token'
 
@@ -182,11 +180,8 @@ def keystone_application(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIA
 
     monkeypatch.setattr(_identity.IdentityServer, 'verify_token', verify)
     monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__WWW_AUTHENTICATE_URI', 'http://identity')
-    conf = cfg.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('connection', 'sqlite://', 'placement_database')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return request_log.RequestLog(identity.keystone(identity.ContextBuilder(inner), conf))
+    application = identity.keystone(identity.ContextBuilder(inner), configuration())
+    return request_log.RequestLog(application)
 
 
 class TestKeystone:

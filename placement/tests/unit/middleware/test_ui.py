@@ -7,22 +7,12 @@ import re
 import pytest
 from oslo_config import cfg
 
-from placement import conf as placement_conf
 from placement.middleware import loopback_hosts, ui
 from placement.tests.functional.fixtures import applications
 from placement.tests.unit.middleware.samples import Inner, ask
 
 DIRECTORY = pathlib.Path(ui.__file__).parents[1] / 'ui'
 NAMES = sorted(path.name for path in DIRECTORY.iterdir())
-
-
-@pytest.fixture
-def conf() -> cfg.ConfigOpts:
-    conf = cfg.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('connection', 'sqlite://', 'placement_database')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
 
 
 @pytest.fixture
