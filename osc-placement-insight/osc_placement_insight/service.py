@@ -31,22 +31,28 @@ Query = Iterable[tuple[str, str]]
 class Service:
     """The Placement service of the cloud that the user chose.
 
-    Requests have the microversion `version`. `tell` is called with what the command is doing: here
-    with what a request waits for, if it waits. All other methods raise
+    Requests have the microversion that the user named, `told`, or the newest. `tell` is called
+    with what the command is doing: here with what a request waits for, if it waits. All other
+    methods raise
     `osc_lib.exceptions.CommandError`, whose message says what to do: its subclass
     `refusals.Refused` for an answer of 4xx or 5xx.
     """
 
     def __init__(
-        self, client: Any, version: str = NEWEST, tell: Callable[[str], None] | None = None
+        self, client: Any, told: str | None = None, tell: Callable[[str], None] | None = None
     ) -> None:
         self._client = client
-        self._version = version
+        self._told = told
+        self._version = told or NEWEST
         self.tell = tell or (lambda doing: None)
+
+    def at(self, version: str | None) -> Service:
+        """The service asked at this microversion, unless the user named one."""
+        return Service(self._client, self._told or version, self.tell)
 
     def ask(self, path: str, query: Query = ()) -> Any:
         """The answer to a GET, as values."""
-        return self.send('GET', path, query)
+        return self.send('GET', path, query, repeatable=True)
 
     def pages(self, path: str, query: Query = ()) -> Iterator[Any]:
         """The answers to a GET, page by page; a page is asked for when it is wanted."""
@@ -56,15 +62,22 @@ class Service:
             yield answer
             following = _query_of_next(answer)
 
-    def send(self, method: str, path: str, query: Query = (), body: Any = None) -> Any:
+    def send(
+        self,
+        method: str,
+        path: str,
+        query: Query = (),
+        body: Any = None,
+        repeatable: bool = False,
+    ) -> Any:
         """The answer to a request, as values; None where it has no body.
 
-        A GET is sent again while the service says that it is busy.
+        One that is `repeatable` is sent again while the service says that it is busy.
         """
         url = f'{path}?{urllib.parse.urlencode(list(query), safe=":,!")}'.rstrip('?')
         for _attempt in range(ATTEMPTS):
             response = self._request(method, url, body)
-            if method != 'GET' or not _is_busy(response):
+            if not (repeatable and _is_busy(response)):
                 break
             self.tell('waiting for the service, which is busy')
             time.sleep(_pause(response))

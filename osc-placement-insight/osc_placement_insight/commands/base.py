@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+import abc
+import argparse
 import contextlib
 import io
+import itertools
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from osc_lib.command import command
 
 from osc_placement_insight import service
+from osc_placement_insight.layout import wrapped
 from osc_placement_insight.progress import Progress
 from osc_placement_insight.service import Service
+
+TEXT = 'text'
+#: Formats that show an answer as the service gave it.
+WHOLE = ('json', 'yaml')
 
 
 @contextlib.contextmanager
@@ -31,11 +39,72 @@ def asking(asker: command.Command, doing: str, is_shown: bool = True) -> Iterato
     with Progress(sys.stderr if is_shown else io.StringIO(), doing) as progress:
         with service.failures_in_words():
             client = manager.placement
-        version = client_version(manager)
-        yield Service(client, version, progress.tell)
+        yield Service(client, version_told(manager), progress.tell)
 
 
-def client_version(manager: Any) -> str:
-    """The microversion that the user asks for; the newest where osc-placement would negotiate."""
+def version_told(manager: Any) -> str | None:
+    """The microversion that the user asks for; None where osc-placement would negotiate one."""
     told: str = manager._api_version['placement']
-    return service.NEWEST if told == service.NEGOTIATED else told
+    return None if told == service.NEGOTIATED else told
+
+
+class Shown(NamedTuple):
+    """An answer in the shapes that formats show.
+
+    `answer` is what `json` and `yaml` show, `text` are lines, and `rows` are those of a table with
+    these `columns`.
+    """
+
+    answer: Mapping[str, Any]
+    text: Sequence[str]
+    columns: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+
+def with_notes(notes: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
+    """The lines of an answer, after what is to be said about the question."""
+    yield from itertools.chain.from_iterable(map(wrapped, notes))
+    if notes:
+        yield ''
+    yield from lines
+
+
+class AnswerCommand(command.Lister):
+    """A command whose answer is no table: as text by default, whole, or as rows.
+
+    Each of the formats of a list (`table`, `csv`, `value`) shows rows, and `json` and `yaml` show
+    the answer as the service gave it.
+    """
+
+    formatter_default = TEXT
+
+    @property
+    def formatter_namespace(self) -> str:
+        """Where the entry points of the formats are."""
+        return 'osc_placement_insight.formatter.answer'
+
+    @abc.abstractmethod
+    def ask(self, parsed_args: argparse.Namespace) -> Shown:
+        """Ask the service."""
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        """What the chosen format shows: column names, and rows."""
+        shown = self.ask(parsed_args)
+        if parsed_args.formatter in WHOLE:
+            return [*shown.answer], [[*shown.answer.values()]]
+        if parsed_args.formatter == TEXT:
+            return [TEXT], [[line] for line in shown.text]
+        return shown.columns, shown.rows
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Any
+    ) -> int:
+        """Write it; a whole answer is one object, not a list of one."""
+        if parsed_args.formatter not in WHOLE:
+            return super().produce_output(parsed_args, column_names, data)
+        ((values),) = data
+        formatter: Any = self.formatter
+        formatter.emit_one(column_names, values, self.app.stdout, parsed_args)
+        return 0

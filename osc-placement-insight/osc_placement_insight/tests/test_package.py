@@ -21,7 +21,9 @@ GROUP = 'openstack.placement.v1'
 LIBRARIES = {
     'cliff': 'cliff',
     'keystoneauth1': 'keystoneauth1',
+    'openstack': 'openstacksdk',
     'osc_lib': 'osc-lib',
+    'osc_placement': 'osc-placement',
     'requests': 'requests',
     'yaml': 'PyYAML',
 }

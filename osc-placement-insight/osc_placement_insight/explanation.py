@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An explanation as text and as rows.
+
+Specification: insight, "GET /insight/allocation_candidates".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from osc_placement_insight.layout import counted, section, wrapped
+
+Answer = Mapping[str, Any]
+
+COLUMNS = ('group', 'condition', 'trees_before', 'trees_after', 'only')
+#: The group of conditions that concern all groups together.
+TOGETHER = 'all groups'
+#: Reasons that are the name of the unit which refuses an amount.
+UNITS = ('min_unit', 'max_unit', 'step_size')
+#: The columns of the counts in the text.
+HEADER = '  trees    only  condition'
+
+
+def rows(answer: Answer) -> Iterator[tuple[Any, ...]]:
+    """A row for each condition, in the order of testing, with `COLUMNS`."""
+    for group in answer['groups']:
+        yield from (_row(group_name(group['suffix']), step) for step in group['funnel'])
+    yield from (_row(TOGETHER, step) for step in answer['combination'])
+
+
+def _row(group: str, step: Answer) -> tuple[Any, ...]:
+    counts = (step[name] for name in COLUMNS[2:])
+    return (group, step['condition']['words'], *counts)
+
+
+def lines(answer: Answer) -> Iterator[str]:
+    """The verdict, how many trees each condition left, the nearest trees, and what would help.
+
+    Conditions that turned nothing away are left out.
+    """
+    yield from wrapped(f'{answer["verdict"]}: {answer["summary"]}')
+    if answer['provider']:
+        yield from section('This tree:', _report(answer['provider']))
+    for group in answer['groups']:
+        passing = [f'  All {counted(answer["examined"], "tree")} examined can serve it.']
+        funnel = [*_funnel(group['funnel'], answer['examined'])]
+        yield from section(_group_title(group), funnel or passing)
+    yield from section('All groups together:', _funnel(answer['combination'], answer['examined']))
+    if answer['verdict'] != 'fits':
+        yield from section('Nearest trees:', _each(_report, answer['nearest']))
+    yield from section('It would fit:', _each(_relaxation, answer['relaxations']))
+
+
+def group_name(suffix: str) -> str:
+    """What a request group is called; that without a suffix has no name of its own."""
+    return f'group {suffix}' if suffix else 'unsuffixed group'
+
+
+def _group_title(group: Answer) -> str:
+    name = group_name(group['suffix'])
+    return f'{name[0].upper()}{name[1:]}: {", ".join(_wanted(group))}'
+
+
+def _wanted(group: Answer) -> Iterator[str]:
+    yield from (f'{name}:{amount}' for name, amount in group['resources'].items())
+    yield from (' or '.join(names) for names in group['required'])
+    yield from (f'not {name}' for name in group['forbidden'])
+    yield from (f'in aggregate {" or ".join(names)}' for names in group['member_of'])
+    yield from (f'not in aggregate {name}' for name in group['forbidden_aggregates'])
+    if group['in_tree']:
+        yield f'in the tree of {group["in_tree"]}'
+
+
+def _funnel(steps: list[Answer], examined: int) -> Iterator[str]:
+    """How many trees were left after each condition, and how many it alone turned away."""
+    deciding = [
+        step for step in steps if step['trees_before'] > step['trees_after'] or step['only']
+    ]
+    if not deciding:
+        return
+    yield HEADER
+    yield f'{examined:>7,}          examined'
+    for step in deciding:
+        only = '' if step['only'] is None else f'{step["only"]:,}'
+        yield from wrapped(
+            step['condition']['words'], first=f'{step["trees_after"]:>7,} {only:>7}  '
+        )
+
+
+def _report(report: Answer) -> Iterator[str]:
+    """What one tree misses."""
+    yield f'  {_shown(report["root"])} ({report["verdict"]})'
+    numbers = {(one['suffix'], one['resource_class']): one for one in report['missing']}
+    for condition in report['failed']:
+        about = [numbers.pop((condition['suffix'], name), None) for name in condition['names']]
+        known = [one for one in about if one]
+        words = map(_missing, known) if known else [condition['words']]
+        yield from _each(_bullet, words)
+    yield from _each(_bullet, map(_missing, numbers.values()))
+
+
+def _each(lines_of: Callable[[Any], Iterable[str]], items: Iterable[Any]) -> Iterator[str]:
+    """The lines of each item, one after the other."""
+    return itertools.chain.from_iterable(map(lines_of, items))
+
+
+def _missing(missing: Answer) -> str:
+    """The numbers of an amount that a provider does not have."""
+    name, reason = missing['resource_class'], missing['reason']
+    group = f'group {missing["suffix"]}: ' if missing['suffix'] else ''
+    asked, free, capacity = missing['asked'], missing['free'], missing['capacity']
+    words = (
+        f'{group}{name}: {asked} asked, {free} free of {capacity} ({missing["used"]} used, '
+        f'{missing["reserved"]} reserved) on {_shown(missing["provider"])}'
+    )
+    return f'{words}, {reason} is {missing[reason]}' if reason in UNITS else words
+
+
+def _relaxation(relaxation: Answer) -> Iterator[str]:
+    """What could be given up, and how many trees that would gain."""
+    words = ' and '.join(f'without {_given_up(one)}' for one in relaxation['conditions'])
+    if relaxation['largest'] is not None:
+        condition = relaxation['conditions'][0]
+        name, asked = condition['names'][0], condition['asked']
+        words = f'with {name}:{relaxation["largest"]} in place of {asked}'
+    yield from _bullet(f'{counted(relaxation["trees"], "tree")} {words}')
+
+
+def _given_up(condition: Answer) -> str:
+    """What is left out of the request."""
+    if condition['reason'] != 'class missing':
+        return str(condition['words'])
+    of_group = f' in {group_name(condition["suffix"])}' if condition['suffix'] else ''
+    return f'asking for {", ".join(condition["names"])}{of_group}'
+
+
+def _bullet(text: str) -> list[str]:
+    return wrapped(text, first='    - ')
+
+
+def _shown(provider: Answer) -> str:
+    """A provider by its name; the name of one that was just deleted is not known any more."""
+    return str(provider['name'] or provider['uuid'])
