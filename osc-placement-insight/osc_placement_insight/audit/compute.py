@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to nova at one microversion, and what to do about each error, in words."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import requests
+from keystoneauth1 import exceptions as keystone
+from osc_lib import exceptions
+
+#: Since this one nova tells of servers whose cell is down; it also has the uuids of migrations
+#: (2.59) and of hypervisors (2.53), and the flavors in servers (2.47).
+MICROVERSION = '2.69'
+#: How often a request is repeated, with growing pauses, while nova or a proxy is away.
+RETRIES = 5
+AWAY = [429, 502, 503, 504]
+
+_HEADERS = {'Accept': 'application/json', 'OpenStack-API-Version': f'compute {MICROVERSION}'}
+
+WITHOUT_NOVA = 'To audit placement alone, add --placement-only.'
+ADVICE = {
+    401: 'Check your credentials.',
+    403: 'The audit reads the servers of all projects: it needs the rights of an administrator.',
+    404: f'Is this the endpoint of nova? {WITHOUT_NOVA}',
+    406: f'The audit needs microversion {MICROVERSION}, which nova has since Stein.',
+}
+
+
+class Compute:
+    """Nova, as an adapter of keystoneauth1 reaches it.
+
+    All methods send a GET, and raise `osc_lib.exceptions.CommandError`, whose message says what to
+    do, where nova does not answer as it should.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def ask(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """The answer, as values."""
+        return _values(self._response(path, query or {}), path)
+
+    def find(self, path: str) -> Any | None:
+        """The answer, as values; None where there is nothing at this path."""
+        response = self._response(path, {})
+        return None if response.status_code == 404 else _values(response, path)
+
+    def pages(self, path: str, member: str, query: Mapping[str, str]) -> Iterator[Any]:
+        """The lists of all pages that `member` has, each as long as nova allows.
+
+        A marker is the uuid, where the elements have one, or the id.
+        """
+        seen: list[str] = []
+        has_more = True
+        while has_more:
+            page = self._page_after(path, query, seen)
+            yield page[member]
+            seen += [row.get('uuid') or row['id'] for row in page[member]]
+            has_more = bool(page[member]) and f'{member}_links' in page
+
+    def _page_after(self, path: str, query: Mapping[str, str], seen: list[str]) -> Any:
+        """The page after what was seen last.
+
+        Nova refuses a marker that was purged meanwhile; then the one before it is as good.
+        """
+        for marker in reversed(seen):
+            response = self._response(path, {**query, 'marker': marker})
+            if not _is_unknown_marker(response):
+                return _values(response, path)
+        return self.ask(path, query)
+
+    def _response(self, path: str, query: Mapping[str, str]) -> requests.Response:
+        url = f'{path}?{urllib.parse.urlencode(query)}'.rstrip('?')
+        try:
+            response: requests.Response = self._client.request(
+                url,
+                'GET',
+                raise_exc=False,
+                headers=_HEADERS,
+                connect_retries=RETRIES,
+                status_code_retries=RETRIES,
+                retriable_status_codes=AWAY,
+            )
+        except keystone.ClientException as error:
+            raise exceptions.CommandError(
+                f'Nova cannot be asked: {error}. {WITHOUT_NOVA}'
+            ) from error
+        return response
+
+
+def _values(response: requests.Response, path: str) -> Any:
+    if response.status_code == 200:
+        try:
+            return response.json()
+        except requests.JSONDecodeError as error:
+            raise exceptions.CommandError(
+                f'{response.url} does not answer as nova does. {WITHOUT_NOVA}'
+            ) from error
+    reason = _reason(response) or response.reason
+    advice = ADVICE.get(response.status_code, 'The log of nova says why.')
+    raise exceptions.CommandError(
+        f'Nova refuses {path}: {reason} {advice} (HTTP {response.status_code})'
+    )
+
+
+def _is_unknown_marker(response: requests.Response) -> bool:
+    return response.status_code == 400 and 'marker' in _reason(response).lower()
+
+
+def _reason(response: requests.Response) -> str:
+    """The message of an error of nova, {"badRequest": {"message": ...}}; empty where none is."""
+    try:
+        (error,) = json.loads(response.content).values()
+        return str(error['message'])
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return ''

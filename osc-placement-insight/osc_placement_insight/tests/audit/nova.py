@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A nova of the tests: it answers what the reference of the Compute API says, from memory.
+
+The functional fixtures of nova itself would be more real, but they take its whole service (and
+two minutes to install) where a request a second is fast; its answers at microversion 2.69 were
+compared with these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import http
+import json
+import urllib.parse
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from osc_placement_insight.audit.model import ENDED
+
+NEWEST = (2, 96)
+
+
+class Refusal(Exception):
+    """An error of nova."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclasses.dataclass
+class Server:
+    """A server in nova's database, with what its detailed view has of it."""
+
+    uuid: str
+    name: str
+    flavor: Mapping[str, Any]
+    node: str | None
+    status: str = 'ACTIVE'
+    task: str | None = None
+    image: str = 'an-image'
+    updated: str = '2026-01-01T00:00:00Z'
+    is_deleted: bool = False
+    is_purged: bool = False
+    #: Whether its cell's database cannot be reached.
+    is_away: bool = False
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What nova shows of it."""
+        if self.is_away:
+            return {'id': self.uuid, 'status': 'UNKNOWN', 'tenant_id': 'a-project'}
+        return {
+            'id': self.uuid,
+            'name': self.name,
+            'tenant_id': 'a-project',
+            'user_id': 'a-user',
+            'status': 'DELETED' if self.is_deleted else self.status,
+            'updated': self.updated,
+            'image': {'id': self.image} if self.image else '',
+            'flavor': dict(self.flavor),
+            'OS-EXT-STS:task_state': self.task,
+            'OS-EXT-SRV-ATTR:host': self.node,
+            'OS-EXT-SRV-ATTR:hypervisor_hostname': self.node,
+        }
+
+
+@dataclasses.dataclass
+class Migration:
+    """A migration in nova's database."""
+
+    server: str
+    type: str
+    status: str
+    source_node: str
+    dest_node: str
+    uuid: str = dataclasses.field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What nova shows of it."""
+        return {
+            'id': 1,
+            'uuid': self.uuid,
+            'instance_uuid': self.server,
+            'migration_type': self.type,
+            'status': self.status,
+            'source_node': self.source_node,
+            'source_compute': self.source_node,
+            'dest_node': self.dest_node,
+            'dest_compute': self.dest_node,
+            'dest_host': None,
+            'created_at': '2026-01-01T00:00:00.000000',
+            'updated_at': None,
+        }
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nova is finished with it."""
+        return self.status in ENDED
+
+
+def flavor(
+    vcpus: int = 2,
+    ram: int = 2048,
+    disk: int = 20,
+    ephemeral: int = 0,
+    swap: int = 0,
+    **extra_specs: str,
+) -> dict[str, Any]:
+    """A flavor as servers have it; colons of extra specs are written as two underscores."""
+    return {
+        'original_name': 'a-flavor',
+        'vcpus': vcpus,
+        'ram': ram,
+        'disk': disk,
+        'ephemeral': ephemeral,
+        'swap': swap,
+        'extra_specs': {name.replace('__', ':'): value for name, value in extra_specs.items()},
+    }
+
+
+class Nova:
+    """A WSGI application with the cloud that tests put into it."""
+
+    def __init__(self, max_limit: int = 1000) -> None:
+        self.max_limit = max_limit
+        self.servers: dict[str, Server] = {}
+        self.migrations: dict[str, Migration] = {}
+        self.hypervisors: dict[str, str] = {}
+        self.flavors: list[dict[str, Any]] = []
+        self.has_cells_down = False
+        self.is_admin = True
+        self.is_failing = False
+        #: What is called, with the path, before each answer.
+        self.before_answer: list[Any] = []
+        self.requests = 0
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path, status, body = environ['PATH_INFO'], 200, {}
+        query = dict(urllib.parse.parse_qsl(environ['QUERY_STRING'], keep_blank_values=True))
+        self.requests += 1
+        for called in self.before_answer:
+            called(path)
+        try:
+            _check_version(environ.get('HTTP_OPENSTACK_API_VERSION', ''))
+            body = self._answer(path, query)
+        except Refusal as refusal:
+            status = refusal.status
+            name = {400: 'badRequest', 403: 'forbidden', 404: 'itemNotFound'}.get(status, 'error')
+            body = {name: {'code': status, 'message': str(refusal)}}
+        content = json.dumps(body).encode()
+        start_response(
+            f'{status} {http.HTTPStatus(status).phrase}',
+            [('Content-Type', 'application/json'), ('Content-Length', str(len(content)))],
+        )
+        return [content]
+
+    def _answer(self, path: str, query: dict[str, str]) -> dict[str, Any]:
+        if self.is_failing:
+            raise Refusal(500, 'Unexpected API Error.')
+        if path.startswith('/servers/') and path != '/servers/detail':
+            return {'server': self._shown(path.rpartition('/')[2])}
+        views = {
+            '/servers': self._servers,
+            '/servers/detail': self._servers,
+            '/os-migrations': self._migrations,
+            '/os-hypervisors': self._hypervisors,
+            '/flavors/detail': self._flavors,
+            '/os-services': self._services,
+        }
+        if path not in views:
+            raise Refusal(404, 'The resource could not be found.')
+        return views[path](query)
+
+    def _shown(self, identity: str) -> dict[str, Any]:
+        server = self.servers.get(identity)
+        if server is None or server.is_deleted:
+            raise Refusal(404, f'Instance {identity} could not be found.')
+        return server.row
+
+    def _servers(self, query: dict[str, str]) -> dict[str, Any]:
+        _check_names(query, 'all_tenants sort_key sort_dir deleted uuid marker limit')
+        if 'all_tenants' in query and not self.is_admin:
+            raise Refusal(403, 'Policy does not allow servers:index:get_all_tenants.')
+        wants_deleted = query.get('deleted') == 'true'
+        listed = [
+            server.row
+            for server in sorted(self.servers.values(), key=lambda one: one.uuid)
+            if server.is_deleted == wants_deleted
+            and query.get('uuid') in (None, server.uuid)
+            and server.status != 'SOFT_DELETED'
+            # Nova leaves out servers of cells that are down from lists that are sorted.
+            and not server.is_away
+        ]
+        known = [one.uuid for one in self.servers.values() if not one.is_purged]
+        return self._page('servers', listed, query, 'id', known)
+
+    def _migrations(self, query: dict[str, str]) -> dict[str, Any]:
+        _check_names(query, 'instance_uuid status migration_type marker limit')
+        rows = [
+            one.row
+            for one in self.migrations.values()
+            if query.get('instance_uuid') in (None, one.server)
+        ]
+        return self._page('migrations', rows, query, 'uuid', self.migrations)
+
+    def _hypervisors(self, query: dict[str, str]) -> dict[str, Any]:
+        _check_names(query, 'marker limit')
+        rows = [
+            {'id': uuid, 'hypervisor_hostname': name, 'state': 'up', 'status': 'enabled'}
+            for uuid, name in self.hypervisors.items()
+        ]
+        return self._page('hypervisors', rows, query, 'id', self.hypervisors)
+
+    def _flavors(self, query: dict[str, str]) -> dict[str, Any]:
+        _check_names(query, 'is_public marker limit')
+        rows = [{**one, 'id': str(index)} for index, one in enumerate(self.flavors)]
+        return self._page('flavors', rows, query, 'id', [row['id'] for row in rows])
+
+    def _services(self, query: dict[str, str]) -> dict[str, Any]:
+        status = 'UNKNOWN' if self.has_cells_down else 'enabled'
+        return {'services': [{'binary': 'nova-compute', 'host': 'a-host', 'status': status}]}
+
+    def _page(
+        self,
+        name: str,
+        rows: Sequence[dict[str, Any]],
+        query: dict[str, str],
+        id_: str,
+        known: Iterable[str],
+    ) -> dict[str, Any]:
+        """A page, which has a link only if it is full."""
+        ids = [row[id_] for row in rows]
+        marker = query.get('marker')
+        if marker is not None and marker not in known:
+            raise Refusal(400, f'marker [{marker}] not found')
+        after = [row for row, one in zip(rows, ids, strict=True) if marker is None or one > marker]
+        if marker in ids:
+            after = list(rows[ids.index(marker) + 1 :])
+        page: dict[str, Any] = {name: after[: self.max_limit]}
+        if len(page[name]) == self.max_limit:
+            page[f'{name}_links'] = [{'rel': 'next', 'href': 'http://behind.a.proxy'}]
+        return page
+
+
+def _check_version(header: str) -> None:
+    service, _, version = header.partition(' ')
+    if service == 'compute' and tuple(map(int, version.split('.'))) <= NEWEST:
+        return
+    raise Refusal(406, f'Version {version} is not supported by the API. Minimum is 2.1.')
+
+
+def _check_names(query: Mapping[str, str], names: str) -> None:
+    unknown = query.keys() - set(names.split())
+    if unknown:
+        raise Refusal(400, f'Additional properties are not allowed ({unknown})')
