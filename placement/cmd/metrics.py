@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import socket
 import sys
 from collections.abc import Iterable, Sequence
 from types import FrameType
@@ -23,6 +22,7 @@ from placement.db.engine.database import Database
 from placement.exporter.endpoint import Endpoint, answer_metrics
 from placement.exporter.gauges import Gauges
 from placement.feed.keeper import SnapshotKeeper
+from placement.server import listener
 from placement.server.server import Server
 
 NAME = 'placement-metrics'
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _serve(options)
     except KeyboardInterrupt:
         pass
-    except CannotServe as reason:
+    except (CannotServe, listener.CannotListenError) as reason:
         print(f'{NAME}: {reason}', file=sys.stderr)
         return 1
     print(f'{NAME}: stopped', flush=True)
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 def _address(text: str) -> tuple[str, int]:
     """Host and port; an address of version 6 is in brackets."""
     host, colon, port = text.rpartition(':')
-    if not colon or not port.isdecimal() or int(port) > 65535:
+    if not colon or not port.isdecimal() or int(port) > listener.MAX_PORT:
         raise argparse.ArgumentTypeError(f'{text} is not HOST:PORT')
     return host.removeprefix('[').removesuffix(']'), int(port)
 
@@ -81,16 +81,15 @@ def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    """Serve; raises `CannotServe` where that is not possible."""
+    """Serve; raises `CannotServe` and `listener.CannotListenError` where that is not possible."""
     conf = _configured(options.config_file)
-    with _listener(*options.listen) as listener:
+    with listener.listen(*options.listen) as listening:
         wsgi.start_logging(conf)
         database = Database.from_conf(conf)
         try:
             server = Server(application(conf, database), _THREADS)
-            host, port = listener.getsockname()[:2]
-            url = f'http://[{host}]:{port}' if ':' in host else f'http://{host}:{port}'
-            server.run(listener, lambda: print(f'{NAME}: serving {url}/metrics', flush=True))
+            url = listener.url_of(listening)
+            server.run(listening, lambda: print(f'{NAME}: serving {url}/metrics', flush=True))
         finally:
             database.dispose()
 
@@ -127,15 +126,6 @@ def _configured(path: str | None) -> ConfigOpts:
     # What processes have counted is told also while the database is away.
     conf.set_override('max_retries', 0, 'placement_database')
     return conf
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except (OSError, UnicodeError) as error:
-        words = ' '.join(str(error).split())
-        raise CannotServe(f'cannot listen on {host} port {port}: {words}') from error
 
 
 if __name__ == '__main__':

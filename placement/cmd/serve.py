@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import errno
 import functools
 import logging
 import os
@@ -27,7 +26,7 @@ from wsgiref.types import WSGIApplication
 from placement import conf as placement_conf
 from placement import deploy, memory, wsgi
 from placement.middleware import loopback_hosts
-from placement.server import descriptors
+from placement.server import descriptors, listener
 from placement.server.limits import Limits
 from placement.server.server import Server
 
@@ -153,7 +152,7 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
     say(f'configuration: {_describe_configuration(conf, os.environ)}')
     _refuse_noauth2_beyond_loopback(conf.api.auth_strategy, options.host, options.port)
     conf.set_default('noauth2_allowed_hosts', [options.host], 'api')
-    with _listen(options.host, options.port) as listener:
+    with _listen(options.host, options.port) as listening:
         if state is not None:
             program.discard(state)
         _prepare_database(conf, state, say)
@@ -162,10 +161,10 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
         application = _load_application(conf, say)
         say(f'authentication: {_describe_authentication(conf.api.auth_strategy)}')
         server = Server(application, options.threads, _limits(conf), _wants_body)
-        url = _url(listener)
+        url = listener.url_of(listening)
         if conf.ui.enabled:
             say(f'page: {url}/ui/')
-        server.run(listener, lambda: program.say_where(say, url, conf.api.auth_strategy))
+        server.run(listening, lambda: program.say_where(say, url, conf.api.auth_strategy))
 
 
 def _limits(conf: placement_conf.ConfigOpts) -> Limits:
@@ -242,23 +241,17 @@ def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None
 
     :raises CannotServe: it is refused, or the host has no address
     """
-    if strategy == 'noauth2' and not all(map(loopback_hosts.is_loopback, _addresses(host, port))):
+    if strategy != 'noauth2':
+        return
+    try:
+        addresses = listener.addresses_of(host, port)
+    except listener.CannotListenError as error:
+        raise CannotServe(str(error)) from error
+    if not all(map(loopback_hosts.is_loopback, addresses)):
         raise CannotServe(
             f'refusing to serve on {host} with auth_strategy noauth2, which makes anyone who can '
             'connect an administrator; use a loopback address, or configure keystone'
         )
-
-
-def _addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host.
-
-    :raises CannotServe: there are none
-    """
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise CannotServe(f'cannot listen on {host} port {port}: {_words(error)}') from error
-    return [str(address[0]) for *_, address in found]
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -267,13 +260,10 @@ def _listen(host: str, port: int) -> socket.socket:
     :raises CannotServe: the address cannot be had
     """
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=1024)
-    except (OSError, OverflowError, UnicodeError) as error:
-        words = f'cannot listen on {host} port {port}: {_words(error)}'
-        if getattr(error, 'errno', None) == errno.EADDRINUSE:
-            words += '; choose another with --port N (make serve PORT=N)'
-        raise CannotServe(words) from error
+        return listener.listen(host, port)
+    except listener.CannotListenError as error:
+        remedy = '; choose another with --port N (make serve PORT=N)' if error.is_taken else ''
+        raise CannotServe(f'{error}{remedy}') from error
 
 
 def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: Say) -> None:
@@ -294,7 +284,7 @@ def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: S
         with open(file, 'rb') as opened:
             magic = opened.read(len(SQLITE_MAGIC))
     except OSError as error:
-        raise CannotServe(f'cannot keep data in {state}: {_words(error)}') from error
+        raise CannotServe(f'cannot keep data in {state}: {listener.words_of(error)}') from error
     if magic not in (b'', SQLITE_MAGIC):
         raise CannotServe(f'{file} is not an SQLite database; move it away to begin anew')
     say(f'database: {file} ({"kept from before" if known else "new"})')
@@ -312,33 +302,15 @@ def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplicat
             application = deploy.loadapp(conf)
     except Exception as error:
         LOG.debug('The application cannot be loaded.', exc_info=True)
-        raise CannotServe(f'cannot load the application: {_words(error)}') from error
+        raise CannotServe(f'cannot load the application: {listener.words_of(error)}') from error
     say('traits and resource classes: up to date')
     return loopback_hosts.only_known_hosts(application, conf)
-
-
-def _words(error: Exception) -> str:
-    """What an error says, in one line."""
-    number = getattr(error, 'errno', None)
-    if isinstance(error, socket.gaierror):
-        # It has numbers of its own.
-        words = error.strerror or ''
-    elif number and number > 0:
-        words = os.strerror(number)
-    else:
-        words = str(error)
-    return ' '.join(words.split()) or type(error).__name__
 
 
 def _describe_authentication(strategy: str) -> str:
     if strategy == 'noauth2':
         return 'noauth2: callers are not authenticated, and only this machine can connect'
     return strategy
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f'http://[{host}]:{port}' if ':' in host else f'http://{host}:{port}'
 
 
 if __name__ == '__main__':
