@@ -13,13 +13,15 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
+from placement import errors
 from placement.metrics import totals
 
 LOG = logging.getLogger(__name__)
 
 PATH = '/metrics'
 
-#: Reads the gauges of the cloud; raises where the database does not answer.
+#: Reads the gauges of the cloud; raises `errors.ServiceUnavailable` where the database does not
+#: answer.
 ReadCloud = Callable[[], Iterable[Metric]]
 
 
@@ -36,8 +38,11 @@ class _Scrape(Collector):
         cloud: list[Metric] = []
         try:
             cloud = list(self._read_cloud())
-        except Exception as error:
+        except errors.ServiceUnavailable as error:
             LOG.warning('The metrics of the cloud cannot be read: %s', error)
+        # What was counted is told also where this service has a defect.
+        except Exception:
+            LOG.exception('The metrics of the cloud are not shown')
         yield GaugeMetricFamily(
             'placement_cloud_readable',
             'Whether the cloud could be read for this scrape: 1 or 0.',
@@ -62,8 +67,8 @@ class Endpoint:
         method = environ['REQUEST_METHOD']
         if method not in ('GET', 'HEAD'):
             return _answer(start_response, '405 Method Not Allowed', b'', ('Allow', 'GET, HEAD'))
-        with _held(self._lock, self._wait_seconds) as is_held:
-            if not is_held:
+        with _locked(self._lock, self._wait_seconds) as is_locked:
+            if not is_locked:
                 retry = ('Retry-After', '1')
                 return _answer(start_response, '503 Service Unavailable', b'', retry)
             try:
@@ -85,12 +90,13 @@ def answer_metrics(application: WSGIApplication, endpoint: Endpoint) -> WSGIAppl
 
 
 @contextlib.contextmanager
-def _held(lock: threading.Lock, seconds: float) -> Iterator[bool]:
-    is_held = lock.acquire(timeout=seconds)
+def _locked(lock: threading.Lock, seconds: float) -> Iterator[bool]:
+    """The lock for a block of code, and whether it could be had within so many seconds."""
+    is_locked = lock.acquire(timeout=seconds)
     try:
-        yield is_held
+        yield is_locked
     finally:
-        if is_held:
+        if is_locked:
             lock.release()
 
 

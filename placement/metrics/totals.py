@@ -63,11 +63,15 @@ def _read_once(directory: str) -> Values:
         if kind in ended.GAUGES and ended.has_ended(path):
             continue
         for key, value in ended.read_values(path):
-            if kind == Kind.LEAST.value:
-                values[kind, key] = min(value, values.get((kind, key), value))
-            else:
-                values[kind, key] = value + values.get((kind, key), 0.0)
+            values[kind, key] = _combined(kind, value, values.get((kind, key)))
     return values
+
+
+def _combined(kind: str, value: float, other: float | None) -> float:
+    """The value of two processes, or of one where the other has none."""
+    if other is None:
+        return value
+    return min(value, other) if kind == Kind.LEAST.value else value + other
 
 
 def _identity(directory: str) -> tuple[int, int] | None:
@@ -86,7 +90,7 @@ def _by_metric(values: Values) -> dict[catalog.Metric, dict[tuple[str, Labels], 
     found: dict[catalog.Metric, dict[tuple[str, Labels], float]] = {
         metric: {} for metric in catalog.METRICS
     }
-    for (_kind, key), value in values.items():
+    for (kind, key), value in values.items():
         try:
             family, sample, labels, _help = json.loads(key)
         except (ValueError, TypeError) as error:
@@ -96,7 +100,8 @@ def _by_metric(values: Values) -> dict[catalog.Metric, dict[tuple[str, Labels], 
         names = () if metric is None else metric.labels
         if metric is not None and set(names) <= labels.keys():
             position = (sample, (*(labels[name] for name in names), labels.get('le', '')))
-            found[metric][position] = found[metric].get(position, 0.0) + value
+            # Two names in the files are one where the help of two releases differs.
+            found[metric][position] = _combined(kind, value, found[metric].get(position))
     for metric, samples in found.items():
         for labels in _known_labels(metric):
             samples.setdefault((metric.name, (*labels, '')), 0.0)

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from placement import errors
 from placement.exporter.endpoint import Endpoint, ReadCloud, answer_metrics
 from placement.metrics import catalog
 from placement.metrics.recorder import Recorder
@@ -23,7 +24,7 @@ def one_gauge() -> Iterator[Metric]:
 def unreadable() -> Iterator[Metric]:
     """A cloud whose database goes away in the middle."""
     yield from one_gauge()
-    raise ConnectionError('the database does not answer')
+    raise errors.DatabaseUnavailable('the database does not answer')
 
 
 @pytest.fixture
@@ -68,6 +69,19 @@ def test_counts_are_told_although_the_cloud_cannot_be_read(
         'The metrics of the cloud cannot be read: the database does not answer'
     ]
     assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_counts_are_told_although_reading_the_cloud_has_a_defect(
+    directory: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> Iterator[Metric]:
+        raise RuntimeError('no')
+
+    assert values(directory, fail)['placement_insight_failures_total'] == 1
+    (record,) = caplog.records
+    assert record.getMessage() == 'The metrics of the cloud are not shown'
+    assert record.levelno == logging.ERROR
+    assert record.exc_info is not None
 
 
 def test_missing_directory_is_503(

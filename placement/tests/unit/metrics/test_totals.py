@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scrape shows of several processes, those included that have ended."""
 
+import dataclasses
 import json
 import logging
 import os
@@ -78,6 +79,21 @@ def test_the_snapshot_that_is_furthest_behind_is_shown(tmp_path: pathlib.Path) -
 
     recorders[1].close()
     assert samples(tmp_path)[UPDATED] == 20.0
+    for recorder in recorders:
+        recorder.close()
+
+
+def test_releases_with_other_words_of_help_count_the_same(tmp_path: pathlib.Path) -> None:
+    recorders = []
+    for number in (1.0, 2.0):
+        recorder = Recorder(str(tmp_path))
+        for metric in (catalog.SNAPSHOT_UPDATED, catalog.POOL_IN_USE):
+            older = dataclasses.replace(metric, help=f'As release {number} has it.')
+            recorder.set(older, ('primary',)[: len(metric.labels)], number)
+        recorders.append(recorder)
+
+    found = samples(tmp_path)
+    assert (found[UPDATED], found[IN_USE]) == (1.0, 3.0)
     for recorder in recorders:
         recorder.close()
 
