@@ -154,7 +154,9 @@ def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestConte
         change_feed.keep(database.engine, config.placement.change_feed_max_ids)
         context = RequestContext(database)
         insight = Insight.from_conf(config, database)
-        context.attach(database, SnapshotKeeper(database), insight, False, action)
+        context.attach(
+            database, SnapshotKeeper(database), insight, allow_replica_read=False, action=action
+        )
         yield context
     finally:
         database.dispose()

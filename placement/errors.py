@@ -147,7 +147,7 @@ class TooOldForQuestion(BadRequest):
 
 
 class TryAgain(ServiceUnavailable):
-    """What a question below `/insight` cannot be answered at the moment for."""
+    """A question below `/insight` that cannot be answered now, and can be in a second."""
 
     # Seconds after which to ask again.
     retry_after: ClassVar[int] = 1

@@ -184,6 +184,10 @@ def _validated_query(api: Api, action: str, text: str) -> Query:
 
 
 def checked_query(api: Api, action: str, parameters: Iterable[tuple[str, str]]) -> Query:
+    """The query with some parameters, checked as that of an action at a microversion.
+
+    Raises `errors.InvalidQuery`.
+    """
     query = Query(parameters)
     error = api.queries[action].find_error(query.last_values())
     if error is not None:

@@ -34,7 +34,7 @@ LOST = Changes((), (), None)
 def list_changes(
     context: RequestContext, since: FollowerPosition, limit: int, with_allocations: bool = False
 ) -> Changes:
-    """What changed since a position, about `limit` providers at most, all of one moment.
+    """What changed since a position, `limit` providers at most, all of one moment.
 
     One statement while nothing has changed. Nothing is told, and the position stays, while the
     database is a node of a cluster that has not applied yet what the position knows. Raises

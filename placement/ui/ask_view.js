@@ -77,6 +77,9 @@ export class AskView {
   }
 
   async ask(query) {
+    // The answer to what was asked before must not come after that to this.
+    this.stop.abort();
+    this.stop = new AbortController();
     const {signal} = this.stop;
     const provider = this.provider.value.trim();
     this.answer.replaceChildren(h('p', {class: 'quiet'}, 'Asking …'));

@@ -118,11 +118,14 @@ export class CloudView {
   }
 
   async readTrait(name) {
+    this.trait = name;
     this.withTrait = null;
     if (name !== '') {
       try {
         const path = `insight/providers?required=${encodeURIComponent(name)}`;
         const found = await all(path, 'providers', this.stop.signal);
+        // Another one may have been chosen meanwhile.
+        if (name !== this.trait) return;
         this.withTrait = new Set(found.map((one) => one.root_provider_uuid));
       } catch (error) {
         this.fail(error);

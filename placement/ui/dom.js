@@ -49,7 +49,7 @@ export function say(text) {
   document.getElementById('status').textContent = text;
 }
 
-/** Tell everybody that something went wrong; nothing does so no more. */
+/** Tell everybody what went wrong; an empty text takes that back. */
 export function complain(text) {
   document.getElementById('complaint').textContent = text;
 }

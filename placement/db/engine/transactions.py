@@ -247,8 +247,9 @@ def retry(
     """Return what a transaction returns; begin it again after a conflict or a lost connection.
 
     `name` is for the log, `attempts` the largest number of attempts. A `recorder` counts attempts
-    that failed. Raises
-    `errors.TooManyConflicts` when the last attempt ended in a conflict,
+    that failed.
+
+    Raises `errors.TooManyConflicts` when the last attempt ended in a conflict,
     `errors.ServiceUnavailable` when the database failed for a reason that `causes` names,
     `errors.BadRequest` for a value that the database cannot store, and every other error of the
     database, which is a defect of this service, as it is.

@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 
 class MissingSchemaError(Exception):
-    """The database has not the tables that are needed; the message names the remedy."""
+    """The database lacks the tables of this release; the message names the remedy."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,8 +13,8 @@ TABLE, COLUMN = 'placement_provider_changes', 'deleted_uuid'
 def upgrade() -> None:
     """Add the column, which is empty in entries of workers that do not know it.
 
-    An earlier release leaves it in place when it is left over from before a restore that had not
-    the table of revisions.
+    It is there already where the database was restored from a backup without the table of
+    revisions: earlier releases keep the change feed then as it is.
     """
     columns = sa.inspect(op.get_bind()).get_columns(TABLE)
     if COLUMN not in {column['name'] for column in columns}:

@@ -13,7 +13,7 @@ def upgrade() -> None:
     """Make the table, which stays empty while the history is off.
 
     Workers of earlier versions know nothing of it, and nothing refers to it. It may be left over
-    from before a restore that had not the table of revisions; then it tells of another database.
+    from before a restore without the table of revisions; then it tells of another database.
     """
     op.drop_table('placement_history', if_exists=True)
     op.create_table(
