@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from placement.search.explanation import Condition, ProviderFunnel, Rejection
-from placement.search.model.block import Block, BlockBounds
+from placement.search.model.block import Block, BlockBounds, Place, ProfileBound
 from placement.search.model.kind import Profile, ProviderKind
 from placement.search.model.provider import Provider
 from placement.search.solver.provider_request import Match, ProviderRequest
-from placement.search.solver.search_state import Search, root_may_span
+from placement.search.solver.search_state import Search, judged, root_may_span
 from placement.search.solver.tally import Reason
 
 # How many providers are looked at one by one to find one that may fit, and how many to tell why
@@ -28,22 +28,30 @@ Refused = Counter[tuple[Reason, str]]
 
 
 class Matching(NamedTuple):
-    """The providers of one profile in one block that could serve a request if they had enough.
+    """The providers of one bound in one block that could serve a request if they had enough.
 
-    `number` is the number of their bound among those of the block.
+    `place` is the place of their bound among those of the block.
     """
 
     block: Block
-    number: int
-    profile: Profile
+    place: Place
+    bound: ProfileBound
     match: Match
-    members: int
+
+    def by_profile(self) -> Iterator['Matching']:
+        """Those of each profile by themselves."""
+        number, _part = self.place
+        if not self.bound.parts:
+            yield self
+        for part, bound in enumerate(self.bound.parts):
+            yield self._replace(place=(number, part), bound=bound)
 
     def providers(self) -> Iterator[Provider]:
         """Each of them."""
+        profiles = {bound.profile for bound in self.bound.parts or (self.bound,)}
         for tree in self.block.trees.values():
             for member in tree.members:
-                if member.kind.profile is self.profile:
+                if member.kind.profile in profiles:
                     yield member
 
 
@@ -76,10 +84,8 @@ class FunnelOf:
         ] = {}
         providers = 0
         for block in self._blocks():
-            bounds = block.bounds
-            search.work.spent += len(bounds.profiles)
-            providers += sum(bound.members for bound in bounds.profiles)
-            self._judge(block, bounds)
+            providers += sum(bound.members for bound in block.bounds.profiles)
+            self._judge(block, block.bounds)
         search.work.check()
         if outside := len(search.snapshot) - providers:
             self.rejected[Reason.TREE] = outside
@@ -92,23 +98,24 @@ class FunnelOf:
 
     def _judge(self, block: Block, bounds: BlockBounds) -> None:
         """Divide the profiles of a block into those that match and those that are rejected."""
-        spanned = None if root_may_span(self.request, bounds) else frozenset[Profile]()
-        for number, bound in enumerate(bounds.profiles):
-            verdict = self.request.verdict(bound.profile)
+        spanned: frozenset[Profile] | None = None
+        for place, bound, verdict in judged(self.request, bounds):
+            self.search.work.spent += 1
             if isinstance(verdict, Match) and not verdict.is_member:
                 if spanned is None:
-                    spanned = self._spanned_profiles(block)
+                    spanned = self._spanned_profiles(block, bounds)
                 if bound.profile not in spanned:
                     verdict = Reason.AGGREGATE
             if isinstance(verdict, Match):
-                matching = Matching(block, number, bound.profile, verdict, bound.members)
-                self.matching.append(matching)
+                self.matching.append(Matching(block, place, bound, verdict))
             else:
                 self.rejected[verdict] += bound.members
                 self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
 
-    def _spanned_profiles(self, block: Block) -> frozenset[Profile]:
+    def _spanned_profiles(self, block: Block, bounds: BlockBounds) -> frozenset[Profile]:
         """The profiles in those trees whose root is in the aggregates that are wanted."""
+        if not root_may_span(self.request, bounds):
+            return frozenset()
         self.search.work.spent += len(block.trees)
         return frozenset(
             member.kind.profile
@@ -138,12 +145,14 @@ class FunnelOf:
         """
         refused: Refused = Counter()
         survey = self._survey(ignores_usage)
-        for examined, (provider, match) in enumerate(_each(survey.hopeful)):
+        hopeless = list(survey.others)
+        hopeful = self._hopeful(survey.hopeful, ignores_usage, hopeless)
+        for examined, (provider, match) in enumerate(_each(hopeful)):
             refusal = self._refusal(provider, match, ignores_usage)
             if refusal is None or examined >= MAX_EXAMINED:
                 return None
             refused[refusal] += 1
-        for provider, match in itertools.islice(_each(survey.others), MAX_SAMPLED):
+        for provider, match in itertools.islice(_each(hopeless), MAX_SAMPLED):
             refusal = self._refusal(provider, match, ignores_usage)
             if refusal is not None:
                 refused[refusal] += 1
@@ -161,9 +170,7 @@ class FunnelOf:
         survey = Survey([], [], dict.fromkeys(self.request.amounts, 0))
         most = survey.most
         for one in self.matching:
-            block, may_fit = one.block, True
-            bounds = block.unused_bounds if ignores_usage else block.bounds
-            room = bounds.profiles[one.number].room
+            room, may_fit = self._room(one, ignores_usage), True
             for name, (position, amount) in zip(most, one.match.needs, strict=True):
                 if room[position] > most[name]:
                     most[name] = room[position]
@@ -171,6 +178,25 @@ class FunnelOf:
                     may_fit = False
             (survey.hopeful if may_fit else survey.others).append(one)
         return survey
+
+    def _hopeful(
+        self, matchings: Iterable[Matching], ignores_usage: bool, hopeless: list[Matching]
+    ) -> Iterator[Matching]:
+        """Those that may have room by the bound of each profile; the rest goes to `hopeless`.
+
+        Of several profiles one may have enough of this class, and another of that.
+        """
+        for one in itertools.chain.from_iterable(map(Matching.by_profile, matchings)):
+            room = self._room(one, ignores_usage)
+            if all(room[position] >= amount for position, amount in one.match.needs):
+                yield one
+            else:
+                hopeless.append(one)
+
+    def _room(self, matching: Matching, ignores_usage: bool) -> tuple[int, ...]:
+        block = matching.block
+        bounds = block.unused_bounds if ignores_usage else block.bounds
+        return bounds.at(matching.place).room
 
     def _refusal(
         self, provider: Provider, match: Match, ignores_usage: bool
@@ -196,7 +222,7 @@ class FunnelOf:
         return None
 
     def _capacity_rejections(self, refused: Refused) -> list[Rejection]:
-        members = sum(one.members for one in self.matching)
+        members = sum(one.bound.members for one in self.matching)
         is_counted = refused.total() == members
         return [
             Rejection(

@@ -12,18 +12,30 @@ from placement.search.model.tree import Tree
 # changes, larger ones let a search pass over more trees at a time.
 BLOCK_BITS = 6
 
+RoomOf = Callable[[Provider], tuple[int, ...]]
+
 
 class ProfileBound(NamedTuple):
-    """The providers of one profile in one block.
+    """The providers of one profile in one block, or those of several profiles together.
 
     `room` holds, for each class in the order of the profile, the most that one of them has room
     for; not all of these need be the same provider's. `are_roots` tells whether any is a root.
+
+    Profiles with the same classes and aggregates are together. Then `profile` is one with the
+    traits that any of them has, `least` one with the traits that all of them have, and `parts`
+    has the bound of each. A single profile is its own `least` and has no parts.
     """
 
     profile: Profile
     members: int
     are_roots: bool
     room: tuple[int, ...]
+    least: Profile
+    parts: tuple['ProfileBound', ...] = ()
+
+
+# The number of a bound in its block, and that of a part of it; None for the whole.
+Place = tuple[int, int | None]
 
 
 class BlockBounds(NamedTuple):
@@ -35,6 +47,21 @@ class BlockBounds(NamedTuple):
     profiles: tuple[ProfileBound, ...]
     tree_room: Mapping[str, int]
 
+    def at(self, place: Place) -> ProfileBound:
+        """The bound at a place, which is that of the same profiles whatever is used."""
+        number, part = place
+        bound = self.profiles[number]
+        return bound if part is None else bound.parts[part]
+
+
+class AlikeProfiles(NamedTuple):
+    """Profiles with the same classes and aggregates; `most` and `least` stand for one with the
+    traits that any of them has, and for one with those that all of them have."""
+
+    most: Profile
+    least: Profile
+    profiles: list[Profile]
+
 
 class Block:
     """Some neighbouring trees, by the ids of their roots in ascending order.
@@ -43,10 +70,11 @@ class Block:
     bounds are worked out when a search first asks for them.
     """
 
-    __slots__ = ('_bounds', '_unused_bounds', 'trees')
+    __slots__ = ('_alike', '_bounds', '_unused_bounds', 'trees')
 
     def __init__(self, trees: dict[int, Tree]) -> None:
         self.trees = trees
+        self._alike: list[AlikeProfiles] | None = None
         self._bounds: BlockBounds | None = None
         self._unused_bounds: BlockBounds | None = None
 
@@ -54,15 +82,42 @@ class Block:
     def bounds(self) -> BlockBounds:
         """What the trees have room for beside what is used."""
         if self._bounds is None:
-            self._bounds = _bounds(self.trees.values(), _free_room)
+            self._bounds = self._bounds_of(_free_room)
         return self._bounds
 
     @property
     def unused_bounds(self) -> BlockBounds:
         """What the trees would have room for if nothing were used."""
         if self._unused_bounds is None:
-            self._unused_bounds = _bounds(self.trees.values(), _largest_room)
+            self._unused_bounds = self._bounds_of(_largest_room)
         return self._unused_bounds
+
+    def _bounds_of(self, room_of: RoomOf) -> BlockBounds:
+        by_profile: dict[Profile, list[tuple[int, ...]]] = {}
+        roots: set[Profile] = set()
+        tree_room: dict[str, int] = {}
+        for tree in self.trees.values():
+            for member in tree.members:
+                profile = member.kind.profile
+                rooms = by_profile.get(profile)
+                if rooms is None:
+                    rooms = by_profile[profile] = []
+                rooms.append(room_of(member))
+            roots.add(tree.members[0].kind.profile)
+            if len(tree.members) > 1:
+                _raise_to(tree_room, _room_in_tree(tree, room_of))
+        if self._alike is None:
+            # Both bounds have the same: a search judges each profile once.
+            self._alike = _alike_profiles(by_profile)
+        bounds = {
+            profile: ProfileBound(profile, len(rooms), profile in roots, _most(rooms), profile)
+            for profile, rooms in by_profile.items()
+        }
+        together = tuple([_together(alike, bounds) for alike in self._alike])
+        # A tree of one provider has no more room than that provider.
+        for bound in together:
+            _raise_to(tree_room, dict(zip(bound.profile.classes, bound.room, strict=True)))
+        return BlockBounds(together, tree_room)
 
     def with_trees(self, changed: dict[int, Tree | None]) -> 'Block':
         """A block with these trees put in, or taken out where None is given."""
@@ -72,33 +127,37 @@ class Block:
         return Block(trees)  # type: ignore[arg-type]
 
 
-RoomOf = Callable[[Provider], tuple[int, ...]]
+def _alike_profiles(profiles: Iterable[Profile]) -> list[AlikeProfiles]:
+    by_likeness: dict[tuple[object, ...], list[Profile]] = {}
+    for profile in profiles:
+        by_likeness.setdefault((profile.classes, profile.aggregates), []).append(profile)
+    return [_alike(profiles) for profiles in by_likeness.values()]
 
 
-def _bounds(trees: Iterable[Tree], room_of: RoomOf) -> BlockBounds:
-    by_profile: dict[Profile, list[tuple[int, ...]]] = {}
-    roots: set[Profile] = set()
-    tree_room: dict[str, int] = {}
-    for tree in trees:
-        for member in tree.members:
-            profile = member.kind.profile
-            rooms = by_profile.get(profile)
-            if rooms is None:
-                rooms = by_profile[profile] = []
-            rooms.append(room_of(member))
-        roots.add(tree.members[0].kind.profile)
-        if len(tree.members) > 1:
-            _raise_to(tree_room, _room_in_tree(tree, room_of))
-    bounds = tuple(
-        [
-            ProfileBound(profile, len(rooms), profile in roots, _most(rooms))
-            for profile, rooms in by_profile.items()
-        ]
+def _alike(profiles: list[Profile]) -> AlikeProfiles:
+    first = profiles[0]
+    if len(profiles) == 1:
+        return AlikeProfiles(first, first, profiles)
+    traits = [profile.traits for profile in profiles]
+    return AlikeProfiles(
+        Profile(first.classes, frozenset[str]().union(*traits), first.aggregates),
+        Profile(first.classes, frozenset.intersection(*traits), first.aggregates),
+        profiles,
     )
-    # A tree of one provider has no more room than that provider.
-    for bound in bounds:
-        _raise_to(tree_room, dict(zip(bound.profile.classes, bound.room, strict=True)))
-    return BlockBounds(bounds, tree_room)
+
+
+def _together(alike: AlikeProfiles, bounds: Mapping[Profile, ProfileBound]) -> ProfileBound:
+    parts = tuple([bounds[profile] for profile in alike.profiles])
+    if len(parts) == 1:
+        return parts[0]
+    return ProfileBound(
+        alike.most,
+        sum([one.members for one in parts]),
+        any(one.are_roots for one in parts),
+        _most([one.room for one in parts]),
+        alike.least,
+        parts,
+    )
 
 
 def _most(rooms: list[tuple[int, ...]]) -> tuple[int, ...]:

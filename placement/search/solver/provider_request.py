@@ -10,6 +10,7 @@ allocation_candidates, "What can satisfy one group".
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from placement.search.model.block import ProfileBound
 from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
 from placement.search.model.request import RequestGroup
@@ -60,6 +61,25 @@ class ProviderRequest:
         """What a provider of this profile is asked for, or why it cannot serve the request,
         however much of it there is."""
         return self.verdicts[profile]
+
+    def verdict_on_all(self, bound: ProfileBound) -> 'Match | Reason | None':
+        """The verdict on every profile of a bound; None where they differ, or may.
+
+        A required trait that the least profile has, all of them have; one that `profile` lacks,
+        all of them lack. With a forbidden one it is the other way round.
+        """
+        verdict = self.verdicts[bound.profile]
+        if bound.least is bound.profile or verdict == self.verdicts[bound.least]:
+            return verdict
+        return None
+
+    def may_fit(self, bound: ProfileBound) -> bool:
+        """False when certainly no provider of a bound can serve the request."""
+        position, room = bound.profile.position, bound.room
+        for name, amount in self.amounts.items():
+            if name not in position or room[position[name]] < amount:
+                return False
+        return not isinstance(self.verdict_on_all(bound), Reason)
 
     def is_within(self, aggregates: frozenset[str]) -> bool:
         """Whether these aggregates hold one of each set the group wants."""

@@ -3,8 +3,9 @@
 
 import functools
 import random
+from collections.abc import Iterator
 
-from placement.search.model.block import Block, BlockBounds
+from placement.search.model.block import Block, BlockBounds, Place, ProfileBound
 from placement.search.model.kind import Profile
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -143,8 +144,7 @@ class Search:
         for request in self._distinct:
             if request.number in self._served_by_sharing:
                 continue
-            self.work.spent += len(bounds.profiles)
-            if not _has_room(request, bounds):
+            if not self._has_room(request, bounds):
                 self.tally.add_later(functools.partial(self._count_refusals, request, bounds))
                 return False
         for name, total in self.resolved.totals.items():
@@ -152,6 +152,29 @@ class Search:
                 self.tally.add(COMBINATION, Reason.ROOM, len(block.trees))
                 return False
         return True
+
+    def _has_room(self, request: ProviderRequest, bounds: BlockBounds) -> bool:
+        """Whether some profile of a block can serve the request, and has room for each class."""
+        self.work.spent += len(bounds.profiles)
+        # One that is no member will do if a root spans it, which is asked once for all of them.
+        fits_if_spanned, verdicts = False, request.verdicts
+        for bound in bounds.profiles:
+            if bound.parts:
+                if not request.may_fit(bound):
+                    continue
+                self.work.spent += len(bound.parts)
+            for one in bound.parts or (bound,):
+                verdict, room = verdicts[one.profile], one.room
+                if isinstance(verdict, Reason):
+                    continue
+                for position, amount in verdict.needs:
+                    if room[position] < amount:
+                        break
+                else:
+                    if verdict.is_member:
+                        return True
+                    fits_if_spanned = True
+        return fits_if_spanned and root_may_span(request, bounds)
 
     def _brings_traits(self, block: Block, bounds: BlockBounds) -> bool:
         """Whether the providers of a block have each of the traits that are to be collected."""
@@ -168,8 +191,7 @@ class Search:
     def _count_refusals(self, request: ProviderRequest, bounds: BlockBounds) -> None:
         is_spanned = root_may_span(request, bounds)
         refused: dict[Reason, int] = {}
-        for bound in bounds.profiles:
-            verdict = request.verdicts[bound.profile]
+        for _place, bound, verdict in judged(request, bounds):
             if isinstance(verdict, Match):
                 is_within = verdict.is_member or is_spanned
                 verdict = Reason.ROOM if is_within else Reason.AGGREGATE
@@ -178,22 +200,30 @@ class Search:
             self.tally.add(request.group.suffix, reason, members)
 
 
-def _has_room(request: ProviderRequest, bounds: BlockBounds) -> bool:
-    """Whether some profile of the block can serve the request, and has room for each class."""
-    # One that is no member will do if a root spans it, which is asked once for all of them.
-    fits_if_spanned, verdicts = False, request.verdicts
-    for profile, _, _, room in bounds.profiles:
-        verdict = verdicts[profile]
-        if isinstance(verdict, Reason):
+def judged(
+    request: ProviderRequest, bounds: BlockBounds
+) -> Iterator[tuple[Place, ProfileBound, Match | Reason]]:
+    """Each bound of a block with the verdict on its profiles; where they differ in it, or may
+    differ in whether a root spans them, each of its parts."""
+    verdicts = request.verdicts
+    for number, bound in enumerate(bounds.profiles):
+        verdict = (
+            _verdict_on_parts(request, bounds, bound) if bound.parts else verdicts[bound.profile]
+        )
+        if verdict is not None:
+            yield (number, None), bound, verdict
             continue
-        for position, amount in verdict.needs:
-            if room[position] < amount:
-                break
-        else:
-            if verdict.is_member:
-                return True
-            fits_if_spanned = True
-    return fits_if_spanned and root_may_span(request, bounds)
+        for part, alone in enumerate(bound.parts):
+            yield (number, part), alone, verdicts[alone.profile]
+
+
+def _verdict_on_parts(
+    request: ProviderRequest, bounds: BlockBounds, bound: ProfileBound
+) -> Match | Reason | None:
+    verdict = request.verdict_on_all(bound)
+    if isinstance(verdict, Match) and not verdict.is_member and root_may_span(request, bounds):
+        return None
+    return verdict
 
 
 def root_may_span(request: ProviderRequest, bounds: BlockBounds) -> bool:

@@ -151,3 +151,27 @@ def test_trees_that_lack_a_trait_of_the_unsuffixed_group_are_passed_over_togethe
     shared = [provider(f'host{n}', VCPU=8, traits='A', aggregates='X') for n in range(3)]
     found = search(cloud(pool, *shared), 'resources=VCPU:1,DISK_GB:1&required=A,B')
     assert len(found.candidates) == 3
+
+
+@pytest.mark.parametrize(
+    'query',
+    [
+        'resources=VCPU:5',
+        'resources=VCPU:9,DISK_GB:1&required=!SLOW',
+        'resources_N=VCPU:5&required_N=FAST',
+        'resources=VCPU:1&required=GONE',
+        'resources=VCPU:5&member_of=A',
+    ],
+)
+def test_hosts_with_traits_of_their_own_are_judged_a_block_at_a_time(query: str) -> None:
+    hosts = [
+        provider(f'host{n}', VCPU={'total': 8, 'used': 4}, traits=f'FAST T{n}', aggregates='A')
+        for n in range(640)
+    ]
+    snapshot = cloud(*hosts)
+    judge = provider_request._verdict
+    with mock.patch.object(provider_request, '_verdict', side_effect=judge) as judged:
+        assert not search(snapshot, query).candidates
+    # By what all hosts of a block have and by what any of them has, for two classes and twice:
+    # once the search is repeated, as if nothing were used.
+    assert judged.call_count <= 2 * 2 * 2 * len(snapshot.blocks)

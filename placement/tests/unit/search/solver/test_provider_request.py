@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on profiles that are judged together."""
+
+from typing import Any
+
+import hypothesis
+from hypothesis import strategies as st
+
+from placement.search.model.block import Block
+from placement.search.model.request import RequestGroup
+from placement.search.model.snapshot import Snapshot
+from placement.search.solver.provider_request import ProviderRequest
+from placement.search.solver.tally import Reason
+from placement.search.solver.work import Work
+from placement.tests.unit.search.cloud import cloud, provider
+
+TRAITS = st.frozensets(st.sampled_from('TUVW'))
+AGGREGATES = st.frozensets(st.sampled_from('AB'))
+ANY_TRAIT_OF = st.frozensets(st.sampled_from('TUVW'), min_size=1, max_size=3)
+ANY_AGGREGATE_OF = st.sampled_from([frozenset('A'), frozenset('B'), frozenset('AB')])
+HOSTS = st.lists(
+    st.tuples(TRAITS, AGGREGATES, st.sampled_from(['VCPU', 'VGPU']), st.integers(0, 4)),
+    min_size=1,
+    max_size=8,
+)
+GROUPS = st.builds(
+    RequestGroup,
+    suffix=st.sampled_from(['', '_N']),
+    resources=st.just({'VCPU': 3}),
+    required=st.lists(ANY_TRAIT_OF, max_size=2).map(tuple),
+    forbidden=TRAITS,
+    member_of=st.lists(ANY_AGGREGATE_OF, max_size=2).map(tuple),
+    forbidden_aggregates=AGGREGATES,
+)
+
+
+def snapshot_of(hosts: list) -> Snapshot:
+    """A block of hosts with these traits, aggregates, class, and so much of it in use."""
+    return cloud(*[host(number, given) for number, given in enumerate(hosts)])
+
+
+def host(number: int, given: tuple) -> dict[str, Any]:
+    traits, aggregates, name, used = given
+    inventories: dict[str, Any] = {name: {'total': 4, 'used': used}}
+    return provider(
+        str(number), traits=' '.join(traits), aggregates=' '.join(aggregates), **inventories
+    )
+
+
+def request_for(group: RequestGroup) -> ProviderRequest:
+    return ProviderRequest(0, group, group.resources, None, Work())
+
+
+def block_of(hosts: list) -> Block:
+    (block,) = snapshot_of(hosts).blocks.values()
+    return block
+
+
+@hypothesis.given(HOSTS, GROUPS)
+def test_verdict_on_profiles_together_is_that_on_each(hosts: list, group: RequestGroup) -> None:
+    request = request_for(group)
+    for bound in block_of(hosts).bounds.profiles:
+        together = request.verdict_on_all(bound)
+        alone = {request.verdict(one.profile) for one in bound.parts or (bound,)}
+        assert together is None or alone == {together}
+
+
+@hypothesis.given(HOSTS, GROUPS)
+def test_profiles_that_may_not_fit_together_do_not_fit_alone(
+    hosts: list, group: RequestGroup
+) -> None:
+    request = request_for(group)
+    for bound in block_of(hosts).bounds.profiles:
+        fits = any(
+            not isinstance(verdict, Reason)
+            and all(one.room[position] >= amount for position, amount in verdict.needs)
+            for one in bound.parts or (bound,)
+            for verdict in [request.verdict(one.profile)]
+        )
+        assert request.may_fit(bound) or not fits
+
+
+@hypothesis.given(HOSTS)
+def test_bounds_have_each_provider_once_and_the_most_that_any_has(hosts: list) -> None:
+    block = block_of(hosts)
+    for bounds in (block.bounds, block.unused_bounds):
+        assert sum(bound.members for bound in bounds.profiles) == len(hosts)
+        for bound in bounds.profiles:
+            parts = bound.parts or (bound,)
+            assert sum(one.members for one in parts) == bound.members
+            assert bound.room == tuple(map(max, zip(*[one.room for one in parts], strict=True)))
+            for one in parts:
+                assert bound.least.traits <= one.profile.traits <= bound.profile.traits
+                assert one.profile.aggregates == bound.profile.aggregates
+                assert one.profile.classes == bound.profile.classes
+    places = [bound.profile for bound in block.bounds.profiles]
+    assert places == [bound.profile for bound in block.unused_bounds.profiles]
