@@ -24,6 +24,7 @@ from benchmarks.services import Service
 
 NAME = 'optional features'
 SIZE = 1_000
+TURN_SECONDS = 0.05
 
 OFF = {
     'OS_INSIGHT__ALLOCATION_CANDIDATES': 'false',

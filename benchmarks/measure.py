@@ -44,8 +44,8 @@ class Measurement:
     latencies: list[float] = field(default_factory=list)
     cpu_seconds: float = 0.0
     elapsed: float = 0.0
-    # Processor time of one unit, in each turn.
-    cpu_ms_by_turn: list[float] = field(default_factory=list)
+    # Of each unit of a single client.
+    cpu_ms_by_unit: list[float] = field(default_factory=list)
     # Of one unit.
     requests: list[Counted] = field(default_factory=list)
     memory_mb: float | None = None
@@ -84,8 +84,11 @@ class Measurement:
 
     @property
     def median_cpu_ms(self) -> float:
-        """The same, as the median of all turns; not a number when no unit ended."""
-        return statistics.median(self.cpu_ms_by_turn) if self.cpu_ms_by_turn else math.nan
+        """The same, as the median of all units of a single client; otherwise not a number.
+
+        Work that is done now and then, or meets another process, does not count.
+        """
+        return statistics.median(self.cpu_ms_by_unit) if self.cpu_ms_by_unit else math.nan
 
     @property
     def units_per_second(self) -> float | None:
@@ -176,12 +179,15 @@ class Runner:
         begin = self._begin()
         if is_concurrent:
             latencies = run_together(begin + seconds, self._works, self._clients)
+            spent: list[float] = []
         else:
-            latencies = _run_until(begin + seconds, self._works[0], self._clients[0])
+            clock = self._service.cpu_seconds
+            latencies, spent = _run_until(begin + seconds, self._works[0], self._clients[0], clock)
         if self._has_begun_cold:
             # The unit of the warm-up counts only as long as there is no other.
             self.measurement, self._has_begun_cold = Measurement(), False
         self._add(latencies, begin)
+        self.measurement.cpu_ms_by_unit += [seconds * 1000 for seconds in spent]
 
     def _begin(self) -> float:
         """The current time; also records the processor time."""
@@ -189,12 +195,9 @@ class Runner:
         return time.perf_counter()
 
     def _add(self, latencies: list[float], begin: float) -> None:
-        spent = self._service.cpu_seconds() - self._cpu_before
         self.measurement.elapsed += time.perf_counter() - begin
-        self.measurement.cpu_seconds += spent
+        self.measurement.cpu_seconds += self._service.cpu_seconds() - self._cpu_before
         self.measurement.latencies += latencies
-        if latencies:
-            self.measurement.cpu_ms_by_turn.append(spent / len(latencies) * 1000)
 
     def _count_statements(self) -> None:
         """Count the statements of some more units, and clean up."""
@@ -264,7 +267,7 @@ def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -
 
     def run(work: Work, client: Client) -> None:
         try:
-            latencies.extend(_run_until(end, work, client))
+            latencies.extend(_run_until(end, work, client, _no_clock)[0])
         except Exception as error:
             failures.append(error)
 
@@ -280,12 +283,21 @@ def run_together(end: float, works: Sequence[Work], clients: Sequence[Client]) -
     return latencies
 
 
-def _run_until(end: float, work: Work, client: Client) -> list[float]:
-    latencies = []
+def _no_clock() -> float:
+    """What each of several clients costs the service cannot be told."""
+    return math.nan
+
+
+def _run_until(
+    end: float, work: Work, client: Client, clock: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """The latencies of units in seconds, and what a clock of processor time says of each."""
+    latencies, spent = [], []
     while True:
-        begin = time.perf_counter()
+        begin, cpu_begin = time.perf_counter(), clock()
         with contextlib.suppress(Refused):
             work.run(client)
             latencies.append(time.perf_counter() - begin)
+            spent.append(clock() - cpu_begin)
         if time.perf_counter() >= end:
-            return latencies
+            return latencies, spent

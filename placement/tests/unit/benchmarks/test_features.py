@@ -14,8 +14,8 @@ from placement.tests.unit.benchmarks.conftest import Serve
 
 
 def measured(*cpu_ms: float) -> Measurement:
-    """Turns of one unit with that much processor time each."""
-    return Measurement(latencies=[0.002] * len(cpu_ms), cpu_ms_by_turn=list(cpu_ms))
+    """Units with that much processor time each."""
+    return Measurement(latencies=[0.002] * len(cpu_ms), cpu_ms_by_unit=list(cpu_ms))
 
 
 def test_every_question_of_operators_is_switched_off() -> None:
