@@ -204,9 +204,9 @@ def running_nova(nova: Nova) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def running_cloud(max_limit: int = 1000) -> Iterator[Cloud]:
-    """An empty cloud, of whose lists nova shows `max_limit` elements on a page."""
-    nova = Nova(max_limit)
+def running_cloud(nova: Nova | None = None) -> Iterator[Cloud]:
+    """An empty cloud with this nova, or an ordinary one."""
+    nova = nova or Nova()
     with conftest.Service() as placement, running_nova(nova) as nova_endpoint:
         assert placement.conf_fixture is not None
         database = placement.conf_fixture.conf.placement_database.connection

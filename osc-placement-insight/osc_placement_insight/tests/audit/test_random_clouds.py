@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from osc_placement_insight.audit import repair
 from osc_placement_insight.tests.audit import clouds, interruptions
 from osc_placement_insight.tests.audit.clouds import SERVER, Cloud, Resources
+from osc_placement_insight.tests.audit.nova import Nova
 
 Allocations = Mapping[str, Resources]
 
@@ -159,7 +160,10 @@ def test_faults_are_found_and_mended_and_nothing_else(
     kills: list[int],
     max_limit: int,
 ) -> None:
-    with clouds.running_cloud(max_limit) as cloud, tempfile.TemporaryDirectory() as directory:
+    with (
+        clouds.running_cloud(Nova(max_limit)) as cloud,
+        tempfile.TemporaryDirectory() as directory,
+    ):
         known = hosts(cloud)
         built = [
             situation(cloud, known[own], known[other]) for situation, (own, other) in situations
