@@ -32,10 +32,10 @@ class Service:
     """The Placement service of the cloud that the user chose.
 
     Requests have the microversion that the user named, `told`, or the newest. `tell` is called
-    with what the command is doing: here with what a request waits for, if it waits. All other
-    methods raise
-    `osc_lib.exceptions.CommandError`, whose message says what to do: its subclass
-    `refusals.Refused` for an answer of 4xx or 5xx.
+    with what the command is doing: here with what a request waits for, if it waits.
+
+    Methods that send a request raise `osc_lib.exceptions.CommandError`, whose message says what to
+    do: its subclass `refusals.Refused` for an answer of 4xx or 5xx.
     """
 
     def __init__(

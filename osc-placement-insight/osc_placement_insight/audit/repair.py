@@ -153,11 +153,15 @@ class Repairer:
             return DONE, WAS_DONE
 
     def _sent(self, method: str, path: str, body: Any = None) -> tuple[str, str]:
-        """Send a change; a conflict means that it is not what it was, or that there is no room."""
+        """Send a change.
+
+        A conflict means that it is not what it was, or that there is no room; a bad request that a
+        provider is gone.
+        """
         try:
             self._service.send(method, path, body=body)
         except Refused as refused:
-            if refused.status != 409:
+            if refused.status not in (400, 409):
                 raise
             return SKIPPED, str(refused)
         return DONE, ''

@@ -174,6 +174,22 @@ def test_a_server_keeps_what_it_holds_when_its_host_has_no_room(
     assert cloud.amounts(moved.uuid) == {b: SERVER}
 
 
+def test_a_host_that_is_gone_since_the_report_keeps_nothing_else_from_repair(
+    cloud: Cloud, journal: pathlib.Path
+) -> None:
+    a, b = test_kinds.two_hosts(cloud)
+    cloud.server('one', 'a', {})
+    other = cloud.server('two', 'b', {})
+    findings = cloud.audit()
+    cloud.send('DELETE', f'/resource_providers/{a}')
+
+    results = interruptions.repair(cloud, findings, journal)
+
+    assert [one.event for one in results] == ['skipped', 'done']
+    assert a in results[0].reason
+    assert cloud.amounts(other.uuid).keys() == {b}
+
+
 # What changed since the report.
 
 
