@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from oslo_log import log
 
+from placement.cmd import manage
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, tables
+from placement.tests.unit.cmd.outcomes import Outcome, Run
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +37,22 @@ def database(engine: sa.Engine) -> Database:
     """The database with the newest schema and no rows."""
     migration.sync(engine)
     return Database(engine)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A function that runs `placement-manage` with the words given."""
+    # It would replace the handlers that catch what is logged.
+    monkeypatch.setattr(log, 'setup', lambda *_args: None)
+
+    def run_command(*words: str) -> Outcome:
+        try:
+            status = manage.main(words)
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        return Outcome(status, *capsys.readouterr())
+
+    return run_command
 
 
 @pytest.fixture

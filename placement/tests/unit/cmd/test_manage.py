@@ -3,21 +3,20 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from alembic import util
 from oslo_config import cfg
-from oslo_log import log
 
 import placement
 from placement.cmd import manage
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import data_migrations, migration, revisions, tables
+from placement.tests.unit.cmd.outcomes import Run
 
 HEAD = 'a082b8bb98d0'
 
@@ -40,31 +39,6 @@ NEGLECTED = """\
 
 UNLIMITED = 'Running batches of 50 until complete\n'
 CHECK_LOG = 'Some migrations failed unexpectedly. Check log for details.\n'
-
-
-class Outcome(NamedTuple):
-    status: int
-    printed: str
-    complained: str
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """A function that runs the command with the words given."""
-    # It would replace the handlers that catch what is logged.
-    monkeypatch.setattr(log, 'setup', lambda *_args: None)
-
-    def run_command(*words: str) -> Outcome:
-        try:
-            status = manage.main(words)
-        except SystemExit as stopped:
-            status = int(stopped.code or 0)
-        return Outcome(status, *capsys.readouterr())
-
-    return run_command
 
 
 def test_sync_migrates_to_the_newest_revision(run: Run, engine: sa.Engine) -> None:

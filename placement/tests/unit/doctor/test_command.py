@@ -7,8 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -16,15 +15,7 @@ from placement.cmd import manage
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
 from placement.doctor import account, examination, result
-
-
-class Outcome(NamedTuple):
-    status: int
-    printed: str
-    complained: str
-
-
-Run = Callable[..., Outcome]
+from placement.tests.unit.cmd.outcomes import Outcome, Run
 
 
 @pytest.fixture

@@ -24,6 +24,13 @@ def _small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
 
 
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of ten ids, of which one with three entries may have been removed before."""
+    monkeypatch.setattr(position, 'BLOCK', 10)
+    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+
+
 def write(database: Database, *ids: int, token: int = 5, uuid: str | None = None) -> None:
     """Insert entries with these ids, about a provider of ten times the number."""
     common = {'at': tables.utcnow(), 'token': token, 'deleted_uuid': uuid}
@@ -205,11 +212,10 @@ def prune(database: Database) -> None:
         ChangeFeed(connection).prune()
 
 
+@pytest.mark.usefixtures('small_blocks')
 def test_followers_that_are_near_do_not_notice_that_old_entries_are_removed(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database,
 ) -> None:
-    monkeypatch.setattr(position, 'BLOCK', 10)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
     write(database, *range(2, 20))
     start = position_in(database)
     write(database, 20)
@@ -220,11 +226,8 @@ def test_followers_that_are_near_do_not_notice_that_old_entries_are_removed(
     assert after.lowest == 10
 
 
-def test_followers_of_removed_entries_have_to_read_everything(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(position, 'BLOCK', 10)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
+@pytest.mark.usefixtures('small_blocks')
+def test_followers_of_removed_entries_have_to_read_everything(database: Database) -> None:
     write(database, *range(2, 9))
     start = position_in(database)
     write(database, *range(9, 21))
@@ -234,11 +237,10 @@ def test_followers_of_removed_entries_have_to_read_everything(
 
 
 @pytest.mark.parametrize('missing', [(3,), (3, 8), (3, 12), (12,), (3, 8, 12, 14)])
+@pytest.mark.usefixtures('small_blocks')
 def test_followers_with_gaps_do_not_notice_that_old_entries_are_removed(
-    database: Database, monkeypatch: pytest.MonkeyPatch, missing: tuple[int, ...]
+    database: Database, missing: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(position, 'BLOCK', 10)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
     write(database, *({*range(2, 20)} - {*missing}))
     start = position_in(database)
     assert start.zone.entries
@@ -255,11 +257,10 @@ def test_followers_with_gaps_do_not_notice_that_old_entries_are_removed(
     assert (changed, after.lowest) == ([300], 20)
 
 
+@pytest.mark.usefixtures('small_blocks')
 def test_followers_do_not_notice_that_a_part_with_few_entries_is_removed(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database,
 ) -> None:
-    monkeypatch.setattr(position, 'BLOCK', 10)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
     # As where a server gives out other ids than those of the backup that it was restored from.
     write(database, *range(14, 20))
     start = position_in(database)
@@ -271,11 +272,10 @@ def test_followers_do_not_notice_that_a_part_with_few_entries_is_removed(
 
 
 @pytest.mark.parametrize('late', [3, 8])
+@pytest.mark.usefixtures('small_blocks')
 def test_followers_read_everything_when_what_was_late_was_removed_before_they_saw_it(
-    database: Database, monkeypatch: pytest.MonkeyPatch, late: int
+    database: Database, late: int
 ) -> None:
-    monkeypatch.setattr(position, 'BLOCK', 10)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
     write(database, *({*range(2, 20)} - {3, 8}))
     start = position_in(database)
     write(database, late, 20)
@@ -284,11 +284,10 @@ def test_followers_read_everything_when_what_was_late_was_removed_before_they_sa
     assert read(database, start) is Untold.LOST
 
 
+@pytest.mark.usefixtures('small_blocks')
 def test_followers_read_everything_when_the_lowest_of_all_was_removed_before_they_saw_it(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database,
 ) -> None:
-    monkeypatch.setattr(position, 'BLOCK', 10)
-    monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
     remove(database, 1)
     write(database, *range(5, 40))
     start = position_in(database)

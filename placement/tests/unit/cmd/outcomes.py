@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command of `placement-manage` leaves behind."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Outcome(NamedTuple):
+    """The exit status of a command, and what it wrote to its two streams."""
+
+    status: int
+    printed: str
+    complained: str
+
+
+Run = Callable[..., Outcome]
