@@ -85,12 +85,16 @@ class Service:
             raise refusals.refused(response, path)
         return _values(response)
 
-    def _request(self, method: str, url: str, body: Any) -> requests.Response:
+    def fetch(self, url: str) -> requests.Response:
+        """The answer to a GET as it is, whatever its status; no redirect is followed."""
+        return self._request('GET', url, None, redirect=False)
+
+    def _request(self, method: str, url: str, body: Any, **options: Any) -> requests.Response:
         headers = {'OpenStack-API-Version': f'placement {self._version}'}
         content = {} if body is None else {'json': body}
         with failures_in_words():
             response: requests.Response = self._client.request(
-                method, url, headers=headers, raise_exc=False, **content
+                method, url, headers=headers, raise_exc=False, **content, **options
             )
         return response
 

@@ -3,6 +3,9 @@
 
 let token = null;
 
+// `openstack placement ui` adds the token to each request, and says so in the address.
+export const HAS_PROXY = new URLSearchParams(location.search).get('token') === 'proxy';
+
 // The page is at <service>/ui/, whatever the path of the service is.
 const SERVICE = new URL('../', document.baseURI);
 const ATTEMPTS = 20;
@@ -12,7 +15,7 @@ export function setToken(value) {
 }
 
 export function hasToken() {
-  return token !== null;
+  return HAS_PROXY || token !== null;
 }
 
 /** An answer that is none of success: `status`, and words for whoever asked. */
@@ -38,7 +41,7 @@ export async function get(path, signal) {
 async function send(path, signal) {
   try {
     return await fetch(new URL(path, SERVICE), {
-      headers: {'X-Auth-Token': token ?? '', Accept: 'application/json'},
+      headers: {...(HAS_PROXY ? {} : {'X-Auth-Token': token ?? ''}), Accept: 'application/json'},
       credentials: 'omit', cache: 'no-store', redirect: 'error', mode: 'same-origin', signal,
     });
   } catch (error) {
@@ -48,7 +51,7 @@ async function send(path, signal) {
 }
 
 async function words(answer) {
-  if (answer.status === 401) return 'The service does not know this token.';
+  if (answer.status === 401) return `The service does not know ${HAS_PROXY ? 'the token of the proxy' : 'this token'}.`;
   if (answer.status === 403) return 'The owner of this token may not read this (see "policy").';
   try {
     const [error] = (await answer.json()).errors;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which view is shown: the part of the address behind "#" says so, and is never sent.
 
-import {hasToken, setToken} from './api.js';
+import {HAS_PROXY, hasToken, setToken} from './api.js';
 import {AskView} from './ask_view.js';
 import {CloudView} from './cloud_view.js';
 import {complain, say} from './dom.js';
@@ -41,7 +41,7 @@ function show() {
 
 function fail(error) {
   if (error.name === 'AbortError') return;
-  if (error.status === 401) {
+  if (error.status === 401 && !HAS_PROXY) {
     setToken(null);
     askForToken(error.message);
     return;
@@ -62,6 +62,7 @@ document.getElementById('token-form').addEventListener('submit', () => {
   delete state.cloud;
   show();
 });
+document.getElementById('open-token').hidden = HAS_PROXY;
 document.getElementById('open-token').addEventListener('click', () => askForToken(''));
 document.getElementById('close-token').addEventListener('click', () => dialog.close());
 document.getElementById('skip').addEventListener('click', (event) => {

@@ -89,6 +89,69 @@ def request(url: str, method: str, path: str, body: Any = None) -> None:
     ).close()
 
 
+@pytest.fixture(scope='module')
+def proxied(demo: str) -> Iterator[str]:
+    """The address of the page that the proxy of the command line prints."""
+    with ui_services.client_proxy(demo) as (_process, url):
+        yield url
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_each_view_works_through_the_proxy_which_asks_for_no_token(
+    browser: Browser, proxied: str, name: str
+) -> None:
+    browser.open(f'{proxied}{VIEWS[name]}')
+    browser.wait(READY[name])
+    shown = browser.run(
+        'return [document.querySelector("#token-dialog").open,'
+        ' document.querySelector("#open-token").checkVisibility(),'
+        ' document.querySelector("#complaint").textContent]'
+    )
+    assert shown == [False, False, '']
+    assert browser.log() == []
+
+
+def test_proxy_answers_for_no_other_name_that_leads_to_it(browser: Browser, proxied: str) -> None:
+    """As under DNS rebinding: browsers take names below localhost to the loopback."""
+    data = proxied.replace('ui/?token=proxy', 'insight/providers')
+    for url in (proxied, data):
+        browser.open(url.replace('127.0.0.1', 'rebound.localhost'))
+        assert browser.text().strip() == '403 Forbidden'
+
+
+def test_proxy_answers_no_foreign_page(browser: Browser, proxied: str) -> None:
+    """Not even one that knows the random path."""
+    data = proxied.replace('ui/?token=proxy', 'insight/providers')
+    with ui_services.foreign_page('<!doctype html><title>Foreign</title>') as foreign:
+        browser.open(foreign)
+        found = browser.run(FOREIGN_READS, data, proxied)
+    assert found == ['TypeError', 'TypeError', 'error', 0]
+
+
+# What a foreign page can try: read it, send it without reading, run it, and frame it.
+FOREIGN_READS = """
+const [data, page] = arguments;
+const named = (error) => error.name;
+const read = await fetch(data).then((answer) => answer.text(), named);
+const sent = await fetch(data, {mode: 'no-cors'}).then((answer) => answer.type, named);
+const ran = await new Promise((resolve) => {
+  const script = document.createElement('script');
+  script.onload = () => resolve('ran');
+  script.onerror = () => resolve('error');
+  script.src = data;
+  document.head.append(script);
+});
+const frame = document.createElement('iframe');
+frame.src = page;
+const framed = new Promise((resolve) => { frame.onload = resolve; });
+document.body.append(frame);
+await framed;
+let seen = 0;
+try { seen = frame.contentDocument.body.children.length; } catch { }
+return [read, sent, ran, seen];
+"""
+
+
 def test_nothing_is_asked_for_before_there_is_a_token(browser: Browser, demo: str) -> None:
     browser.open(f'{demo}/ui/')
     browser.wait('document.querySelector("#token-dialog").open')

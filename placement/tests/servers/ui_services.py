@@ -50,6 +50,33 @@ def _address(started: subprocess.Popen[bytes], log: pathlib.Path) -> str:
 
 
 @contextlib.contextmanager
+def client_proxy(
+    endpoint: str, *options: str, **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`openstack placement ui` of a service that authenticates nobody, and where its page is."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith('OS_')}
+    named = {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'}
+    path = {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
+    # What libraries warn of would stand between the lines.
+    command = [sys.executable, '-W', 'ignore', '-m', 'openstackclient.shell', 'placement', 'ui']
+    with subprocess.Popen(
+        [*command, *options],
+        env={**environ, **named, **path, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as started:
+        try:
+            assert started.stdout is not None
+            found = re.fullmatch(r'The page is at (\S+)\n', started.stdout.readline())
+            assert found, started.communicate()
+            assert started.stdout.readline() == 'Press Ctrl-C to end.\n'
+            yield started, found[1]
+        finally:
+            started.kill()
+
+
+@contextlib.contextmanager
 def demonstration(directory: pathlib.Path) -> Iterator[str]:
     """The address of `placement-demo`."""
     with process(['placement.cmd.demo', '--state-dir', str(directory / 'state')]) as url:

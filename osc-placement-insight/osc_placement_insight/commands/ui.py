@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of the service, on this machine and with the token of the client."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import webbrowser
+
+import requests
+from osc_lib import exceptions
+from osc_lib.command import command
+
+from osc_placement_insight import proxy, refusals
+from osc_placement_insight.commands import base
+from osc_placement_insight.service import Service
+
+PAGE, INSIGHT = f'/{proxy.PAGE}', '/insight'
+
+
+class ServePage(command.Command):
+    """Serve the page of the service on this machine, with the token of the client.
+
+    The page shows the cloud in a browser, and asks for no token: each of its requests gets that of
+    the client, which is renewed when it has expired. Whoever knows the address reads the cloud
+    with your rights, until you press Ctrl-C.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--port',
+            metavar='<port>',
+            type=int,
+            default=0,
+            help='listen on this port of 127.0.0.1; on any free one by default',
+        )
+        parser.add_argument('--open', action='store_true', help='open the page in a browser')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        with base.asking(self, 'asking for the page') as service:
+            _check(service)
+        with _listening(service, parsed_args.port) as server:
+            print(f'The page is at {server.url}')
+            print('Press Ctrl-C to end.', flush=True)
+            if parsed_args.open:
+                webbrowser.open(server.url_for_once())
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                print()
+
+
+def _check(service: Service) -> None:
+    """Do nothing where the service has a page, and knows the user.
+
+    :raises CommandError: it has none, or does not
+    """
+    answer = service.fetch(PAGE)
+    if answer.status_code == requests.codes.not_found:
+        raise exceptions.CommandError(
+            'The service has no page. Its operator can set the option [ui] enabled to true.'
+        )
+    # The page itself needs no token.
+    for one, path in ((answer, PAGE), (service.fetch(INSIGHT), INSIGHT)):
+        if one.status_code == requests.codes.unauthorized or one.status_code >= 500:
+            raise refusals.refused(one, path)
+
+
+def _listening(service: Service, port: int) -> proxy.Proxy:
+    """The server of the page.
+
+    :raises CommandError: the port cannot be had
+    """
+    try:
+        return proxy.Proxy(lambda path: _fetched(service, path), port)
+    except (OSError, OverflowError) as error:
+        raise exceptions.CommandError(
+            f'Port {port} of {proxy.ADDRESS} cannot be had: {error}. Name another one with --port.'
+        ) from error
+
+
+def _fetched(service: Service, path: str) -> proxy.Answer:
+    """What the service answers, or why it does not, in words that the page shows."""
+    try:
+        answer = service.fetch(path)
+    except exceptions.CommandError as error:
+        content = json.dumps({'errors': [{'status': 502, 'detail': str(error)}]}).encode()
+        return proxy.Answer(502, {'Content-Type': 'application/json'}, content)
+    found = {name: answer.headers[name] for name in proxy.PASSED_ON if name in answer.headers}
+    return proxy.Answer(answer.status_code, found, answer.content)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server on the loopback that shows one person the page of the service, with a token added.
+
+Whoever reaches it reads the cloud with the rights of the user. So it answers only requests that a
+browser sends for the page itself:
+
+* below a random path, which other users of the machine do not know;
+* for the address it listens on, by `Host`: a foreign page that lets a name of its own lead to the
+  loopback (DNS rebinding) sends that name;
+* not from foreign pages, by `Origin` and `Sec-Fetch-Site`, which no page can choose;
+* GET, without a body, for the routes in `ROUTE`. Of a request nothing is passed on but its path
+  and its query.
+"""
+
+from __future__ import annotations
+
+import http.server
+import re
+import secrets
+import sys
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+ADDRESS = '127.0.0.1'
+
+#: What the page asks for. No character can lead out of it, whoever decodes the path.
+ROUTE = re.compile(
+    r'ui/(?:[a-z_]+\.[a-z]+)?'
+    r'|insight/(?:allocation_candidates|capacity|consumers|providers|unmet_demand)'
+)
+PRINTABLE = re.compile('[!-~]*')
+
+PAGE = 'ui/'
+#: By this query the page knows that it needs no token.
+QUERY = 'token=proxy'
+
+#: Headers of requests with which two servers may disagree on where a request ends.
+FRAMING = ('Content-Length', 'Transfer-Encoding', 'Upgrade')
+#: Headers of answers that are passed on.
+PASSED_ON = ('Content-Type', 'Content-Security-Policy', 'Retry-After')
+#: Headers of every answer.
+OWN_HEADERS = {
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+}
+NO_CONTENT_ALLOWED = "default-src 'none'; frame-ancestors 'none'"
+
+#: Seconds after which a client that sends nothing is left.
+TIMEOUT = 30
+
+
+class Answer(NamedTuple):
+    """What is sent to the browser, together with `OWN_HEADERS`."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+Fetch = Callable[[str], Answer]
+
+
+class Proxy(http.server.ThreadingHTTPServer):
+    """The server, bound to the loopback; `serve_forever` answers until somebody interrupts it.
+
+    `fetch` is called with the path and the query of each request that is allowed, and returns the
+    answer of the service. Any thread may call it. A port of 0 stands for any that is free.
+
+    :raises OSError: the port cannot be had
+    """
+
+    daemon_threads = True
+
+    def __init__(self, fetch: Fetch, port: int = 0) -> None:
+        self.fetch = fetch
+        self.prefix = secrets.token_urlsafe(32)
+        self._once = ''
+        super().__init__((ADDRESS, port), _Handler)
+
+    @property
+    def origin(self) -> str:
+        """Where the server listens, as a browser names it."""
+        return f'http://{ADDRESS}:{self.server_port}'
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return f'{self.origin}/{self.prefix}/{PAGE}?{QUERY}'
+
+    def url_for_once(self) -> str:
+        """An address that leads to the page once.
+
+        For a browser that is started: other users of the machine can read its arguments.
+        """
+        self._once = f'/{secrets.token_urlsafe(32)}'
+        return self.origin + self._once
+
+    def is_opened_by(self, path: str) -> bool:
+        """Whether a path is that of `url_for_once`, which is of no use any more then."""
+        is_same = bool(self._once) and _are_equal(path, self._once)
+        if is_same:
+            self._once = ''
+        return is_same
+
+    def route(self, path: str) -> str | None:
+        """The path below the random one, if it is one of those that are allowed."""
+        _, _, below = path.partition('/')
+        prefix, _, route = below.partition('/')
+        is_allowed = _are_equal(prefix, self.prefix) and ROUTE.fullmatch(route)
+        return route if is_allowed else None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of browsers that go away before they have their answer."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Proxy
+    timeout = TIMEOUT
+
+    def do_GET(self) -> None:
+        path, mark, query = self.path.partition('?')
+        route = self.server.route(path)
+        refusal = self._refusal(may_navigate=route in (None, PAGE))
+        if refusal is not None:
+            self._send(refusal)
+        elif self.server.is_opened_by(path):
+            self._send(Answer(HTTPStatus.FOUND, {'Location': self.server.url}, b''))
+        elif route is None or not PRINTABLE.fullmatch(query):
+            self._send(_in_words(HTTPStatus.NOT_FOUND))
+        else:
+            self._send(self.server.fetch(f'/{route}{mark}{query}'))
+
+    def _refusal(self, may_navigate: bool) -> Answer | None:
+        """The answer to a request that the page cannot have sent, nor a person."""
+        headers = self.headers
+        if headers.defects or any(name in headers for name in FRAMING):
+            return _in_words(HTTPStatus.BAD_REQUEST)
+        if headers.get_all('Host') != [f'{ADDRESS}:{self.server.server_port}']:
+            return _in_words(HTTPStatus.FORBIDDEN)
+        if any(origin != self.server.origin for origin in headers.get_all('Origin', [])):
+            return _in_words(HTTPStatus.FORBIDDEN)
+        if not (self._is_of_page() or (may_navigate and self._is_navigation())):
+            return _in_words(HTTPStatus.FORBIDDEN)
+        return None
+
+    def _is_of_page(self) -> bool:
+        """Whether the browser does not say that a foreign page has sent the request."""
+        return set(self.headers.get_all('Sec-Fetch-Site', [])) <= {'same-origin', 'none'}
+
+    def _is_navigation(self) -> bool:
+        """Whether a link leads the whole window here; the page that has it sees nothing of it."""
+        mode, destination = 'Sec-Fetch-Mode', 'Sec-Fetch-Dest'
+        found = (self.headers.get_all(mode), self.headers.get_all(destination))
+        return found == (['navigate'], ['document'])
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        policy = {'Content-Security-Policy': NO_CONTENT_ALLOWED}
+        length = {'Content-Length': str(len(answer.content))}
+        for name, value in {**policy, **answer.headers, **OWN_HEADERS, **length}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Refuse what is no request, and other methods, in the same words as all else."""
+        status = HTTPStatus(code)
+        if status is HTTPStatus.NOT_IMPLEMENTED:
+            status = HTTPStatus.METHOD_NOT_ALLOWED
+        self._send(_in_words(status))
+
+    def version_string(self) -> str:
+        """What `Server` is: nothing about Python."""
+        return 'openstack-placement-ui'
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: the random path is a secret."""
+
+
+def _in_words(status: HTTPStatus) -> Answer:
+    words = f'{status.value} {status.phrase}\n'.encode()
+    return Answer(status, {'Content-Type': 'text/plain; charset=utf-8'}, words)
+
+
+def _are_equal(one: str, other: str) -> bool:
+    """Whether two texts are the same, in a time that does not tell where they differ."""
+    return secrets.compare_digest(one.encode(), other.encode())

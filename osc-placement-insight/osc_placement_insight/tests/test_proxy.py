@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on the proxy that adds a token: only the page itself is ever answered."""
+
+import contextlib
+import re
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pytest
+
+from osc_placement_insight import proxy
+from osc_placement_insight.proxy import Answer, Proxy
+from placement.tests.functional.fixtures.applications import repository_path
+
+CONTENT = b'what the token reads'
+
+
+class Service:
+    """Stands for the service; what it was asked, and what it answers."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.answer = Answer(200, {'Content-Type': 'application/json'}, CONTENT)
+
+    def fetch(self, path: str) -> Answer:
+        self.asked.append(path)
+        return self.answer
+
+
+class Received(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def server(service: Service) -> Iterator[Proxy]:
+    """A proxy that listens, and answers in a thread."""
+    with Proxy(service.fetch) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def exchange(server: Proxy, request: bytes) -> bytes:
+    """All that comes back for these bytes."""
+    with socket.create_connection((proxy.ADDRESS, server.server_port), timeout=30) as connection:
+        connection.sendall(request)
+        # Whoever has refused the request may have closed the connection before.
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_WR)
+        pieces = []
+        with contextlib.suppress(ConnectionResetError):
+            while piece := connection.recv(65536):
+                pieces.append(piece)
+    return b''.join(pieces)
+
+
+def send(
+    server: Proxy, target: str, *headers: str, method: str = 'GET', host: str | None = None
+) -> Received:
+    """The answer to a request for a target, with these lines besides that of the host."""
+    hosts = [f'Host: 127.0.0.1:{server.server_port}'] if host is None else [host] if host else []
+    lines = [f'{method} {target} HTTP/1.1', *hosts, *headers, '', '']
+    return received(exchange(server, '\r\n'.join(lines).encode('latin-1')))
+
+
+def received(answer: bytes) -> Received:
+    head, _, content = answer.partition(b'\r\n\r\n')
+    first, *lines = head.decode('latin-1').split('\r\n')
+    found = dict(line.split(': ', 1) for line in lines)
+    return Received(int(first.split()[1]), found, content)
+
+
+def page(server: Proxy, route: str = proxy.PAGE) -> str:
+    return f'/{server.prefix}/{route}'
+
+
+# What is answered
+
+
+@pytest.mark.parametrize(
+    'route',
+    [
+        'ui/',
+        'ui/?token=proxy',
+        'ui/app.js',
+        'ui/icon.svg',
+        'insight/providers?include=inventories,usages&page_limit=1000',
+        'insight/allocation_candidates?resources=VCPU:1&required=!CUSTOM_A%20B',
+        'insight/capacity?resources=VCPU:1',
+        'insight/consumers?provider=x',
+        'insight/unmet_demand?page_limit=10',
+    ],
+)
+def test_what_the_page_asks_for_is_passed_on(server: Proxy, service: Service, route: str) -> None:
+    answer = send(server, page(server, route), 'Sec-Fetch-Site: same-origin')
+    assert (answer.status, answer.content) == (200, CONTENT)
+    assert service.asked == [f'/{route}']
+
+
+def test_every_question_of_the_page_is_allowed() -> None:
+    scripts = repository_path('placement/ui').glob('*.js')
+    asked = {
+        found for script in scripts for found in re.findall(r'\binsight/\w+', script.read_text())
+    }
+    assert len(asked) > 3
+    assert [one for one in asked if not proxy.ROUTE.fullmatch(one)] == []
+
+
+def test_every_file_of_the_page_is_allowed() -> None:
+    files = [f'ui/{path.name}' for path in repository_path('placement/ui').iterdir()]
+    assert 'ui/index.html' in files
+    assert [one for one in files if not proxy.ROUTE.fullmatch(one)] == []
+
+
+def test_it_listens_on_the_loopback_alone(server: Proxy) -> None:
+    assert server.socket.getsockname()[0] == '127.0.0.1'
+
+
+def test_each_proxy_has_a_path_of_its_own(server: Proxy, service: Service) -> None:
+    with Proxy(service.fetch) as other:
+        assert other.prefix != server.prefix
+        assert len(server.prefix) >= 40
+
+
+def test_own_headers_are_on_every_answer_and_no_other_of_the_service(
+    server: Proxy, service: Service
+) -> None:
+    policy = "default-src 'none'; script-src 'self'"
+    service.answer = Answer(
+        200, {'Content-Type': 'text/html', 'Content-Security-Policy': policy}, CONTENT
+    )
+    first, second = send(server, page(server)), send(server, '/')
+    for answer in (first, second):
+        for name, value in proxy.OWN_HEADERS.items():
+            assert answer.headers[name] == value
+        assert 'Access-Control-Allow-Origin' not in answer.headers
+        assert 'Python' not in answer.headers['Server']
+    assert first.headers['Content-Security-Policy'] == policy
+    assert second.headers['Content-Security-Policy'].startswith("default-src 'none'")
+
+
+# What is not
+
+
+def refused(server: Proxy, service: Service, answer: Received, status: int) -> None:
+    assert answer.status == status
+    assert service.asked == []
+    assert CONTENT not in answer.content
+    assert server.prefix.encode() not in answer.content
+    assert 'Location' not in answer.headers
+
+
+@pytest.mark.parametrize(
+    'host',
+    [
+        'evil.example',
+        'evil.example:{port}',
+        'localhost:{port}',
+        '127.0.0.1',
+        '127.0.0.1:1',
+        '127.0.0.1:{port}.evil.example',
+        '127.0.0.1:{port}@evil.example',
+        'evil.example@127.0.0.1:{port}',
+        '[::1]:{port}',
+        '2130706433:{port}',
+        '0.0.0.0:{port}',
+        '127.0.0.1:{port}, evil.example',
+        '',
+    ],
+)
+def test_foreign_host_is_refused(server: Proxy, service: Service, host: str) -> None:
+    line = f'Host: {host.format(port=server.server_port)}'
+    refused(server, service, send(server, page(server), host=line), 403)
+
+
+def test_request_without_host_or_with_two_is_refused(server: Proxy, service: Service) -> None:
+    refused(server, service, send(server, page(server), host=''), 403)
+    for other in ('Host: evil.example', f'Host: 127.0.0.1:{server.server_port}'):
+        refused(server, service, send(server, page(server), other), 403)
+    refused(server, service, received(_old(server)), 403)
+
+
+def _old(server: Proxy) -> bytes:
+    """The answer to a request of HTTP/1.0, which needs no host."""
+    return exchange(server, f'GET {page(server)} HTTP/1.0\r\n\r\n'.encode())
+
+
+def test_request_of_the_first_http_gets_nothing(server: Proxy, service: Service) -> None:
+    answer = exchange(server, f'GET {page(server)}\r\n\r\n'.encode())
+    assert CONTENT not in answer
+    assert service.asked == []
+
+
+@pytest.mark.parametrize(
+    'origin',
+    [
+        'http://evil.example',
+        'null',
+        'http://localhost:{port}',
+        'https://127.0.0.1:{port}',
+        'http://127.0.0.1',
+        'http://127.0.0.1:{port}.evil.example',
+        'http://127.0.0.1:{port}, http://evil.example',
+        '',
+    ],
+)
+def test_foreign_origin_is_refused(server: Proxy, service: Service, origin: str) -> None:
+    line = f'Origin: {origin.format(port=server.server_port)}'
+    refused(server, service, send(server, page(server), line), 403)
+    own = f'Origin: {server.origin}'
+    refused(server, service, send(server, page(server), own, line), 403)
+    assert send(server, page(server), own).status == 200
+
+
+@pytest.mark.parametrize('site', ['cross-site', 'same-site', 'nonsense'])
+def test_request_of_a_foreign_page_is_refused(server: Proxy, service: Service, site: str) -> None:
+    line = f'Sec-Fetch-Site: {site}'
+    refused(server, service, send(server, page(server), line), 403)
+    for more in (
+        ('Sec-Fetch-Mode: no-cors', 'Sec-Fetch-Dest: script'),
+        ('Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe'),
+        ('Sec-Fetch-Mode: cors', 'Sec-Fetch-Dest: document'),
+        ('Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe', 'Sec-Fetch-Dest: document'),
+    ):
+        refused(server, service, send(server, page(server), line, *more), 403)
+    whole = ('Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document')
+    data = page(server, 'insight/providers')
+    refused(server, service, send(server, data, line, *whole), 403)
+    both = ('Sec-Fetch-Site: same-origin', line)
+    refused(server, service, send(server, data, *both), 403)
+
+
+def test_link_to_the_page_may_be_followed(server: Proxy) -> None:
+    whole = ('Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document')
+    assert send(server, page(server, 'ui/?token=proxy'), *whole).status == 200
+
+
+@pytest.mark.parametrize(
+    'method', ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'TRACE', 'CONNECT', 'get', 'X']
+)
+def test_other_methods_are_refused(server: Proxy, service: Service, method: str) -> None:
+    refused(server, service, send(server, page(server), method=method), 405)
+
+
+@pytest.mark.parametrize(
+    'target',
+    [
+        '/',
+        '/ui/',
+        '/insight/providers',
+        '/{other}/ui/',
+        '/{prefix}',
+        '/{prefix}/',
+        '/{prefix}/ui',
+        '/{prefix}//ui/',
+        '//{prefix}/ui/app.js/',
+        '/{prefix}/ui/../resource_providers',
+        '/{prefix}/ui/..',
+        '/{prefix}/ui/%2e%2e/resource_providers',
+        '/{prefix}/ui/..%2fresource_providers',
+        '/{prefix}/ui/..\\resource_providers',
+        '/{prefix}/ui/app.js;/../../resource_providers',
+        '/{prefix}/ui/app.js/../../allocations/x',
+        '/{prefix}/ui/app.js%00',
+        '/{prefix}/insight/../resource_providers',
+        '/{prefix}/insight/providers/',
+        '/{prefix}/insight/providers%3f',
+        '/{prefix}/insight/providers#x',
+        '/{prefix}/insight/history',
+        '/{prefix}/insight',
+        '/{prefix}/resource_providers',
+        '/{prefix}/allocation_candidates?resources=VCPU:1',
+        '/{prefix}/metrics',
+        '/{prefix}/UI/',
+        '/{PREFIX}/ui/',
+        '/{half}/ui/',
+        'http://127.0.0.1:{port}/{prefix}/ui/',
+        'http://evil.example/{prefix}/ui/',
+        '/{prefix}/insight/providers?a=\x80',
+        '/{prefix}/\xff/',
+    ],
+)
+def test_other_paths_are_refused(server: Proxy, service: Service, target: str) -> None:
+    prefix = server.prefix
+    filled = target.format(
+        prefix=prefix,
+        PREFIX=prefix.swapcase(),
+        half=prefix[:-1],
+        other='x' * len(prefix),
+        port=server.server_port,
+    )
+    refused(server, service, send(server, filled), 404)
+
+
+@pytest.mark.parametrize(
+    'lines',
+    [
+        ('Content-Length: 0',),
+        ('Content-Length: 5',),
+        ('Transfer-Encoding: chunked',),
+        ('transfer-encoding: identity',),
+        ('Upgrade: websocket', 'Connection: Upgrade'),
+        ('Content-Length : 5',),
+        ('no colon',),
+        ('X\x00: y',),
+    ],
+)
+def test_body_and_malformed_headers_are_refused(
+    server: Proxy, service: Service, lines: tuple[str, ...]
+) -> None:
+    refused(server, service, send(server, page(server), *lines), 400)
+
+
+def test_second_request_in_one_connection_is_not_read(server: Proxy, service: Service) -> None:
+    port = server.server_port
+    one = (
+        f'GET {page(server)} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: keep-alive\r\n\r\n'
+    )
+    answer = exchange(server, 2 * one.encode())
+    assert answer.count(b'HTTP/1.') == 1
+    assert service.asked == ['/ui/']
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        'X-Auth-Token: another',
+        'Authorization: Basic eDp5',
+        'Cookie: a=b',
+        'X-Forwarded-Host: evil.example',
+        'OpenStack-API-Version: placement 1.0',
+    ],
+)
+def test_no_header_is_passed_on(server: Proxy, service: Service, line: str) -> None:
+    """All that is passed on is a path; `fetch` takes nothing else."""
+    assert send(server, page(server), line).status == 200
+    assert service.asked == ['/ui/']
+
+
+def test_address_for_a_browser_leads_to_the_page_once(server: Proxy, service: Service) -> None:
+    once = server.url_for_once().removeprefix(server.origin)
+    assert server.prefix not in once
+    refused(server, service, send(server, once, host='Host: evil.example'), 403)
+    answer = send(server, once)
+    assert (answer.status, answer.headers['Location']) == (302, server.url)
+    refused(server, service, send(server, once), 404)
+
+
+def test_client_that_goes_away_is_no_error(
+    server: Proxy, service: Service, capfd: pytest.CaptureFixture[str]
+) -> None:
+    service.answer = Answer(200, {}, b'x' * 10_000_000)
+    with socket.create_connection((proxy.ADDRESS, server.server_port)) as connection:
+        lines = f'GET {page(server)} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n'
+        connection.sendall(lines.encode())
+        connection.recv(1)
+    service.answer = Answer(200, {}, b'small')
+    assert send(server, page(server)).content == b'small'
+    assert capfd.readouterr().err == ''
+
+
+def test_port_that_is_taken_is_an_error(server: Proxy, service: Service) -> None:
+    with pytest.raises(OSError, match='in use'):
+        Proxy(service.fetch, server.server_port)
