@@ -90,11 +90,22 @@ class Service:
         return self._request('GET', url, None, redirect=False)
 
     def _request(self, method: str, url: str, body: Any, **options: Any) -> requests.Response:
-        headers = {'OpenStack-API-Version': f'placement {self._version}'}
+        headers = {
+            'OpenStack-API-Version': f'placement {self._version}',
+            'Accept': 'application/json',
+        }
         content = {} if body is None else {'json': body}
+        # Not by the client's own method, which takes a refusal of Keystone for one of Placement,
+        # and fails with KeyError.
         with failures_in_words():
-            response: requests.Response = self._client.request(
-                method, url, headers=headers, raise_exc=False, **content, **options
+            response: requests.Response = self._client.session.request(
+                url,
+                method,
+                headers=headers,
+                endpoint_filter=self._client.ks_filter,
+                raise_exc=False,
+                **content,
+                **options,
             )
         return response
 
@@ -103,7 +114,8 @@ class Service:
 def failures_in_words() -> Iterator[None]:
     """Raise what keystoneauth1 raises as an error that says what to do.
 
-    :raises osc_lib.exceptions.CommandError: there is no service, or it cannot be reached
+    :raises osc_lib.exceptions.CommandError: there is no service, it cannot be reached, or Keystone
+        gives no token for it
     """
     try:
         yield
@@ -117,6 +129,10 @@ def failures_in_words() -> Iterator[None]:
         raise exceptions.CommandError(
             f'The Placement service cannot be reached: {error}. Is it running, and is this the '
             f'right endpoint {refusals.ENDPOINT}?'
+        ) from error
+    except keystone.HttpError as error:
+        raise exceptions.CommandError(
+            f'The identity service gives no token: {error}. {refusals.ADVICE[401]}'
         ) from error
 
 

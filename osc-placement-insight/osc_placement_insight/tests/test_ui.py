@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import requests
-from keystoneauth1 import plugin, session
+from keystoneauth1 import exceptions, plugin, session
 from osc_placement.http import SessionClient
 from requests import adapters
 
@@ -134,10 +134,10 @@ class Transport(adapters.BaseAdapter):
         """Nothing is open."""
 
 
-def service_behind(transport: Transport) -> Service:
+def service_behind(transport: Transport, credentials: Renewed | None = None) -> Service:
     sessions = requests.Session()
     sessions.mount('http://', transport)
-    ks_session = session.Session(auth=Renewed(), session=sessions)
+    ks_session = session.Session(auth=credentials or Renewed(), session=sessions)
     return Service(SessionClient(ks_session, {'service_type': 'placement'}, '1.39'))
 
 
@@ -152,6 +152,24 @@ def test_token_that_has_expired_is_renewed() -> None:
 
 def test_token_that_cannot_be_renewed_is_refused_to_the_page() -> None:
     assert ui._fetched(service_behind(Transport()), '/insight/providers').status == 401
+
+
+class Expired(Renewed):
+    """Credentials that Keystone does not accept any more."""
+
+    def get_token(self, session: Any, **more: Any) -> str:
+        if self.tokens > 1:
+            answer = requests.Response()
+            answer._content = b'{"error": {"message": "The password has expired."}}'
+            raise exceptions.Unauthorized('The password has expired.', response=answer)
+        return super().get_token(session, **more)
+
+
+def test_page_is_told_why_the_token_cannot_be_renewed() -> None:
+    answer = ui._fetched(service_behind(Transport(), Expired()), '/insight/providers')
+    assert answer.status == 502
+    detail = json.loads(answer.content)['errors'][0]['detail']
+    assert 'The password has expired.' in detail
 
 
 def test_page_is_told_why_the_service_does_not_answer() -> None:
