@@ -13,6 +13,7 @@ from unittest import mock
 import requests
 import sqlalchemy as sa
 from keystoneauth1 import adapter, session, token_endpoint
+from osc_placement.http import SessionClient
 
 from osc_placement_insight import service
 from osc_placement_insight.audit import looks, repair
@@ -51,7 +52,7 @@ class Cloud:
         """The answer of placement, whatever it is."""
         headers = {'OpenStack-API-Version': f'placement {version}'}
         content = {} if body is None else {'json': body}
-        response = self.client.request(method, path, headers=headers, **content)
+        response = self.client.request(method, path, headers=headers, raise_exc=False, **content)
         assert response.ok, response.text
         return response.json() if response.content else None
 
@@ -180,14 +181,10 @@ def _adapter(endpoint: str) -> adapter.Adapter:
     return adapter.Adapter(session.Session(plugin), endpoint_override=endpoint)
 
 
-def _client(endpoint: str) -> Any:
-    """A client with the parameters in the order of osc-placement's."""
-    to = _adapter(endpoint)
-    made = mock.Mock(spec=['request'])
-    made.request = lambda method, url, **kwargs: to.request(
-        url, method, **{'raise_exc': False, **kwargs}
-    )
-    return made
+def _client(endpoint: str) -> SessionClient:
+    """The client of osc-placement."""
+    plugin = token_endpoint.Token(endpoint, 'admin')
+    return SessionClient(session.Session(plugin), {'service_type': 'placement'}, '1.39')
 
 
 @contextlib.contextmanager
