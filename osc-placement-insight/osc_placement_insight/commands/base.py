@@ -10,7 +10,7 @@ import io
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from osc_lib.command import command
 
@@ -20,6 +20,8 @@ from osc_placement_insight.progress import Progress
 from osc_placement_insight.service import Service
 
 TEXT = 'text'
+#: Formats that are lines.
+LINES = (TEXT, 'dot')
 #: Formats that show an answer as the service gave it.
 WHOLE = ('json', 'yaml')
 
@@ -51,14 +53,15 @@ def version_told(manager: Any) -> str | None:
 class Shown(NamedTuple):
     """An answer in the shapes that formats show.
 
-    `answer` is what `json` and `yaml` show, `text` are lines, and `rows` are those of a table with
-    these `columns`.
+    `answer` is what `json` and `yaml` show, `text` and `dot` are lines, and `rows` are those of a
+    table with these `columns`.
     """
 
     answer: Mapping[str, Any]
     text: Sequence[str]
     columns: Sequence[str]
     rows: Iterable[Sequence[Any]]
+    dot: Sequence[str] = ()
 
 
 def with_notes(notes: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
@@ -69,6 +72,18 @@ def with_notes(notes: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
     yield from lines
 
 
+def encodable(stream: TextIO, lines: Iterable[str], ascii_only: dict[int, int]) -> Iterator[str]:
+    """The lines, with other characters where the encoding of a stream lacks those they have."""
+    encoding = getattr(stream, 'encoding', None) or 'utf-8'
+    for line in lines:
+        try:
+            line.encode(encoding)
+        except UnicodeEncodeError:
+            yield line.translate(ascii_only)
+        else:
+            yield line
+
+
 class AnswerCommand(command.Lister):
     """A command whose answer is no table: as text by default, whole, or as rows.
 
@@ -77,11 +92,8 @@ class AnswerCommand(command.Lister):
     """
 
     formatter_default = TEXT
-
-    @property
-    def formatter_namespace(self) -> str:
-        """Where the entry points of the formats are."""
-        return 'osc_placement_insight.formatter.answer'
+    #: Where the entry points of the formats are.
+    formatter_namespace = 'osc_placement_insight.formatter.answer'
 
     @abc.abstractmethod
     def ask(self, parsed_args: argparse.Namespace) -> Shown:
@@ -94,8 +106,8 @@ class AnswerCommand(command.Lister):
         shown = self.ask(parsed_args)
         if parsed_args.formatter in WHOLE:
             return [*shown.answer], [[*shown.answer.values()]]
-        if parsed_args.formatter == TEXT:
-            return [TEXT], [[line] for line in shown.text]
+        if parsed_args.formatter in LINES:
+            return ['line'], [[line] for line in getattr(shown, parsed_args.formatter)]
         return shown.columns, shown.rows
 
     def produce_output(

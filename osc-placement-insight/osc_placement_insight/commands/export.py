@@ -11,7 +11,6 @@ import os
 import pathlib
 import sys
 import tempfile
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -20,6 +19,7 @@ from osc_lib.command import command
 
 from osc_placement_insight import exported
 from osc_placement_insight.commands import base
+from osc_placement_insight.providers import get_provider
 from osc_placement_insight.service import Service
 
 PROVIDERS, CONSUMERS = '/insight/providers', '/insight/consumers'
@@ -87,31 +87,12 @@ def _query(service: Service, wanted: argparse.Namespace) -> dict[str, list[str]]
     """What restricts the export, as `GET /insight/providers` takes it."""
     query: dict[str, list[str]] = {}
     if wanted.tree:
-        query['in_tree'] = [_uuid(service, wanted.tree)]
+        query['in_tree'] = [get_provider(service, wanted.tree)['uuid']]
     if wanted.aggregate:
         query['member_of'] = [f'in:{",".join(wanted.aggregate)}']
     if wanted.required:
         query['required'] = [','.join(wanted.required)]
     return query
-
-
-def _uuid(service: Service, uuid_or_name: str) -> str:
-    """The uuid of a provider.
-
-    :raises CommandError: there is no provider with this uuid, or of this name
-    """
-    member = 'uuid' if _is_uuid(uuid_or_name) else 'name'
-    for provider in service.ask(PROVIDERS, [(member, uuid_or_name)])['providers']:
-        return str(provider['uuid'])
-    raise exceptions.CommandError(f'There is no resource provider {uuid_or_name}.')
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -57,7 +57,7 @@ class Client:
             contextlib.redirect_stderr(err),
             _logging_restored(),
         ):
-            status = _shell().run(list(arguments))
+            status = _run(arguments)
         return Printed(status, out.getvalue(), err.getvalue())
 
 
@@ -66,6 +66,16 @@ def administrator_at(endpoint: str) -> Client:
     return Client(
         {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'},
     )
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    try:
+        status: int = _shell().run([*arguments])
+    except SystemExit as end:
+        # argparse ends the process of whoever asks for help, or uses an option wrongly.
+        status = int(end.code or 0)
+    return status
 
 
 def _shell() -> Any:

@@ -44,8 +44,9 @@ class Cloud:
             name: {'total': one} if isinstance(one, int) else one
             for name, one in inventories.items()
         }
-        for trait in filter(lambda trait: trait.startswith('CUSTOM_'), traits):
-            self.send('PUT', f'/traits/{trait}')
+        for kind, names in (('resource_classes', inventories), ('traits', traits)):
+            for custom in (one for one in names if one.startswith('CUSTOM_')):
+                self.send('PUT', f'/{kind}/{custom}')
         generation = 0
         for name, members in (
             ('inventories', had),

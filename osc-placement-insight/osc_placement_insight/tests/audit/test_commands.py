@@ -204,8 +204,7 @@ def test_files_that_cannot_be_read_or_written_are_told(
 
 @pytest.mark.parametrize('wait', ['soon', '-1', 'nan', 'inf'])
 def test_a_time_that_is_none_is_refused(operator: Client, wait: str) -> None:
-    with pytest.raises(SystemExit, match='2'):
-        operator('placement', 'audit', 'run', '--wait', wait)
+    assert operator('placement', 'audit', 'run', '--wait', wait).status == 2
 
 
 def test_the_microversion_of_the_user_makes_no_difference(

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that are written one by one, while they come, in each format of the client."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TextIO
+
+import yaml
+
+Row = Sequence[Any]
+Write = Callable[[TextIO, Sequence[str], Row], None]
+
+
+class RowStream:
+    """Writes rows of these columns to a stream, each as soon as it is there.
+
+    `json` has an object on each line, `yaml` the elements of one list, and `table`, which would
+    need all rows at once, the same as `value`.
+    """
+
+    def __init__(self, stream: TextIO, format_name: str, columns: Sequence[str]) -> None:
+        self._stream = stream
+        self._columns = columns
+        self._write = FORMATS[format_name]
+        if format_name == 'csv':
+            _write_csv(stream, columns, columns)
+
+    def write(self, rows: Iterable[Row]) -> None:
+        """Write some rows; whoever reads the stream has them at once."""
+        for row in rows:
+            self._write(self._stream, self._columns, row)
+        self._stream.flush()
+
+
+def _write_csv(stream: TextIO, columns: Sequence[str], row: Row) -> None:
+    csv.writer(stream, quoting=csv.QUOTE_NONNUMERIC, lineterminator='\n').writerow(row)
+
+
+def _write_json(stream: TextIO, columns: Sequence[str], row: Row) -> None:
+    print(json.dumps(_by_column(columns, row)), file=stream)
+
+
+def _write_yaml(stream: TextIO, columns: Sequence[str], row: Row) -> None:
+    yaml.safe_dump([_by_column(columns, row)], stream, sort_keys=False)
+
+
+def _write_value(stream: TextIO, columns: Sequence[str], row: Row) -> None:
+    print(*row, file=stream)
+
+
+def _by_column(columns: Sequence[str], row: Row) -> dict[str, Any]:
+    return dict(zip(columns, row, strict=True))
+
+
+FORMATS: dict[str, Write] = {
+    'csv': _write_csv,
+    'json': _write_json,
+    'table': _write_value,
+    'value': _write_value,
+    'yaml': _write_yaml,
+}

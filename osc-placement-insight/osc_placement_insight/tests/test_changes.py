@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`openstack placement change list`."""
+
+import csv
+import dataclasses
+import json
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from osc_placement_insight.commands import changes
+from osc_placement_insight.tests.client import Client, Printed
+from osc_placement_insight.tests.clouds import Cloud
+from osc_placement_insight.tests.conftest import Service
+from placement.feed.follower_position import FollowerPosition
+
+LIST = ('placement', 'change', 'list')
+
+
+@pytest.fixture
+def cloud(service: Service) -> Cloud:
+    """A cloud of one host."""
+    cloud = Cloud(service)
+    cloud.provider('old', {'VCPU': 16})
+    return cloud
+
+
+def token(printed: Printed) -> str:
+    """What to give the next time."""
+    assert printed.status == 0, printed.err
+    (found,) = re.findall(r'^For what changes from now on: --since (\S+)$', printed.err, re.M)
+    return str(found)
+
+
+def of_another_database(token: str) -> str:
+    """The token of a database whose change feed has another entry at this place."""
+    position = FollowerPosition.decoded(token)
+    return dataclasses.replace(position, token=position.token ^ 1).encoded()
+
+
+def test_the_first_time_only_the_token_is_told(openstack: Client, cloud: Cloud) -> None:
+    printed = openstack(*LIST, '-f', 'json')
+
+    assert json.loads(printed.out) == []
+    assert token(printed)
+
+
+def test_what_changed_since_is_listed_with_the_next_token(openstack: Client, cloud: Cloud) -> None:
+    begin = token(openstack(*LIST))
+    new = cloud.provider('new', {'VCPU': 8})
+    old = cloud.send('GET', '/resource_providers?name=old').json()['resource_providers'][0]
+    cloud.send('DELETE', f'/resource_providers/{old["uuid"]}')
+    printed = openstack(*LIST, '--since', begin, '-f', 'json')
+
+    assert json.loads(printed.out) == [
+        {'change': 'changed', 'uuid': new, 'name': 'new', 'generation': 2},
+        {'change': 'deleted', 'uuid': old['uuid'], 'name': None, 'generation': None},
+    ]
+    assert json.loads(openstack(*LIST, '--since', token(printed), '-f', 'json').out) == []
+
+
+def test_members_are_shown_as_they_are_now(openstack: Client, cloud: Cloud) -> None:
+    begin = token(openstack(*LIST))
+    uuid = cloud.provider('new', {'VCPU': 8})
+    cloud.claim('d1000000-0000-4000-8000-000000000001', {uuid: {'VCPU': 3}})
+    included = (*LIST, '--since', begin, '--include', 'usages,traits')
+
+    (row,) = json.loads(openstack(*included, '-f', 'json').out)
+    assert (row['usages'], row['traits']) == ({'VCPU': 3}, [])
+    assert yaml.safe_load(openstack(*included, '-f', 'yaml').out) == [row]
+
+
+class Interrupted:
+    """What `time.sleep` does while a follower waits: something the first times, then Ctrl-C."""
+
+    def __init__(self, *steps: Callable[[], object]) -> None:
+        self._steps = iter(steps)
+
+    def __call__(self, seconds: float) -> None:
+        step = next(self._steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+
+@pytest.mark.parametrize(
+    ('format_name', 'parsed'),
+    [
+        ('json', lambda text: [json.loads(line) for line in text.splitlines()]),
+        ('yaml', yaml.safe_load),
+        ('csv', lambda text: [*csv.DictReader(text.splitlines())]),
+        ('value', lambda text: [line.split() for line in text.splitlines()]),
+        ('table', lambda text: [line.split() for line in text.splitlines()]),
+    ],
+)
+def test_a_follower_prints_each_change_until_it_is_interrupted(
+    openstack: Client,
+    cloud: Cloud,
+    monkeypatch: pytest.MonkeyPatch,
+    format_name: str,
+    parsed: Callable[[str], list[dict[str, object]]],
+) -> None:
+    made: list[str] = []
+    steps = [lambda name=name: made.append(cloud.provider(name, {'VCPU': 1})) for name in 'ab']
+    monkeypatch.setattr(time, 'sleep', Interrupted(*steps))
+    printed = openstack(*LIST, '--follow', '-f', format_name)
+
+    assert printed.status == 130
+    assert 'Traceback' not in printed.err
+    rows = parsed(printed.out)
+    shown = [row if isinstance(row, list) else [*map(str, row.values())] for row in rows]
+    assert shown == [['changed', made[0], 'a', '2'], ['changed', made[1], 'b', '2']]
+
+
+def test_a_follower_that_missed_changes_says_so_and_goes_on(
+    openstack: Client, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = of_another_database(token(openstack(*LIST)))
+    monkeypatch.setattr(time, 'sleep', Interrupted(lambda: cloud.provider('new', {'VCPU': 1})))
+    printed = openstack(*LIST, '--follow', '--since', foreign, '-f', 'value', '-c', 'name')
+
+    assert 'The service cannot tell any more what changed since then' in printed.err
+    assert 'Following from now on.' in printed.err
+    assert ' new ' in printed.out
+
+
+def test_a_token_of_another_cloud_is_told(openstack: Client, cloud: Cloud) -> None:
+    foreign = of_another_database(token(openstack(*LIST)))
+    refusal = openstack(*LIST, '--since', foreign).refusal()
+
+    assert refusal == changes.MISSED
+
+
+def test_what_is_no_token_is_refused(openstack: Client) -> None:
+    refusal = openstack(*LIST, '--since', 'yesterday').refusal()
+
+    assert refusal.startswith('Invalid query string parameters: since has to be a token')
+
+
+def test_what_is_no_member_is_refused(openstack: Client) -> None:
+    printed = openstack(*LIST, '--include', 'usages,colours')
+
+    assert printed.status == 2
+    assert 'colours is none of inventories, usages, traits' in printed.err
