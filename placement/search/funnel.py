@@ -15,7 +15,7 @@ from placement.search.model.block import Block, BlockBounds, Place, ProfileBound
 from placement.search.model.kind import Profile, ProviderKind
 from placement.search.model.provider import Provider
 from placement.search.solver.provider_request import Match, ProviderRequest
-from placement.search.solver.search_state import Search, judged, root_may_span
+from placement.search.solver.search_state import Search, judged, spanning_roots
 from placement.search.solver.tally import Reason
 
 # How many providers are looked at one by one to find one that may fit, and how many to tell why
@@ -114,13 +114,14 @@ class FunnelOf:
 
     def _spanned_profiles(self, block: Block, bounds: BlockBounds) -> frozenset[Profile]:
         """The profiles in those trees whose root is in the aggregates that are wanted."""
-        if not root_may_span(self.request, bounds):
+        spanning = {bound.profile for bound in spanning_roots(self.request, bounds)}
+        if not spanning:
             return frozenset()
         self.search.work.spent += len(block.trees)
         return frozenset(
             member.kind.profile
             for tree in block.trees.values()
-            if self.request.is_within(tree.members[0].kind.profile.aggregates)
+            if tree.members[0].kind.profile in spanning
             for member in tree.members
         )
 

@@ -21,9 +21,9 @@ class ProfileBound(NamedTuple):
     `room` holds, for each class in the order of the profile, the most that one of them has room
     for; not all of these need be the same provider's. `are_roots` tells whether any is a root.
 
-    Profiles with the same classes and aggregates are together. Then `profile` is one with the
-    traits that any of them has, `least` one with the traits that all of them have, and `parts`
-    has the bound of each. A single profile is its own `least` and has no parts.
+    Profiles with the same classes are together. Then `profile` is one with the traits and
+    aggregates that any of them has, `least` one with those that all of them have, and `parts` has
+    the bound of each. A single profile is its own `least` and has no parts.
     """
 
     profile: Profile
@@ -55,8 +55,8 @@ class BlockBounds(NamedTuple):
 
 
 class AlikeProfiles(NamedTuple):
-    """Profiles with the same classes and aggregates; `most` and `least` stand for one with the
-    traits that any of them has, and for one with those that all of them have."""
+    """Profiles with the same classes; `most` and `least` stand for one with the traits and
+    aggregates that any of them has, and for one with those that all of them have."""
 
     most: Profile
     least: Profile
@@ -128,20 +128,25 @@ class Block:
 
 
 def _alike_profiles(profiles: Iterable[Profile]) -> list[AlikeProfiles]:
-    by_likeness: dict[tuple[object, ...], list[Profile]] = {}
+    by_classes: dict[tuple[str, ...], list[Profile]] = {}
     for profile in profiles:
-        by_likeness.setdefault((profile.classes, profile.aggregates), []).append(profile)
-    return [_alike(profiles) for profiles in by_likeness.values()]
+        by_classes.setdefault(profile.classes, []).append(profile)
+    return [_alike(profiles) for profiles in by_classes.values()]
 
 
 def _alike(profiles: list[Profile]) -> AlikeProfiles:
     first = profiles[0]
     if len(profiles) == 1:
         return AlikeProfiles(first, first, profiles)
-    traits = [profile.traits for profile in profiles]
+    # Mostly few sets, though there may be many profiles.
+    traits = {profile.traits for profile in profiles}
+    aggregates = {profile.aggregates for profile in profiles}
+    nothing = frozenset[str]()
     return AlikeProfiles(
-        Profile(first.classes, frozenset[str]().union(*traits), first.aggregates),
-        Profile(first.classes, frozenset.intersection(*traits), first.aggregates),
+        Profile(first.classes, nothing.union(*traits), nothing.union(*aggregates)),
+        Profile(
+            first.classes, frozenset.intersection(*traits), frozenset.intersection(*aggregates)
+        ),
         profiles,
     )
 

@@ -66,12 +66,24 @@ class ProviderRequest:
         """The verdict on every profile of a bound; None where they differ, or may.
 
         A required trait that the least profile has, all of them have; one that `profile` lacks,
-        all of them lack. With a forbidden one it is the other way round.
+        all of them lack. With a forbidden one it is the other way round, and with aggregates it
+        is as with traits.
         """
-        verdict = self.verdicts[bound.profile]
-        if bound.least is bound.profile or verdict == self.verdicts[bound.least]:
+        most, least = bound.profile, bound.least
+        verdict = self.verdicts[most]
+        if least is most:
             return verdict
-        return None
+        if verdict != self.verdicts[least]:
+            return None
+        if verdict is Reason.AGGREGATE and not self._are_all_unsuitable(most, least):
+            return None
+        return verdict
+
+    def _are_all_unsuitable(self, most: Profile, least: Profile) -> bool:
+        """Whether all profiles between these two are outside the wanted aggregates, or all inside
+        an unwanted one: some could be this, and others that."""
+        is_outside = self.is_suffixed and not self.is_within(most.aggregates)
+        return is_outside or self.is_barred_from(least.aggregates)
 
     def may_fit(self, bound: ProfileBound) -> bool:
         """False when certainly no provider of a bound can serve the request."""
@@ -174,11 +186,14 @@ def _verdict(request: ProviderRequest, profile: Profile) -> Match | Reason:
 
 
 def capacity_refusal(
-    needs: Iterable[tuple[int, int]], capacities: tuple[Capacity, ...]
+    needs: Iterable[tuple[int, int]],
+    capacities: tuple[Capacity, ...],
+    used: tuple[int, ...] | None = None,
 ) -> Refusal | None:
-    """Why a provider with these capacities could not fit the needs if nothing of it were used;
-    None where it could."""
+    """Why a provider with these capacities, of which so much is used, could not fit the needs;
+    None where it could. Without `used` nothing is."""
     for position, amount in needs:
-        if refusal := capacities[position].refusal(amount):
+        taken = 0 if used is None else used[position]
+        if refusal := capacities[position].refusal(amount, taken):
             return refusal
     return None

@@ -62,13 +62,14 @@ class Search:
         distinct = self._distinct
         classes: set[str] = set()
         for provider in self.snapshot.sharing_providers:
-            profile = provider.kind.profile
+            profile, capacities = provider.kind.profile, provider.kind.capacities
+            used = None if self.ignores_usage else provider.used
             classes.update(profile.classes)
             self.work.spent += len(distinct)
             for request in distinct:
                 verdict = request.verdict(profile)
                 if isinstance(verdict, Match) and not capacity_refusal(
-                    verdict.needs, provider.kind.capacities
+                    verdict.needs, capacities, used
                 ):
                     served.add(request.number)
         return served, classes
@@ -228,7 +229,16 @@ def _verdict_on_parts(
 
 def root_may_span(request: ProviderRequest, bounds: BlockBounds) -> bool:
     """Whether some root of the block is in the aggregates that the unsuffixed group wants."""
-    return not request.is_suffixed and any(
-        bound.are_roots and request.is_within(bound.profile.aggregates)
-        for bound in bounds.profiles
-    )
+    return next(spanning_roots(request, bounds), None) is not None
+
+
+def spanning_roots(request: ProviderRequest, bounds: BlockBounds) -> Iterator[ProfileBound]:
+    """The bounds of profiles of roots that are in the aggregates that the unsuffixed group wants;
+    none for a suffixed group, each provider of which has to be in them itself."""
+    if request.is_suffixed:
+        return
+    for bound in bounds.profiles:
+        if bound.are_roots and request.is_within(bound.profile.aggregates):
+            for one in bound.parts or (bound,):
+                if one.are_roots and request.is_within(one.profile.aggregates):
+                    yield one

@@ -165,7 +165,9 @@ def test_trees_that_lack_a_trait_of_the_unsuffixed_group_are_passed_over_togethe
 )
 def test_hosts_with_traits_of_their_own_are_judged_a_block_at_a_time(query: str) -> None:
     hosts = [
-        provider(f'host{n}', VCPU={'total': 8, 'used': 4}, traits=f'FAST T{n}', aggregates='A')
+        provider(
+            f'host{n}', VCPU={'total': 8, 'used': 4}, traits=f'FAST T{n}', aggregates=f'A Z{n % 9}'
+        )
         for n in range(640)
     ]
     snapshot = cloud(*hosts)
@@ -175,3 +177,21 @@ def test_hosts_with_traits_of_their_own_are_judged_a_block_at_a_time(query: str)
     # By what all hosts of a block have and by what any of them has, for two classes and twice:
     # once the search is repeated, as if nothing were used.
     assert judged.call_count <= 2 * 2 * 2 * len(snapshot.blocks)
+
+
+def test_hosts_are_passed_over_when_the_pools_they_share_are_full() -> None:
+    pools = [
+        provider(f'pool{n}', DISK_GB={'total': 9, 'used': 9}, traits=SHARING, aggregates=f'Z{n}')
+        for n in range(9)
+    ]
+    hosts = [provider(f'host{n}', VCPU=8 + n, aggregates=f'Z{n % 9}') for n in range(640)]
+    for query in (
+        'resources=VCPU:1,DISK_GB:1',
+        'resources_C=VCPU:1&resources_D=DISK_GB:1&group_policy=none',
+    ):
+        result = search(cloud(*hosts, *pools), query)
+        assert not result.candidates
+        assert result.explanation is not None
+        # Hosts are looked at by the block, twice: once as if nothing were used.
+        assert result.explanation.places < 640
+        assert 'DISK_GB: 1 asked, most free 0, largest 9 (used)' in result.explanation.line
