@@ -18,10 +18,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from placement import deploy, errors
+from placement.cmd.provider_identity import ACTION
 from placement.db.engine import commit_outcome
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.history import NEWEST
+from placement.objects import provider_identity
 
 from .fixtures import applications, databases
 from .fixtures.client import Answer, Client
@@ -31,6 +34,9 @@ from .fixtures.commit_proxy import CommitProxy, Cut
 ROUNDS = int(os.environ.get('PLACEMENT_TEST_LOST_COMMIT_ROUNDS', '2'))
 CLIENTS = 4
 SHARE = 0.3
+
+# How many providers are given another uuid.
+IDENTITIES = 40
 
 pytestmark = pytest.mark.skipif(
     databases.backend() == 'sqlite', reason='no reply is lost between a process and its file'
@@ -282,6 +288,37 @@ def test_no_answer_is_false_when_commits_and_replies_are_lost(
     assert [line for writer in writers for line in writer.false] == []
     assert set(proxy.cuts) == set(Cut)
     assert answers[503] <= sum(answers.values()) / 100
+
+
+def test_changes_of_identity_are_done_once_when_commits_and_replies_are_lost(
+    database: databases.Database,
+) -> None:
+    unknown, ways = 0, tuple(Cut)
+    with contextlib.ExitStack() as stack:
+        _, direct, proxy = stack.enter_context(behind_proxy(database.url, 4))
+        options = {('history', 'enabled'): True}
+        configuration = applications.configured(proxy.url, options)
+        context = stack.enter_context(deploy.context_of_command(configuration, ACTION))
+        for number in range(IDENTITIES):
+            old, new = (str(uuid.uuid4()) for _ in range(2))
+            body = {'name': f'host{number}', 'uuid': old}
+            assert direct.send('POST', '/resource_providers', body, version=NEWEST).status == 200
+            proxy.share, proxy.ways = 0.5, (ways[number % len(ways)],)
+            try:
+                provider_identity.set_uuid(context, old, new)
+            except errors.OutcomeUnknown:
+                unknown += 1
+                continue
+            finally:
+                proxy.share = 0.0
+            found = direct.send('GET', f'/resource_providers/{new}', version=NEWEST)
+            assert (found.status, found.json['name']) == (200, f'host{number}')
+            assert found.json['generation'] == 1
+            former = direct.send('GET', f'/resource_providers/{old}', version=NEWEST)
+            assert former.status == 404
+
+    assert set(proxy.cuts) == set(Cut)
+    assert unknown <= IDENTITIES / 10
 
 
 def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
