@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import pathlib
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from keystoneauth1 import adapter
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import service
+from osc_placement_insight import argument_types, service
 from osc_placement_insight.audit import kinds, looks, repair, report
 from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding, Repair
@@ -58,7 +57,7 @@ class RunAudit(command.Lister):
         parser.add_argument(
             '--wait',
             metavar='<seconds>',
-            type=_seconds,
+            type=argument_types.seconds,
             default=looks.WAIT,
             help='pause between the two looks (default: %(default)s)',
         )
@@ -161,16 +160,6 @@ def _named_only() -> list[str]:
 def _row(result: Result) -> tuple[str, str, str, str]:
     words = f'{result.event}: {result.reason}' if result.reason else result.event
     return result.finding.kind, result.finding.subject, repair.change(result.finding), words
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a number') from error
-    if not 0 <= seconds <= threading.TIMEOUT_MAX:
-        raise argparse.ArgumentTypeError(f'{text} is not a time to wait')
-    return seconds
 
 
 @contextlib.contextmanager

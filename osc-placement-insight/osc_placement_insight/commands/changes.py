@@ -11,6 +11,7 @@ from typing import Any
 from osc_lib import exceptions
 from osc_lib.command import command
 
+from osc_placement_insight import argument_types
 from osc_placement_insight.commands import base
 from osc_placement_insight.service import Service
 from osc_placement_insight.streaming import RowStream
@@ -53,7 +54,7 @@ class ListChanges(command.Lister):
         parser.add_argument(
             '--interval',
             metavar='<seconds>',
-            type=float,
+            type=argument_types.seconds,
             default=INTERVAL,
             help=f'with --follow: how often to ask, {INTERVAL} by default',
         )

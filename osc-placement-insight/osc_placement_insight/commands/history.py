@@ -7,7 +7,7 @@ import argparse
 import itertools
 from typing import Any
 
-from osc_placement_insight import history_entries
+from osc_placement_insight import argument_types, history_entries
 from osc_placement_insight.commands import base
 from osc_placement_insight.providers import get_provider, is_uuid
 from osc_placement_insight.service import Service
@@ -53,7 +53,7 @@ class ListHistory(base.AnswerCommand):
         parser.add_argument(
             '--limit',
             metavar='<rows>',
-            type=int,
+            type=argument_types.count,
             default=DEFAULT_LIMIT,
             help=f'at most so many rows, {DEFAULT_LIMIT} by default; 0 for all there are',
         )

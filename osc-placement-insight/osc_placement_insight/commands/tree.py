@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from osc_lib import exceptions
+
 from osc_placement_insight import provider_tree
 from osc_placement_insight.commands import base
 from osc_placement_insight.provider_tree import Tree
@@ -62,10 +64,12 @@ class ShowTree(base.AnswerCommand):
 def read_tree(service: Service, name: str) -> Tree:
     """The tree of a provider, by the name or the uuid of any provider in it.
 
-    :raises osc_lib.exceptions.CommandError: there is none
+    :raises osc_lib.exceptions.CommandError: there is none, or it is not any more
     """
     found = get_provider(service, name)
     providers = _providers(service, [('in_tree', found['root_provider_uuid'])])
+    if not any(one['parent_provider_uuid'] is None for one in providers):
+        raise exceptions.CommandError(f'The tree of {name} has just changed; try again.')
     uuids = {one['uuid'] for one in providers}
     aggregates = sorted({uuid for one in providers for uuid in one['aggregates']})
     sharing = {

@@ -62,6 +62,11 @@ def test_what_changed_since_is_listed_with_the_next_token(openstack: Client, clo
     assert json.loads(openstack(*LIST, '--since', token(printed), '-f', 'json').out) == []
 
 
+@pytest.mark.parametrize('interval', ['soon', '-1', 'nan', 'inf'])
+def test_an_interval_that_is_no_time_is_refused(openstack: Client, interval: str) -> None:
+    assert openstack(*LIST, '--follow', '--interval', interval).status == 2
+
+
 def test_members_are_shown_as_they_are_now(openstack: Client, cloud: Cloud) -> None:
     begin = token(openstack(*LIST))
     uuid = cloud.provider('new', {'VCPU': 8})

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from osc_placement_insight import provider_tree
-from osc_placement_insight.commands import base
+from osc_placement_insight.commands import base, tree
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
@@ -183,6 +183,15 @@ def test_a_provider_that_does_not_exist_is_told(openstack: Client) -> None:
     assert openstack(*SHOW, 'nowhere').refusal() == (
         'There is no resource provider nowhere. List them with "openstack resource provider list".'
     )
+
+
+def test_a_tree_that_vanishes_while_it_is_read_is_told(
+    openstack: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, '_providers', lambda *_arguments: [])
+
+    words = 'The tree of gpu9.example.org has just changed; try again.'
+    assert openstack(*SHOW, 'gpu9.example.org').refusal() == words
 
 
 def test_a_terminal_without_lines_gets_others() -> None:

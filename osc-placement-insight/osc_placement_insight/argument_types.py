@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of options that argparse does not know: each function takes the text of an option.
+
+All raise `argparse.ArgumentTypeError`, whose message ends the command with the exit status 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+
+
+def seconds(text: str) -> float:
+    """A time to wait, 0 or more."""
+    try:
+        found = float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number') from error
+    if not 0 <= found <= threading.TIMEOUT_MAX:
+        raise argparse.ArgumentTypeError(f'{text} is not a time to wait')
+    return found
+
+
+def count(text: str) -> int:
+    """A number of things, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number, 0 or more')
+    return int(text)
