@@ -78,7 +78,8 @@ test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> client tests against upstream'
 	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
 	    $(BIN)/pytest placement/tests/functional/test_client.py \
-	    placement/tests/functional/test_client_scheduler.py
+	    placement/tests/functional/test_client_scheduler.py \
+	    placement/tests/functional/test_command_line.py
 
 test-mariadb: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_MARIADB_URL)
 test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQL_URL)

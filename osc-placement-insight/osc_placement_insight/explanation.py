@@ -44,7 +44,7 @@ def lines(answer: Answer) -> Iterator[str]:
     if answer['provider']:
         yield from section('This tree:', _report(answer['provider']))
     for group in answer['groups']:
-        passing = [f'  All {counted(answer["examined"], "tree")} examined can serve it.']
+        passing = [f'  Every tree can serve it ({answer["examined"]:,} examined).']
         funnel = [*_funnel(group['funnel'], answer['examined'])]
         yield from section(_group_title(group), funnel or passing)
     yield from section('All groups together:', _funnel(answer['combination'], answer['examined']))

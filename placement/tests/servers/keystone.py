@@ -131,6 +131,8 @@ class Cloud:
         for name in ('stranger', 'monitoring'):
             self._roles[name] = self._create('role', name)
         self.users: dict[str, str] = {}
+        #: Those that have an endpoint of a service that was published.
+        self.regions: set[str] = set()
         for user, grants in ROLES.items():
             self.users[user] = self._create('user', user, password=PASSWORD % user)
             for role, scope in grants:
@@ -157,6 +159,13 @@ class Cloud:
             f'{self.keystone.url}/auth/tokens', headers={'X-Subject-Token': token}
         )
         assert answer.status_code == 204, answer.text
+
+    def publish(self, kind: str, url: str, region: str) -> None:
+        """Put the public endpoint of a new service into the catalogue."""
+        service = self._create('service', f'{kind} of {region}', type=kind)
+        members = {'service_id': service, 'interface': 'public', 'url': url, 'region': region}
+        self._create('endpoint', f'{kind} of {region}', **members)
+        self.regions.add(region)
 
     def _create(self, kind: str, name: str, **members: str) -> str:
         body = {kind: {'name': name, **members}}

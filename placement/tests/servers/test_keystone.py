@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -21,8 +21,9 @@ from oslo_policy import policy
 from placement import policies
 from placement.history import NEWEST
 from placement.tests import fixtures
+from placement.tests.functional.fixtures import openstack_client
 from placement.tests.servers import installation
-from placement.tests.servers.keystone import PASSWORD, Cloud, Keystone
+from placement.tests.servers.keystone import PASSWORD, REGION, Cloud, Keystone
 from placement.tests.servers.servers import Process, free_port
 
 CONFIGURATION = """
@@ -408,3 +409,69 @@ def test_doctor_gets_a_token_with_the_right_password_only(service: Placement) ->
 
     assert (right['identity service'], right['credentials']) == ('ok', 'ok')
     assert (wrong['identity service'], wrong['credentials']) == ('ok', 'failure')
+
+
+@pytest.fixture
+def openstack(
+    service: Placement, cloud: Cloud, tmp_path: pathlib.Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the `openstack` client as somebody whom `clouds.yaml` names."""
+    region = f'region-{service.port}'
+    if region not in cloud.regions:
+        cloud.publish('placement', service.url, region)
+
+    def known(name: str, scope: str, region: str = region) -> dict[str, Any]:
+        auth = {
+            'auth_url': cloud.keystone.url,
+            'username': name,
+            'password': PASSWORD % name,
+            'project_name': scope,
+            'user_domain_id': 'default',
+            'project_domain_id': 'default',
+        }
+        return {'auth': auth, 'region_name': region}
+
+    clouds = {
+        'admin': known('admin', 'admin'),
+        'reader': known('reader', 'demo'),
+        'elsewhere': known('admin', 'admin', REGION),
+    }
+    environ = openstack_client.clouds_yaml(tmp_path, **clouds)
+
+    def run(who: str, *command: str) -> subprocess.CompletedProcess[str]:
+        return openstack_client.run('--os-cloud', who, *command, environ=environ)
+
+    return run
+
+
+UNMET_DEMAND = ('placement', 'unmet', 'demand', 'list')
+
+
+def test_commands_ask_with_the_credentials_of_clouds_yaml(
+    openstack: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    answered = openstack('admin', *UNMET_DEMAND, '-f', 'json')
+
+    assert (answered.returncode, answered.stderr) == (0, '')
+    assert json.loads(answered.stdout) == []
+
+
+def test_commands_tell_which_rule_somebody_lacks(
+    openstack: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    refused = openstack('reader', *UNMET_DEMAND)
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(
+        'Policy does not allow placement:insight:unmet_demand to be performed. '
+    )
+
+
+def test_commands_tell_that_a_region_has_no_endpoint(
+    openstack: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    refused = openstack('elsewhere', *UNMET_DEMAND)
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith('There is no Placement service in the catalogue (')
+    assert '--os-region-name' in refused.stderr
