@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from placement.demo.hosts import GPU_MODEL
 from placement.demo.model import uuid_of
 from placement.tests.servers import installation, ui_services
 from placement.tests.servers.browser import Browser
@@ -204,6 +205,45 @@ def test_a_trait_is_asked_for_when_it_is_named(browser: Browser, demo: str) -> N
     browser.type('#trait', 'NO_SUCH_TRAIT')
     browser.press('Enter')
     browser.wait('document.querySelector("#complaint").textContent.includes("NO_SUCH_TRAIT")')
+
+
+def delay(browser: Browser, words: str) -> None:
+    """Have an answer to a request with these words come late; then `window.isLate` is true."""
+    browser.run(
+        'const send = window.fetch;'
+        ' window.fetch = async (url, options) => {'
+        '   const answer = await send(url, options);'
+        '   if (!String(url).includes(arguments[0])) return answer;'
+        '   await new Promise((resolve) => setTimeout(resolve, 1500));'
+        '   setTimeout(() => { window.isLate = true; }, 500);'
+        '   return answer;'
+        ' }',
+        words,
+    )
+
+
+def test_a_trait_that_was_chosen_before_filters_no_more(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    delay(browser, 'required=HW_NUMA_ROOT')
+    for trait in ('HW_NUMA_ROOT', GPU_MODEL):
+        browser.type('#trait', trait)
+        browser.press('Enter')
+    browser.wait('window.isLate')
+    assert browser.text('.count').startswith('60 of 1,001 hosts')
+
+
+def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
+    browser: Browser, demo: str
+) -> None:
+    enter(browser, demo)
+    show(browser, 'answer')
+    delay(browser, 'provider=az1-cpu-001')
+    for host in ('az1-cpu-001', 'az1-cpu-002'):
+        browser.type('#provider', host)
+        browser.click('.question .main-button')
+    browser.wait('window.isLate')
+    assert browser.text('.verdict h3') == 'az1-cpu-002'
 
 
 def test_a_cell_opens_its_tree(browser: Browser, demo: str) -> None:
