@@ -135,6 +135,29 @@ def shared_rows(count: int) -> Iterator[ProviderRow]:
         yield ProviderRow(number, uuid(number), None, number, storage, sharing, (f'zone-{zone}',))
 
 
+def child_pool_rows(count: int, pools: int, used: int) -> Iterator[ProviderRow]:
+    """Hosts that are all different and have no disks, and clusters of storage whose only child
+    shares what it has with one aggregate; hosts are in the aggregates in turn."""
+    for row in different_rows(count):
+        inventories = {name: row.inventories[name] for name in ('VCPU', 'MEMORY_MB')}
+        zone = f'zone-{row.id % pools}'
+        yield row._replace(inventories=inventories, aggregates=(zone,))
+    for number in range(pools):
+        root = count + 2 * number + 1
+        storage = {'DISK_GB': InventoryRow(10**6, max_unit=10**6, used=used)}
+        sharing = ('MISC_SHARES_VIA_AGGREGATE',)
+        yield ProviderRow(root, uuid(root), None, root)
+        yield ProviderRow(
+            root + 1, uuid(root + 1), root, root, storage, sharing, (f'zone-{number}',)
+        )
+
+
+def own_trait_rows(count: int) -> Iterator[ProviderRow]:
+    """Hosts as of `full_rows`, each with a trait that no other has."""
+    for row in full_rows(count):
+        yield row._replace(traits=(*row.traits, f'CUSTOM_HOST_{row.id}'))
+
+
 def granular(**settings: Any) -> CandidateRequest:
     """A server on one NUMA node with a port beneath it, and disk."""
     groups = (
@@ -210,6 +233,19 @@ def hard_cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
             cores = RequestGroup(resources={'VCPU': amount})
             request = CandidateRequest((cores,), limit=10, budget=budget)
             yield f'{title}, {name}', snapshot, request
+            zone = RequestGroup(resources={'VCPU': amount}, member_of=(frozenset(['zone-0']),))
+            request = CandidateRequest((zone,), limit=10, budget=budget)
+            yield f'{title}, {name}, member_of', snapshot, request
+    for count in (10_000, 100_000):
+        snapshot = Snapshot.of(own_trait_rows(count))
+        for amount, name in ((8, 'full'), (9, 'never fits')):
+            cores = RequestGroup(resources={'VCPU': amount}, forbidden=frozenset(['CUSTOM_OFF']))
+            request = CandidateRequest((cores,), limit=10, budget=budget)
+            yield f'{count} different, own traits, {name}', snapshot, request
+    for pools in (1, 10):
+        snapshot = Snapshot.of(child_pool_rows(10_000, pools, 10**6))
+        request = flat(limit=10, budget=budget)
+        yield f'10000 different, {pools} pools that are children, full', snapshot, request
     snapshot = Snapshot.of(different_rows(10_000))
     yield '10000 different, limit=10, random', snapshot, flat(limit=10, randomize=True)
     snapshot = Snapshot.of(large_tree_rows(1_000))
