@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return doctor.run(conf)
     log.setup(conf, configuration.PROJECT)
     try:
-        with unusable_database.named():
+        with unusable_database.in_words():
             return int(conf.command.action(conf))
     except unusable_database.UnusableDatabaseError as error:
         print(error, file=sys.stderr)

@@ -46,7 +46,7 @@ def _needs_database(
     @functools.wraps(check)
     def run(self: Checks) -> upgradecheck.Result:
         try:
-            with unusable_database.named():
+            with unusable_database.in_words():
                 return check(self)
         except errors.DatabaseNotMigrated as error:
             return upgradecheck.Result(upgradecheck.Code.FAILURE, f'{error} {revisions.REMEDY}')
@@ -75,7 +75,7 @@ class Checks(upgradecheck.UpgradeCommands):
     def check(self) -> upgradecheck.Code:
         """Run and print all checks; return the worst result."""
         try:
-            with unusable_database.named():
+            with unusable_database.in_words():
                 database = Database.from_conf(self._conf)
         except unusable_database.UnusableDatabaseError as error:
             print(error, file=sys.stderr)

@@ -14,7 +14,7 @@ class UnusableDatabaseError(Exception):
 
 
 @contextlib.contextmanager
-def named() -> Iterator[None]:
+def in_words() -> Iterator[None]:
     """Let a block of code raise `UnusableDatabaseError` where the database cannot be used.
 
     Specification: commands. All other errors pass through.
