@@ -74,7 +74,8 @@ class ListCapacity(command.Lister):
     """List how many consumers of a request could be claimed in each tree, or of each flavor.
 
     In each row nothing is claimed by the others: where trees share providers, the rows do not add
-    up. With --all-flavors there is a row for what nova asks for a server of each flavor.
+    up. Trees that could not serve the request if they were empty are left out. With --all-flavors
+    there is a row for what nova asks for a server of each flavor.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -84,6 +85,11 @@ class ListCapacity(command.Lister):
             '--all-flavors',
             action='store_true',
             help='a row for each flavor that nova shows to you, instead of one for each tree',
+        )
+        parser.add_argument(
+            '--all-trees',
+            action='store_true',
+            help='also the trees that could not serve the request if they were empty',
         )
         return parser
 
@@ -102,7 +108,8 @@ class ListCapacity(command.Lister):
             one = candidate_request.from_options(parsed_args, service, manager)
             for note in one.notes:
                 self.log.warning(note)
-            return ('tree', *COUNTS), _of_trees(service.at(one.version), one)
+            rows = _of_trees(service.at(one.version), one)
+        return ('tree', *COUNTS), [row for row in rows if parsed_args.all_trees or row[-1]]
 
 
 def _check_nothing_else_is_asked(parsed_args: argparse.Namespace) -> None:

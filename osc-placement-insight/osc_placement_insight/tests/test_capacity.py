@@ -71,6 +71,13 @@ def test_each_tree_is_listed_across_pages(
     ]
 
 
+def test_trees_that_can_never_serve_it_are_listed_when_asked_for(openstack: Client) -> None:
+    asked = (*LIST, '--resource', 'MEMORY_MB=2048', '-f', 'value', '-c', 'tree')
+
+    assert openstack(*asked).lines() == ['compute1']
+    assert openstack(*asked, '--all-trees').lines() == ['compute1', 'compute2']
+
+
 def test_each_flavor_is_listed_with_what_is_not_known_of_it(
     service: Service, tmp_path: pathlib.Path
 ) -> None:
