@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit and repair: what placement believes, compared with what nova says."""
+"""Audit and repair: what placement has, compared with what nova has."""

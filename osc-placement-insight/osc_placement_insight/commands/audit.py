@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what placement believes is true, and changes that make it true again."""
+"""What is wrong in placement, and changes that repair it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Client:
 
 
 def administrator_at(endpoint: str) -> Client:
-    """A client of a service that believes whoever sends a token."""
+    """A client of a service without authentication (noauth2)."""
     return Client(
         {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'},
     )

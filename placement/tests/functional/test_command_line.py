@@ -32,7 +32,7 @@ COMMANDS = {
 
 @pytest.fixture(scope='module')
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that believes every token, with one host."""
+    """A service without authentication (noauth2), with one host."""
     service = Service(tmp_path_factory.mktemp('service'))
     adapter = service.adapter(default_microversion='1.39')
     created = adapter.post('/resource_providers', json={'name': 'compute1'}).json()
