@@ -139,9 +139,10 @@ class RepairAudit(command.Lister):
             self._check_cloud(found)
             repairer = Repairer(placement, _compute(self) if found.with_nova else None, journal)
             results = []
-            for result in repairer.repair(chosen):
-                results.append(result)
-                tell(f'repairing: {len(results)} of {len(chosen)}')
+            with _advice_after_failure():
+                for result in repairer.repair(chosen):
+                    results.append(result)
+                    tell(f'repairing: {len(results)} of {len(chosen)}')
         return results
 
     def _check_cloud(self, found: Report) -> None:
@@ -151,6 +152,17 @@ class RepairAudit(command.Lister):
                 f'The report is of {found.cloud}, but this cloud is {address}. Choose the cloud '
                 'with --os-cloud, or run the audit again.'
             )
+
+
+@contextlib.contextmanager
+def _advice_after_failure() -> Iterator[None]:
+    """Say how to go on where a service fails in the middle of a repair."""
+    try:
+        yield
+    except exceptions.CommandError as error:
+        raise exceptions.CommandError(
+            f'{error} What was done is in the journal: run the same command again to go on.'
+        ) from error
 
 
 def _named_only() -> list[str]:

@@ -231,7 +231,9 @@ def test_what_was_done_stays_in_the_journal_when_a_later_change_fails(
     assert not leaked_first
     cloud.nova.is_failing = True
 
-    assert 'Nova refuses' in operator(*REPAIR, str(report), '--apply').refusal()
+    refusal = operator(*REPAIR, str(report), '--apply').refusal()
+    assert refusal.startswith('Nova refuses /servers/')
+    assert refusal.endswith('in the journal: run the same command again to go on.')
 
     cloud.nova.is_failing = False
     results = rows(operator(*REPAIR, str(report), '--apply', '-f', 'json'))
