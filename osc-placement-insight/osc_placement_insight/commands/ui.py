@@ -57,15 +57,17 @@ def _check(service: Service) -> None:
 
     :raises CommandError: it has none, or does not
     """
+    # The page itself needs no token. Who may not ask this may still ask what the page asks.
+    answer = service.fetch(INSIGHT)
+    if answer.status_code not in (requests.codes.ok, requests.codes.forbidden):
+        raise refusals.refused(answer, INSIGHT)
     answer = service.fetch(PAGE)
     if answer.status_code == requests.codes.not_found:
         raise exceptions.CommandError(
             'The service has no page. Its operator can set the option [ui] enabled to true.'
         )
-    # The page itself needs no token.
-    for one, path in ((answer, PAGE), (service.fetch(INSIGHT), INSIGHT)):
-        if one.status_code == requests.codes.unauthorized or one.status_code >= 500:
-            raise refusals.refused(one, path)
+    if answer.status_code != requests.codes.ok:
+        raise refusals.refused(answer, PAGE)
 
 
 def _listening(service: Service, port: int) -> proxy.Proxy:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 from keystoneauth1 import exceptions, plugin, session
+from osc_lib.exceptions import CommandError
 from osc_placement.http import SessionClient
 from requests import adapters
 
@@ -86,6 +87,27 @@ def test_service_without_the_page_is_told(openstack: Client) -> None:
     )
 
 
+class Upstream(adapters.BaseAdapter):
+    """A service that has neither the page nor the questions."""
+
+    def send(
+        self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
+    ) -> requests.Response:
+        """It could not be found."""
+        response = requests.Response()
+        response.request, response.url, response.status_code = request, str(request.url), 404
+        response._content = b'{"errors": [{"status": 404, "detail": "It could not be found."}]}'
+        return response
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_upstream_is_told_to_be_the_wrong_service() -> None:
+    with pytest.raises(CommandError, match='of this project, which upstream is not'):
+        ui._check(service_behind(Upstream()))
+
+
 def test_service_that_cannot_be_reached_is_told() -> None:
     refusal = client.administrator_at('http://127.0.0.1:1')(*UI).refusal()
     assert refusal.startswith('The Placement service cannot be reached: ')
@@ -134,7 +156,7 @@ class Transport(adapters.BaseAdapter):
         """Nothing is open."""
 
 
-def service_behind(transport: Transport, credentials: Renewed | None = None) -> Service:
+def service_behind(transport: adapters.BaseAdapter, credentials: Renewed | None = None) -> Service:
     sessions = requests.Session()
     sessions.mount('http://', transport)
     ks_session = session.Session(auth=credentials or Renewed(), session=sessions)
