@@ -43,7 +43,8 @@ help:
 	@echo 'make test-upgrade   test upgrade from upstream, and rollback to it'
 	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
-	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel'
+	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel; and both of the'
+	@echo '             commands for the openstack client'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
 	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
 	@echo 'make test-metrics  test the metrics with Prometheus, and the alerts; installs Prometheus on Debian'
@@ -125,6 +126,7 @@ changelog: $(DOCUMENTABLE)
 dist: changelog
 	@echo '==> dist'
 	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null
+	@$(BIN)/python -m build --no-isolation --outdir dist $(COMMANDS) >/dev/null
 
 # These create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 DISABLED = 'COMPUTE_STATUS_DISABLED'
 
 EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.+)')
+RESOURCE_CLASS = re.compile('[A-Z0-9_]+')
 CPU_RANGE = re.compile(r'(\^?)(\d+)(?:-(\d+))?')
 POLICIES = ('none', 'isolate')
 
@@ -32,11 +33,14 @@ TPM_MODELS = {'tpm-tis': 'COMPUTE_SECURITY_TPM_TIS', 'tpm-crb': 'COMPUTE_SECURIT
 MEMORY_ENCRYPTION_MODELS = {
     'amd-sev': 'HW_CPU_X86_AMD_SEV',
     'amd-sev-es': 'HW_CPU_X86_AMD_SEV_ES',
+    'amd-sev-snp': 'HW_CPU_X86_AMD_SEV_SNP',
+    'intel-tdx': 'HW_CPU_X86_INTEL_TDX',
 }
 
+NOT_A_CLASS = 'nova ignores it: no resource class has such a name'
 NOT_A_NUMBER = 'nova ignores it: the amount is no whole number'
 NOT_A_TRAIT_VALUE = 'nova ignores it: traits are required or forbidden'
-INVALID = 'nova refuses this value'
+INVALID = 'nova refuses or ignores this value'
 NOT_OF_PLACEMENT = 'not asked of Placement: a filter or a driver of nova may decide by it'
 #: Why an extra spec, or all that begin so, cannot be translated.
 UNTRANSLATABLE = {
@@ -131,10 +135,12 @@ class _Translator:
         spec = f'{"resources" if kind == "resources" else "trait"}{suffix}:{name}={value}'
         group = self._group(suffix)
         if kind == 'resources':
-            if value.strip().isdecimal():
-                group.resources[name] = int(value)
-            else:
+            if not RESOURCE_CLASS.fullmatch(name):
+                self.untranslated[spec] = NOT_A_CLASS
+            elif not value.strip().isdecimal():
                 self.untranslated[spec] = NOT_A_NUMBER
+            else:
+                group.resources[name] = int(value)
         elif value in ('required', 'forbidden'):
             (group.required if value == 'required' else group.forbidden).add(name)
         else:

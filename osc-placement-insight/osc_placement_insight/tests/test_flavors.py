@@ -135,6 +135,7 @@ def test_some_features_are_asked_of_the_host_itself() -> None:
         ('accel__device_profile', 'fpga', 'cyborg knows'),
         ('hw__numa_nodes', '2', 'not asked of Placement'),
         ('aggregate_instance_extra_specs__ssd', 'true', 'not asked of Placement'),
+        ('resources__vgpu', '1', 'no resource class has such a name'),
         ('resources__VGPU', 'many', 'the amount is no whole number'),
         ('trait__CUSTOM_X', 'preferred', 'traits are required or forbidden'),
         ('group_policy', 'some', 'nova refuses'),

@@ -87,6 +87,57 @@ def test_the_wheel_has_the_commands_and_every_module(wheel: pathlib.Path) -> Non
     assert f'openstack_placement-{our_version()}.data/scripts/placement-api' in names
 
 
+COMMANDS = 'osc-placement-insight'
+
+
+@pytest.fixture(scope='module')
+def wheel_of_commands() -> Iterator[zipfile.ZipFile]:
+    """The wheel of the commands for the openstack client, made from what git knows."""
+    with tempfile.TemporaryDirectory(prefix='placement-commands-') as directory:
+        copy = pathlib.Path(directory, 'source')
+        for name in filter(re.compile(f'{COMMANDS}/').match, tracked_files()):
+            copy.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(installation.REPOSITORY / name, copy / name)
+        pip = [
+            sys.executable,
+            '-m',
+            'pip',
+            'wheel',
+            '--quiet',
+            '--no-deps',
+            '--no-build-isolation',
+        ]
+        subprocess.run([*pip, str(copy / COMMANDS)], cwd=directory, check=True)
+        (path,) = pathlib.Path(directory).glob('*.whl')
+        with zipfile.ZipFile(path) as wheel:
+            yield wheel
+
+
+def test_the_wheel_of_the_commands_has_every_module_and_no_test(
+    wheel_of_commands: zipfile.ZipFile,
+) -> None:
+    files = {name.removeprefix(f'{COMMANDS}/') for name in tracked_files()}
+    modules = {name for name in files if re.match(r'osc_placement_insight/.*\.py$', name)}
+    tests = {name for name in modules if '/tests/' in name}
+    packed = {name for name in wheel_of_commands.namelist() if '.dist-info/' not in name}
+
+    assert tests
+    assert packed == modules - tests
+
+
+def test_the_commands_require_neither_the_service_nor_a_database_library(
+    wheel_of_commands: zipfile.ZipFile,
+) -> None:
+    (name,) = (name for name in wheel_of_commands.namelist() if name.endswith('/METADATA'))
+    metadata = wheel_of_commands.read(name).decode()
+    required = re.findall(r'^Requires-Dist: ([\w.-]+)', metadata, re.MULTILINE)
+
+    assert 'osc-placement' in required
+    assert [
+        one for one in required if re.match('openstack-placement|.*(sql|oslo)', one, re.I)
+    ] == []
+
+
 class Environment:
     """A virtual environment in which one distribution takes the place of the other."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits of a cloud that a real nova runs, in an environment of its own.
+"""Audits of a cloud that a real nova runs, and its flavors, in an environment of its own.
 
 Installing nova takes minutes, so this is run by name alone (doc/source/contributing.rst, "Tests").
 """
@@ -22,21 +22,33 @@ LIBRARIES = (
     'testtools',
     'wsgi-intercept',
 )
+FLAVORS = 'osc_placement_insight.tests.servers.nova_flavors'
 CASES = 'osc_placement_insight.tests.servers.nova_cases'
 DISTRIBUTION = pathlib.Path(__file__).parents[3]
 
 
-def test_audits_of_a_cloud_that_nova_runs(tmp_path: pathlib.Path) -> None:
+def run_beside_nova(directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What Python with these arguments does in an environment that has nova."""
     requirements = (NOVA, *LIBRARIES, 'gabbi', 'osc-lib', 'osc-placement')
     environment = installation.service_environment('nova', sys.executable, *requirements)
-
-    ended = subprocess.run(
-        [str(environment / 'bin' / 'python'), '-m', 'testtools.run', CASES],
-        cwd=tmp_path,
+    return subprocess.run(
+        [str(environment / 'bin' / 'python'), *arguments],
+        cwd=directory,
         env={**os.environ, 'PYTHONPATH': str(DISTRIBUTION)},
         capture_output=True,
         text=True,
     )
 
+
+def test_audits_of_a_cloud_that_nova_runs(tmp_path: pathlib.Path) -> None:
+    ended = run_beside_nova(tmp_path, '-m', 'testtools.run', CASES)
+
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert '\nRan 10 tests in ' in ended.stdout
+
+
+def test_flavors_are_asked_for_as_nova_asks_for_them(tmp_path: pathlib.Path) -> None:
+    ended = run_beside_nova(tmp_path, '-m', FLAVORS)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.endswith('38 flavors compared\n')
