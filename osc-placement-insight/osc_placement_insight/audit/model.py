@@ -230,13 +230,13 @@ class Cloud:
 
     def _is_host(self, root: str, providers: Iterable[str], consumer: Consumer) -> bool:
         """Whether a root is a compute host: nova says so, or a consumer has processors there."""
-        if root in self.nova.hypervisors or root in self._stand_ins:
+        if root in self.nova.hypervisors or root in self._named_as_hypervisors:
             return True
         held = added(consumer.allocations[one] for one in providers)
         return not _OF_HOSTS.isdisjoint(held) and not self._is_sharing(root)
 
     @functools.cached_property
-    def _stand_ins(self) -> frozenset[str]:
+    def _named_as_hypervisors(self) -> frozenset[str]:
         """The providers that have the name of a hypervisor, but another uuid."""
         found = map(self._roots_by_name.get, self.nova.hypervisors.values())
         return frozenset(one.uuid for one in found if one is not None)

@@ -187,7 +187,7 @@ def different_from_flavor(cloud: Cloud) -> Iterator[Finding]:
 
 def leaked_by_servers(cloud: Cloud) -> Iterator[Finding]:
     """Consumers that were servers of nova and are not any more."""
-    for consumer in _strangers(cloud):
+    for consumer in _not_of_nova(cloud):
         if consumer.uuid in cloud.nova.deleted or consumer.type == INSTANCE:
             yield _leak(cloud, LEAKED_SERVER, consumer, 'A server that was deleted')
 
@@ -199,7 +199,7 @@ def leaked_by_migrations(cloud: Cloud) -> Iterator[Finding]:
         if migration is not None and _has_ended(cloud, migration) and consumer.allocations:
             who = f'The migration of server {migration.server}, which is {migration.status},'
             yield _leak(cloud, LEAKED_MIGRATION, consumer, who)
-    for consumer in _strangers(cloud):
+    for consumer in _not_of_nova(cloud):
         if consumer.type == MIGRATION and not cloud.nova.has_cells_down:
             yield _leak(cloud, LEAKED_MIGRATION, consumer, 'A migration that nova does not know')
 
@@ -216,13 +216,13 @@ def unknown_consumers(cloud: Cloud) -> Iterator[Finding]:
     """
     if cloud.nova.has_cells_down:
         return
-    for consumer in _strangers(cloud):
+    for consumer in _not_of_nova(cloud):
         if consumer.uuid not in cloud.nova.deleted and consumer.type not in (INSTANCE, MIGRATION):
             who = f'A consumer of type {consumer.type or "unknown"} that nova does not know'
             yield _leak(cloud, UNKNOWN_CONSUMER, consumer, who)
 
 
-def _strangers(cloud: Cloud) -> Iterator[Consumer]:
+def _not_of_nova(cloud: Cloud) -> Iterator[Consumer]:
     """Consumers that hold something and are neither servers nor migrations of nova."""
     nova = cloud.nova
     for consumer in cloud.placement.consumers.values():

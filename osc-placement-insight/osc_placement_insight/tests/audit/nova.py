@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A nova of the tests: it answers what the reference of the Compute API says, from memory.
 
-The functional fixtures of nova itself would be more real, but they take its whole service (and
-two minutes to install) where a request a second is fast; its answers at microversion 2.69 were
-compared with these.
+Nova itself is more real, but takes minutes to install and seconds for each server. What it answers
+is compared with this in `tests/servers/nova_cases.py`.
 """
 
 from __future__ import annotations
