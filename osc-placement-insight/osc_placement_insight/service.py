@@ -125,7 +125,7 @@ def failures_in_words() -> Iterator[None]:
             '"openstack endpoint list --service placement", and choose with --os-region-name and '
             '--os-interface.'
         ) from error
-    except keystone.ConnectFailure as error:
+    except keystone.ConnectionError as error:
         raise exceptions.CommandError(
             f'The Placement service cannot be reached: {error}. Is it running, and is this the '
             f'right endpoint {refusals.ENDPOINT}?'

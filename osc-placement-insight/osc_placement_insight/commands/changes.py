@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -80,10 +81,14 @@ class ListChanges(command.Lister):
 
     def _follow(self, feed: Feed, parsed_args: argparse.Namespace) -> None:
         """Print changes until somebody interrupts it."""
-        stream = RowStream(self.app.stdout, parsed_args.formatter, feed.columns)
+        columns, selected = self._generate_columns_and_selector(parsed_args, feed.columns)
+        stream = RowStream(self.app.stdout, parsed_args.formatter, columns)
         while True:
             try:
-                stream.write(feed.read())
+                stream.write(
+                    [*itertools.compress(row, selected or itertools.repeat(True))]
+                    for row in feed.read()
+                )
             except ChangesMissed as error:
                 self.log.warning(f'{error}. Following from now on.')
                 feed.begin()

@@ -129,7 +129,7 @@ def test_a_follower_that_missed_changes_says_so_and_goes_on(
 
     assert 'The service cannot tell any more what changed since then' in printed.err
     assert 'Following from now on.' in printed.err
-    assert ' new ' in printed.out
+    assert printed.out.splitlines() == ['new']
 
 
 def test_a_token_of_another_cloud_is_told(openstack: Client, cloud: Cloud) -> None:

@@ -136,6 +136,17 @@ def test_the_newest_version_of_an_older_service_is_told(answering: Answering) ->
     )
 
 
+def test_a_certificate_that_is_not_trusted_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise requests.exceptions.SSLError('certificate verify failed')
+
+    monkeypatch.setattr(adapters.HTTPAdapter, 'send', refuse)
+    refusal = SOMEWHERE(*LIST).refusal()
+
+    assert refusal.startswith('The Placement service cannot be reached: ')
+    assert 'certificate verify failed' in refusal
+
+
 def test_a_service_that_cannot_be_reached_is_told() -> None:
     refusal = client.administrator_at('http://127.0.0.1:1')(*LIST).refusal()
 
