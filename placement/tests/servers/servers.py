@@ -74,11 +74,22 @@ class Process:
                 stderr=log,
                 start_new_session=True,
             )
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Return when it answers."""
         deadline = time.monotonic() + TIMEOUT
         while not self._answers():
+            assert self._process is not None
             assert self._process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.1)
+
+    def expect_processes(self, number: int) -> None:
+        """It is ready when so many processes that start from now on can answer.
+
+        One answer is enough, unless a kind of server needs more.
+        """
 
     def stop(self) -> None:
         """Stop it as its manager would; it may be stopped already."""
@@ -222,14 +233,19 @@ class Uwsgi(Server):
 
     def start(self) -> None:
         """Start it, and return when all of its processes can answer."""
+        self.expect_processes(PROCESSES)
+        super().start()
+
+    def expect_processes(self, number: int) -> None:
+        """It is ready when so many processes that start from now on can answer."""
+        self._expected = number
         # What was there before is of other processes.
         self._logged = self.log.stat().st_size if self.log.exists() else 0
-        super().start()
 
     def _answers(self) -> bool:
         # One that is told to stop while some of its processes are loading does not always end.
         ready = self.log.read_bytes()[self._logged :].count(b' ready in ')
-        return ready >= PROCESSES and super()._answers()
+        return ready >= self._expected and super()._answers()
 
     def command(self) -> list[str]:
         """uWSGI on a loopback port."""

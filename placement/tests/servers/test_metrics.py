@@ -114,11 +114,12 @@ def test_counts_of_all_processes_are_told_after_kills_and_restarts(
         killed = counting(server)
         assert len(killed) > 1
 
+        server.expect_processes(len(killed))
         for number in killed:
             os.kill(number, signal.SIGKILL)
         # The server starts others in their place.
         wait_until(lambda: not killed & living(server), lambda: living(server))
-        wait_until(lambda: answers(server), server.log.read_text)
+        server.wait_until_ready()
         send(server, 100)
         assert value(told(), TRAITS) == 300
         # What the killed ones counted was merged, and their files are gone.
@@ -148,14 +149,6 @@ def living(server: Server) -> set[int]:
         if state != 'Z':
             found.add(number)
     return found
-
-
-def answers(server: Server) -> bool:
-    """Whether a new process answers."""
-    try:
-        return requests.get(server.probe, timeout=servers.TIMEOUT).ok
-    except requests.ConnectionError:
-        return False
 
 
 @pytest.fixture(scope='module')
