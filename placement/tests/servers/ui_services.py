@@ -8,6 +8,7 @@ import http.server
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,13 +60,15 @@ def client_proxy(
     path = {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
     # What libraries warn of would stand between the lines.
     command = [sys.executable, '-W', 'ignore', '-m', 'openstackclient.shell', 'placement', 'ui']
-    with subprocess.Popen(
-        [*command, *options],
-        env={**environ, **named, **path, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as started:
+    with _not_ignoring_interruptions():
+        started = subprocess.Popen(
+            [*command, *options],
+            env={**environ, **named, **path, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    with started:
         try:
             assert started.stdout is not None
             found = re.fullmatch(r'The page is at (\S+)\n', started.stdout.readline())
@@ -74,6 +77,19 @@ def client_proxy(
             yield started, found[1]
         finally:
             started.kill()
+
+
+@contextlib.contextmanager
+def _not_ignoring_interruptions() -> Iterator[None]:
+    """Let processes that are started take Ctrl-C, also where the tests run in the background.
+
+    Shells let background jobs ignore it, whose children then do so as well.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
