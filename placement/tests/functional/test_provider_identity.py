@@ -37,7 +37,14 @@ OLD, NEW, CHILD = uuid_of('host'), uuid_of('another host'), uuid_of('child')
 
 STEPS = 300
 WORKERS = 3
-CLAIMANTS = 4
+CLAIMANTS = 3
+
+# More than all of them claim, however long it takes.
+CAPACITY = 1_000_000
+
+# Seconds between what one does and the next thing: each claim gives the provider another
+# generation, and an agent has to read and write it in between.
+AGENT_PAUSE, CLAIMANT_PAUSE = 0.01, 0.1
 
 # How much each client has done at least before the change, and after it.
 DONE_BEFORE = 5
@@ -79,6 +86,8 @@ def test_searches_followers_and_history_are_told_every_change_of_a_random_worklo
 class Agent:
     """Reports a larger inventory again and again, of the provider with one uuid."""
 
+    pause = AGENT_PAUSE
+
     def __init__(self, port: int, provider: str) -> None:
         self.client = HttpClient(port)
         self.path = f'/resource_providers/{provider}'
@@ -92,7 +101,7 @@ class Agent:
         self.answers[shown.status] += 1
         if shown.status != 200:
             return
-        total = 10_000 + len(self.written)
+        total = CAPACITY + len(self.written)
         body = {
             'inventories': {'VCPU': {'total': total}},
             'resource_provider_generation': shown.json['generation'],
@@ -111,6 +120,8 @@ class Agent:
 
 class Claimant:
     """Claims for new consumers, of whichever provider is there, and releases every third."""
+
+    pause = CLAIMANT_PAUSE
 
     def __init__(self, port: int) -> None:
         self.client = HttpClient(port)
@@ -162,7 +173,7 @@ def work_until(
     """Let everybody work in a thread of its own until `stop` is set."""
 
     def work(party: Party) -> None:
-        while not stop.is_set():
+        while not stop.wait(party.pause):
             party.work()
 
     pool = concurrent.futures.ThreadPoolExecutor(len(parties))
@@ -212,7 +223,7 @@ def test_nothing_is_lost_while_agents_of_both_uuids_and_claimants_write(
     url: str, port: int, tmp_path: pathlib.Path
 ) -> None:
     client = HttpClient(port)
-    clouds.build((clouds.Provider('host', {'VCPU': 10_000}),), client)
+    clouds.build((clouds.Provider('host', {'VCPU': CAPACITY}),), client)
     child = {'name': 'child', 'uuid': CHILD, 'parent_provider_uuid': OLD}
     assert client.send('POST', '/resource_providers', child, NEWEST).status == 200
     for _ in range(4 * WORKERS):
