@@ -46,7 +46,10 @@ def _exceeds(digits: str, most: int) -> bool:
 
 
 class LimitedInput(io.RawIOBase):
-    """A stream of bytes that raises `errors.RequestTooLarge` beyond `most` of them."""
+    """A stream of bytes that raises `errors.RequestTooLarge` beyond `most` of them.
+
+    It raises OSError where the stream cannot be read any further.
+    """
 
     def __init__(self, stream: InputStream, most: int) -> None:
         self._stream = stream
@@ -60,9 +63,19 @@ class LimitedInput(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Read what fits into the buffer; the number of bytes, 0 at the end."""
         # One more than is left tells whether the body ends there.
-        data = self._stream.read(min(len(buffer), self._left + 1))
+        data = self._read(min(len(buffer), self._left + 1))
         self._left -= len(data)
         if self._left < 0:
             raise errors.RequestTooLarge(most=self._most)
         buffer[: len(data)] = data
         return len(data)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except OSError:
+            raise
+        except Exception as error:
+            # Web servers have errors of their own for chunks that are malformed, as gunicorn 27
+            # has: the client is at fault, and is told so.
+            raise OSError(f'{type(error).__name__}: {error}') from error

@@ -59,6 +59,32 @@ def test_body_without_a_length_is_not_read_beyond_the_bound(size: int) -> None:
     assert stream.tell() == MOST + 1
 
 
+class InvalidChunkSize(Exception):
+    """What gunicorn 27 raises, which is no `OSError`."""
+
+
+class Chunks:
+    """A body whose second chunk is malformed."""
+
+    def __init__(self) -> None:
+        self.left = [b'x']
+
+    def read(self, *arguments: object) -> bytes:
+        """The first chunk."""
+        if not self.left:
+            raise InvalidChunkSize('z')
+        return self.left.pop()
+
+
+def test_malformed_chunks_are_a_failure_of_the_client() -> None:
+    _, inner = ask(Chunks(), '')
+    limited = inner.environ['wsgi.input']
+
+    assert limited.read(1) == b'x'
+    with pytest.raises(OSError, match='InvalidChunkSize: z'):
+        limited.read(1)
+
+
 def ask(stream: object, length: str) -> tuple[webob.Response, Inner]:
     """The answer to a request with this body, and the application inside."""
     inner = Inner()
