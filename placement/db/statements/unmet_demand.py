@@ -223,8 +223,9 @@ def prune_demands(connection: sa.Connection) -> int:
     total = connection.scalar(sa.select(sa.func.count(columns.id))) or 0
     if total <= MAX_DEMANDS:
         return 0
-    excess = min(total - MAX_DEMANDS, PRUNED_AT_ONCE)
-    oldest = sa.select(columns.id).order_by(columns.last_at, columns.id).limit(excess)
-    ids = connection.scalars(oldest).all()
+    # By one statement, and not by how many there were above: another worker may have removed these
+    # meanwhile, and the next ones are to stay.
+    newest_first = sa.select(columns.id).order_by(columns.last_at.desc(), columns.id.desc())
+    ids = connection.scalars(newest_first.offset(MAX_DEMANDS).limit(PRUNED_AT_ONCE)).all()
     connection.execute(sa.delete(unmet_demand).where(columns.id.in_(sorted(ids))))
     return len(ids)
