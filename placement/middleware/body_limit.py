@@ -10,6 +10,8 @@ from placement import errors
 from placement.conf import ConfigOpts
 from placement.http import error_response
 
+UNREADABLE = 'the body cannot be read to its end'
+
 
 class BodyLimit:
     """The wrapped application, with an answer of 413 for a body beyond the configured size.
@@ -77,5 +79,5 @@ class LimitedInput(io.RawIOBase):
             raise
         except Exception as error:
             # Web servers have errors of their own for chunks that are malformed, as gunicorn 27
-            # has: the client is at fault, and is told so.
-            raise OSError(f'{type(error).__name__}: {error}') from error
+            # has: the client is at fault, and is told so in words of ours.
+            raise OSError(UNREADABLE) from error
