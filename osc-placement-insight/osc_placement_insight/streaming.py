@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import yaml
 
-Row = Sequence[Any]
+from osc_placement_insight.cells import Row, as_shown
+
 Write = Callable[[TextIO, Sequence[str], Row], None]
 
 
@@ -23,6 +24,7 @@ class RowStream:
 
     def __init__(self, stream: TextIO, format_name: str, columns: Sequence[str]) -> None:
         self._stream = stream
+        self._format_name = format_name
         self._columns = columns
         self._write = FORMATS[format_name]
         if format_name == 'csv':
@@ -30,7 +32,7 @@ class RowStream:
 
     def write(self, rows: Iterable[Row]) -> None:
         """Write some rows; whoever reads the stream has them at once."""
-        for row in rows:
+        for row in as_shown(rows, self._format_name):
             self._write(self._stream, self._columns, row)
         self._stream.flush()
 

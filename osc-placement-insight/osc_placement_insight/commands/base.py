@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 
 from osc_lib.command import command
 
-from osc_placement_insight import service
+from osc_placement_insight import cells, service
 from osc_placement_insight.layout import wrapped
 from osc_placement_insight.progress import Progress
 from osc_placement_insight.service import Service
@@ -23,7 +23,7 @@ TEXT = 'text'
 #: Formats that are lines.
 LINES = (TEXT, 'dot')
 #: Formats that show an answer as the service gave it.
-WHOLE = ('json', 'yaml')
+WHOLE = cells.STRUCTURED
 
 
 @contextlib.contextmanager
@@ -108,7 +108,7 @@ class AnswerCommand(command.Lister):
             return [*shown.answer], [[*shown.answer.values()]]
         if parsed_args.formatter in LINES:
             return ['line'], [[line] for line in getattr(shown, parsed_args.formatter)]
-        return shown.columns, shown.rows
+        return shown.columns, cells.as_shown(shown.rows, parsed_args.formatter)
 
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Any

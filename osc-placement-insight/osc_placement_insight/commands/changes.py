@@ -12,7 +12,7 @@ from typing import Any
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import argument_types
+from osc_placement_insight import argument_types, cells
 from osc_placement_insight.commands import base
 from osc_placement_insight.service import Service
 from osc_placement_insight.streaming import RowStream
@@ -77,7 +77,7 @@ class ListChanges(command.Lister):
                 self._follow(feed, parsed_args)
             rows = [*feed.read()]
         self.log.warning(f'For what changes from now on: --since {feed.token}')
-        return feed.columns, rows
+        return feed.columns, cells.as_shown(rows, parsed_args.formatter)
 
     def _follow(self, feed: Feed, parsed_args: argparse.Namespace) -> None:
         """Print changes until somebody interrupts it."""

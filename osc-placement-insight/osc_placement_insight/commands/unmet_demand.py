@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from osc_lib.cli.format_columns import ListColumn
 from osc_lib.command import command
 
+from osc_placement_insight import cells
 from osc_placement_insight.commands import base
 
 PATH = '/insight/unmet_demand'
@@ -46,10 +46,5 @@ class ListUnmetDemand(command.Lister):
             found = [
                 demand for page in service.pages(PATH, query) for demand in page['unmet_demand']
             ]
-        return COLUMNS, [_row(demand) for demand in found]
-
-
-def _row(demand: Mapping[str, Any]) -> list[Any]:
-    """The values of `COLUMNS`; people read a list as its elements."""
-    *values, request_ids = (demand[name] for name in COLUMNS)
-    return [*values, ListColumn(request_ids)]
+        rows = [[demand[name] for name in COLUMNS] for demand in found]
+        return COLUMNS, cells.as_shown(rows, parsed_args.formatter)

@@ -78,6 +78,19 @@ def test_members_are_shown_as_they_are_now(openstack: Client, cloud: Cloud) -> N
     assert yaml.safe_load(openstack(*included, '-f', 'yaml').out) == [row]
 
 
+def test_formats_of_text_alone_show_members_as_json(openstack: Client, cloud: Cloud) -> None:
+    begin = token(openstack(*LIST))
+    uuid = cloud.provider('new', {'VCPU': 8}, traits=('CUSTOM_A', 'CUSTOM_B'))
+    cloud.claim('d1000000-0000-4000-8000-000000000001', {uuid: {'VCPU': 3}})
+    included = (*LIST, '--since', begin, '--include', 'usages,traits')
+
+    (row,) = csv.DictReader(openstack(*included, '-f', 'csv').out.splitlines())
+    assert json.loads(row['usages']) == {'VCPU': 3}
+    assert json.loads(row['traits']) == ['CUSTOM_A', 'CUSTOM_B']
+    assert openstack(*included, '-f', 'value', '-c', 'usages').out == '{"VCPU": 3}\n'
+    assert '| CUSTOM_A, CUSTOM_B |' in openstack(*included).out
+
+
 class Interrupted:
     """What `time.sleep` does while a follower waits: something the first times, then Ctrl-C."""
 
@@ -118,6 +131,16 @@ def test_a_follower_prints_each_change_until_it_is_interrupted(
     rows = parsed(printed.out)
     shown = [row if isinstance(row, list) else [*map(str, row.values())] for row in rows]
     assert shown == [['changed', made[0], 'a', '2'], ['changed', made[1], 'b', '2']]
+
+
+@pytest.mark.parametrize('format_name', ['value', 'table'])
+def test_a_follower_shows_members_as_json_where_a_format_has_text_alone(
+    openstack: Client, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, format_name: str
+) -> None:
+    monkeypatch.setattr(time, 'sleep', Interrupted(lambda: cloud.provider('new', {'VCPU': 1})))
+    followed = (*LIST, '--follow', '--include', 'usages', '-f', format_name, '-c', 'usages')
+
+    assert openstack(*followed).out == '{"VCPU": 0}\n'
 
 
 def test_a_follower_that_missed_changes_says_so_and_goes_on(

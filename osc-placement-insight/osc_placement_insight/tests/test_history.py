@@ -2,6 +2,7 @@
 """`openstack placement history list`."""
 
 import csv
+import json
 import re
 
 import pytest
@@ -84,6 +85,18 @@ def test_rows_of_a_table_are_what_was_touched(openstack: Client) -> None:
         ['action', 'kind', 'project_id'],
         ['allocations.set', 'provider', 'demo'],
         ['allocations.set', 'consumer', 'demo'],
+    ]
+
+
+def test_states_and_callers_of_a_table_are_json(openstack: Client) -> None:
+    rows = openstack(*LIST, '--request', REQUEST, '-f', 'json').values()['history']
+    columns = ('-c', 'caller', '-c', 'state')
+    _header, *shown = csv.reader(
+        openstack(*LIST, '--request', REQUEST, '-f', 'csv', *columns).lines()
+    )
+
+    assert [[*map(json.loads, cells)] for cells in shown] == [
+        [row['caller'], row['state']] for row in rows
     ]
 
 

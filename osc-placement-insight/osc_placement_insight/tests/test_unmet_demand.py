@@ -2,6 +2,7 @@
 """`openstack placement unmet demand list`."""
 
 import csv
+import json
 
 import pytest
 import requests
@@ -60,6 +61,7 @@ def test_every_format_has_the_same_rows(openstack: Client) -> None:
     header, *lines = csv.reader(openstack(*LIST, '-f', 'csv').lines())
     assert header == COLUMNS
     assert [line[3] for line in lines] == [row['query'] for row in rows]
+    assert [json.loads(line[5]) for line in lines] == [row['request_ids'] for row in rows]
     queries = openstack(*LIST, '-f', 'value', '-c', 'query').lines()
     assert queries == [row['query'] for row in rows]
     assert f'| {rows[0]["query"]} ' in openstack(*LIST).out
