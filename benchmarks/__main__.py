@@ -66,7 +66,10 @@ class Family(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen scenarios; the exit status."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.processes > 1 and options.wsgi_server == services.WAITRESS:
+        parser.error('--processes needs --wsgi-server uwsgi')
     sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
     known = [scenario for kind in KINDS for scenario in kind(sizes)]
     scenarios = list(choose(known, options.only, options.quick))
@@ -251,6 +254,7 @@ def _bench(options: argparse.Namespace) -> Bench:
         database_url=options.database_url,
         threads=options.threads,
         wsgi_server=options.wsgi_server,
+        processes=options.processes,
         most_through_api=min(100, options.api) if options.quick else options.api,
     )
 
@@ -268,6 +272,8 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
         'upstream': upstream.REQUIREMENT,
         'database': options.db,
         'wsgi server': options.wsgi_server,
+        'processes': options.processes,
+        'threads of each': options.threads,
         'python': platform.python_version(),
         'machine': platform.platform(),
     }
@@ -309,7 +315,11 @@ def _parser() -> argparse.ArgumentParser:
         '--wsgi-server', choices=services.WSGI_SERVERS, default=services.WAITRESS,
         help='the web server that both services run under (%(default)s)',
     )  # fmt: skip
-    add('--threads', type=int, default=4, help='threads of the web server (%(default)s)')
+    add('--threads', type=int, default=4, help='threads of each process (%(default)s)')
+    add(
+        '--processes', type=int, default=1, metavar='N',
+        help='processes of uWSGI; several leave statements uncounted (%(default)s)',
+    )  # fmt: skip
     add(
         '--api', type=int, default=1_000, metavar='N',
         help='load clouds of up to N providers through the API, larger ones as rows of the '

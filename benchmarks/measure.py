@@ -200,12 +200,20 @@ class Runner:
         self.measurement.latencies += latencies
 
     def _count_statements(self) -> None:
-        """Count the statements of some more units, and clean up."""
+        """Count the statements of some more units, if there is one process, and clean up."""
         measurement = self.measurement
         seen = collections.Counter[int]()
         for client in self._clients:
             seen.update(client.statuses)
         measurement.refused = {status: n for status, n in seen.items() if status >= 400}
+        if self._service.processes == 1:
+            measurement.requests = self._counted_requests()
+        measurement.memory_mb = self._service.memory_mb()
+        for work, client in zip(self._works, self._clients, strict=True):
+            work.finish(client)
+
+    def _counted_requests(self) -> list[Counted]:
+        """The requests of a unit with their statements."""
         counting = CountingClient(self._service, self._durations.limit_seconds)
         counted = [self._count_unit(counting)]
         end = time.perf_counter() + SECONDS_OF_COUNTING
@@ -213,10 +221,7 @@ class Runner:
             counted.append(self._count_unit(counting))
         counting.close()
         self._service.stop_counting()
-        measurement.requests = least_of(counted)
-        measurement.memory_mb = self._service.memory_mb()
-        for work, client in zip(self._works, self._clients, strict=True):
-            work.finish(client)
+        return least_of(counted)
 
     def _count_unit(self, counting: CountingClient) -> list[Counted]:
         counting.requests = []

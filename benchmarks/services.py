@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of the two services as a process: started, observed from outside, stopped."""
+"""One of the two services in its processes: started, observed from outside, stopped."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
 import socket
+import statistics
 import subprocess
 import time
 from collections.abc import Mapping
@@ -43,7 +45,10 @@ class Start(NamedTuple):
 
 
 class Service:
-    """One worker process and the resources it uses."""
+    """The worker processes of one service and the resources they use.
+
+    There is one process, or several under uWSGI.
+    """
 
     def __init__(
         self,
@@ -54,8 +59,10 @@ class Service:
         threads: int = 4,
         drivers: Mapping[str, str] | None = None,
         wsgi_server: str = WAITRESS,
+        processes: int = 1,
     ) -> None:
         self.name = name
+        self.processes = processes
         self._wsgi_server = wsgi_server
         self.database = database
         self.port = 0
@@ -82,6 +89,7 @@ class Service:
             self._process = subprocess.Popen(
                 self._command(),
                 env=environment, cwd=self._directory, stdout=log, stderr=log,
+                start_new_session=True,
             )  # fmt: skip
         self._wait_for_answer()
         return Start(time.perf_counter() - begin, self.cpu_seconds(), self.memory_mb())
@@ -99,8 +107,8 @@ class Service:
             # With persistent connections each would occupy a thread, and there are more of them.
             '--add-header', 'Connection: close',
             '--wsgi-file', str(LAUNCHER), '--home', str(environment), '--threads', threads,
-            '--processes', '1', '--listen', '100', '--buffer-size', '65535', '--need-app',
-            '--disable-logging',
+            '--processes', str(self.processes), '--listen', '100',
+            '--buffer-size', '65535', '--need-app', '--disable-logging',
         ]  # fmt: skip
 
     def restart(self) -> None:
@@ -108,9 +116,11 @@ class Service:
         self.start(self._settings)
 
     def stop(self) -> None:
-        """Kill the process."""
+        """Kill the processes."""
         if self._process is not None:
-            self._process.kill()
+            # The first of them has forked the others, in a session of its own.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._process = None
 
@@ -120,18 +130,23 @@ class Service:
         return self._directory / f'{self.name}.log'
 
     def cpu_seconds(self) -> float:
-        """Processor time of the process, all threads, since it was started."""
+        """Processor time of all processes and threads since they were started."""
         # The clock of another process, as clock_getcpuclockid(3) makes it on Linux: /proc
         # would count in hundredths of a second.
-        return time.clock_gettime((~self._pid() << 3) | 2)
+        return sum(time.clock_gettime((~pid << 3) | 2) for pid in self._pids())
 
     def memory_mb(self) -> float:
-        """Resident memory."""
-        pages = int(pathlib.Path(f'/proc/{self._pid()}/statm').read_text().split()[1])
-        return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
+        """Resident memory of a process, the mean of all."""
+        pages = [
+            int(pathlib.Path(f'/proc/{pid}/statm').read_text().split()[1]) for pid in self._pids()
+        ]
+        return statistics.fmean(pages) * os.sysconf('SC_PAGE_SIZE') / 1e6
 
     def counters(self) -> dict[str, int]:
-        """Counted statements and round trips to the database; starts the counting."""
+        """Counted statements and round trips to the database; starts the counting.
+
+        Only a single process can be asked.
+        """
         counted: dict[str, int] = self._ask('/-/counters').json()
         return counted
 
@@ -150,6 +165,12 @@ class Service:
         if self._process is None or self._process.poll() is not None:
             raise CannotStart(f'{self.name} is not running, see {self.log}')
         return self._process.pid
+
+    def _pids(self) -> list[int]:
+        """The first process, and those that it has forked."""
+        first = self._pid()
+        children = pathlib.Path(f'/proc/{first}/task/{first}/children').read_text().split()
+        return [first, *map(int, children)]
 
     def _environment(self) -> dict[str, str]:
         ours = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}

@@ -29,6 +29,7 @@ class Bench:
     database_url: str | None = None
     threads: int = 4
     wsgi_server: str = WAITRESS
+    processes: int = 1
     # Clouds of up to so many providers are loaded through the API.
     most_through_api: int = 1_000
 
@@ -67,8 +68,9 @@ class Bench:
             temporary_database(self.engine, name, self.directory, self.database_url)
         )
         service = Service(
-            name, python, database, self.directory, self.threads, drivers, self.wsgi_server
-        )
+            name, python, database, self.directory, self.threads, drivers, self.wsgi_server,
+            self.processes,
+        )  # fmt: skip
         # Stopped before its database is dropped.
         stack.callback(service.stop)
         return service

@@ -47,3 +47,9 @@ def test_list_option_measures_nothing(capsys: pytest.CaptureFixture[str]) -> Non
 def test_unknown_scenario_name_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(['--only', 'no such']) == 2
     assert 'see --list' in capsys.readouterr().err
+
+
+def test_waitress_has_one_process(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(['--list', '--processes', '2'])
+    assert '--processes needs --wsgi-server uwsgi' in capsys.readouterr().err
