@@ -82,7 +82,7 @@ def test_malformed_chunks_are_a_failure_of_the_client() -> None:
 
     assert limited.read(1) == b'x'
     # Nothing of the web server, which the client would be told.
-    with pytest.raises(OSError, match='^the body cannot be read to its end$'):
+    with pytest.raises(OSError, match=r'^the body cannot be read to its end$'):
         limited.read(1)
 
 
