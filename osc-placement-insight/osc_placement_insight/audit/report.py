@@ -17,6 +17,7 @@ from osc_lib import exceptions
 from osc_placement_insight.audit import kinds
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.model import Consumer, Flavor, Server
+from osc_placement_insight.replaced_file import replacing
 
 #: Of the form of a report; a repair reads those of its own version only.
 VERSION = 1
@@ -55,11 +56,12 @@ def to_values(report: Report) -> dict[str, Any]:
 
 
 def write(report: Report, path: pathlib.Path) -> None:
-    """Write a report to a file. Raises `osc_lib.exceptions.CommandError`."""
-    try:
-        path.write_text(text(report, as_json=path.suffix == '.json'))
-    except OSError as error:
-        raise exceptions.CommandError(f'The report cannot be written: {error}') from error
+    """Write a report to a file, in the place of the one before once all of it is written.
+
+    Raises `osc_lib.exceptions.CommandError`.
+    """
+    with replacing(path) as stream:
+        stream.write(text(report, as_json=path.suffix == '.json'))
 
 
 def text(report: Report, as_json: bool) -> str:

@@ -7,19 +7,17 @@ import argparse
 import contextlib
 import datetime
 import itertools
-import os
 import pathlib
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from osc_lib import exceptions
 from osc_lib.command import command
 
 from osc_placement_insight import exported
 from osc_placement_insight.commands import base
 from osc_placement_insight.providers import get_provider
+from osc_placement_insight.replaced_file import replacing
 from osc_placement_insight.service import Service
 
 PROVIDERS, CONSUMERS = '/insight/providers', '/insight/consumers'
@@ -76,7 +74,8 @@ class Export(command.Command):
         is_shown = path is not None or not sys.stdout.isatty()
         with base.asking(self, 'exporting the cloud', is_shown) as service:
             query = _query(service, parsed_args)
-            with _output(path) as stream:
+            output = contextlib.nullcontext(sys.stdout) if path is None else replacing(path)
+            with output as stream:
                 counts = _write(stream, service, query, not parsed_args.without_consumers)
         if path is not None:
             counted = ' and '.join(f'{number} {name}' for name, number in counts.items())
@@ -93,32 +92,6 @@ def _query(service: Service, wanted: argparse.Namespace) -> dict[str, list[str]]
     if wanted.required:
         query['required'] = [','.join(wanted.required)]
     return query
-
-
-@contextlib.contextmanager
-def _output(path: pathlib.Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that takes the place of the one at a path when all is written.
-
-    :raises CommandError: the file cannot be written; then the one before is as it was
-    """
-    if path is None:
-        yield sys.stdout
-        return
-    try:
-        with tempfile.NamedTemporaryFile(
-            'w', encoding='ascii', dir=path.parent, prefix=f'.{path.name}.', delete=False
-        ) as file:
-            temporary = pathlib.Path(file.name)
-            try:
-                yield file  # type: ignore[misc]
-                file.flush()
-                os.fsync(file.fileno())
-                temporary.replace(path)
-            except BaseException:
-                temporary.unlink()
-                raise
-    except OSError as error:
-        raise exceptions.CommandError(f'{path} cannot be written: {error.strerror}.') from error
 
 
 def _write(

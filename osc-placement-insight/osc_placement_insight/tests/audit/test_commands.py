@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`openstack placement audit run` and `openstack placement audit repair`."""
 
+import errno
 import json
+import os
 import pathlib
 from collections.abc import Callable
+from unittest import mock
 
 import pytest
 import yaml
@@ -199,7 +202,25 @@ def test_files_that_cannot_be_read_or_written_are_told(
     missing = str(tmp_path / 'nowhere' / 'report.yaml')
 
     assert operator(*REPAIR, missing).refusal().startswith('The report cannot be read: ')
-    assert operator(*RUN, '--report', missing).refusal().startswith('The report cannot be written')
+    assert operator(*RUN, '--report', missing).refusal() == (
+        f'{missing} cannot be written: No such file or directory.'
+    )
+
+
+def test_a_report_that_cannot_be_written_leaves_the_one_before(
+    cloud: Cloud, operator: Client, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test_kinds.doubled(cloud)
+    report = tmp_path / 'report.yaml'
+    report.write_text('the one before')
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(os, 'fsync', mock.Mock(side_effect=full))
+
+    assert operator(*RUN, '--report', str(report)).refusal() == (
+        f'{report} cannot be written: No space left on device.'
+    )
+    assert report.read_text() == 'the one before'
+    assert [*tmp_path.iterdir()] == [report]
 
 
 @pytest.mark.parametrize('wait', ['soon', '-1', 'nan', 'inf'])
