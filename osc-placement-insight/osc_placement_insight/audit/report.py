@@ -76,7 +76,7 @@ def text(report: Report, as_json: bool) -> str:
 def read(path: pathlib.Path) -> Report:
     """The report in a file. Raises `osc_lib.exceptions.CommandError` for what is none."""
     try:
-        values = yaml.load(path.read_text(), Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+        values = _values(path.read_text('utf-8'))
     except (OSError, UnicodeError) as error:
         raise exceptions.CommandError(f'The report cannot be read: {error}') from error
     except yaml.YAMLError as error:
@@ -94,6 +94,15 @@ def read(path: pathlib.Path) -> Report:
         raise exceptions.CommandError(
             f'{path} is damaged ({type(error).__name__}: {error}). Run the audit again.'
         ) from error
+
+
+def _values(written: str) -> Any:
+    """The values of JSON or YAML."""
+    # JSON first: YAML has no surrogate pairs, which JSON in ASCII writes for an emoji.
+    try:
+        return json.loads(written)
+    except json.JSONDecodeError:
+        return yaml.load(written, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
 
 
 def from_values(values: Mapping[str, Any]) -> Report:

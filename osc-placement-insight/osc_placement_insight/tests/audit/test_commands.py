@@ -63,6 +63,19 @@ def test_a_report_is_repaired_once(
     assert [json.loads(line)['event'] for line in lines] == ['begun', 'done']
 
 
+@pytest.mark.parametrize('name', ['report.yaml', 'report.json'])
+def test_a_server_with_an_emoji_in_its_name_is_repaired(
+    cloud: Cloud, operator: Client, tmp_path: pathlib.Path, name: str
+) -> None:
+    a, b = test_kinds.two_hosts(cloud)
+    cloud.server('\N{PARTY POPPER}', 'a', {a: SERVER, b: SERVER})
+    report = str(tmp_path / name)
+    operator(*RUN, '--report', report)
+
+    (row,) = rows(operator(*REPAIR, report, '--apply', '-f', 'json'))
+    assert row['result'] == 'done'
+
+
 def test_reports_say_when_of_which_cloud_and_how_much_was_read(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
