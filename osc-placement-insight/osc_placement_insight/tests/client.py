@@ -39,6 +39,15 @@ class Printed(NamedTuple):
         assert 'Traceback' not in self.err
         return self.err.strip()
 
+    def misuse(self) -> str:
+        """What argparse says of an option that was used wrongly.
+
+        The client ends with the same status where it does not know the command.
+        """
+        assert (self.status, self.out) == (2, ''), self.out
+        _usage, _, words = self.err.partition(': error: ')
+        return words.strip()
+
 
 class Client:
     """Runs the client with these environment variables, and with no other that begins with OS_."""

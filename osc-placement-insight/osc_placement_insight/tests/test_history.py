@@ -56,7 +56,9 @@ def test_what_a_consumer_holds_no_more_is_told(openstack: Client) -> None:
 
 @pytest.mark.parametrize('limit', ['-1', 'many'])
 def test_a_limit_that_is_no_number_of_rows_is_refused(openstack: Client, limit: str) -> None:
-    assert openstack(*LIST, '--limit', limit).status == 2
+    misuse = openstack(*LIST, '--limit', limit).misuse()
+
+    assert misuse == f'argument --limit: {limit!r} is not a whole number, 0 or more'
 
 
 def test_changes_of_a_provider_are_listed_by_its_name_or_uuid(

@@ -236,9 +236,19 @@ def test_a_report_that_cannot_be_written_leaves_the_one_before(
     assert [*tmp_path.iterdir()] == [report]
 
 
-@pytest.mark.parametrize('wait', ['soon', '-1', 'nan', 'inf'])
-def test_a_time_that_is_none_is_refused(operator: Client, wait: str) -> None:
-    assert operator('placement', 'audit', 'run', '--wait', wait).status == 2
+@pytest.mark.parametrize(
+    ('wait', 'words'),
+    [
+        ('soon', "'soon' is not a number"),
+        ('-1', '-1 is not a time to wait'),
+        ('nan', 'nan is not a time to wait'),
+        ('inf', 'inf is not a time to wait'),
+    ],
+)
+def test_a_time_that_is_none_is_refused(operator: Client, wait: str, words: str) -> None:
+    misuse = operator('placement', 'audit', 'run', '--wait', wait).misuse()
+
+    assert misuse == f'argument --wait: {words}'
 
 
 def test_the_microversion_of_the_user_makes_no_difference(
