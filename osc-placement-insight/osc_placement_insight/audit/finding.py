@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def rests_on(self) -> tuple[str, Consumer | None, Server | None]:
-        """What was read when it was found; another look has to read the same to confirm it.
+        """What was read when it was found; another pass has to read the same to confirm it.
 
         The kind is none of it: a leak may seem unknown before nova was asked about it by name.
         """

@@ -123,12 +123,12 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (*OF_PLACEMENT, *OF_NOVA)}
 
 def find(placement: PlacementState) -> list[Finding]:
     """What is wrong in placement alone."""
-    return [finding for look in OF_PLACEMENT.values() for finding in look(placement)]
+    return [finding for check in OF_PLACEMENT.values() for finding in check(placement)]
 
 
 def find_with_nova(cloud: Cloud) -> list[Finding]:
     """What is wrong in placement, alone and compared with nova."""
-    compared = [finding for look in OF_NOVA.values() for finding in look(cloud)]
+    compared = [finding for check in OF_NOVA.values() for finding in check(cloud)]
     servers = {one.subject for one in compared if one.kind == of_servers.WITHOUT_ALLOCATIONS}
     return [
         *(one for one in find(cloud.placement) if not _is_explained(one, cloud, servers)),

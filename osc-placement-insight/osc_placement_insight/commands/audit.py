@@ -15,7 +15,7 @@ from osc_lib import exceptions
 from osc_lib.command import command
 
 from osc_placement_insight import argument_types, service
-from osc_placement_insight.audit import kinds, looks, repair, report
+from osc_placement_insight.audit import kinds, passes, repair, report
 from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding, Repair
 from osc_placement_insight.audit.journal import Journal
@@ -58,8 +58,8 @@ class RunAudit(command.Lister):
             '--wait',
             metavar='<seconds>',
             type=argument_types.seconds,
-            default=looks.WAIT,
-            help='pause between the two looks (default: %(default)s)',
+            default=passes.WAIT,
+            help='pause between the two passes (default: %(default)s)',
         )
         return parser
 
@@ -73,7 +73,7 @@ class RunAudit(command.Lister):
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         with _asking(self, 'auditing') as (placement, tell):
             compute = None if parsed_args.placement_only else _compute(self)
-            audited = looks.audit(placement, compute, tell, parsed_args.wait)
+            audited = passes.audit(placement, compute, tell, parsed_args.wait)
         found = Report(
             report.now(),
             _address(self),

@@ -16,7 +16,7 @@ from keystoneauth1 import adapter, session, token_endpoint
 from osc_placement.http import SessionClient
 
 from osc_placement_insight import service
-from osc_placement_insight.audit import looks, repair
+from osc_placement_insight.audit import passes, repair
 from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.service import Service
@@ -167,8 +167,8 @@ class Cloud:
         }
 
     def audit(self, between: Any = lambda seconds: None) -> list[Finding]:
-        """What an audit finds; `between` is called in the pause between its two looks."""
-        found = looks.audit(self.service(), self.compute, lambda doing: None, 0, between)
+        """What an audit finds; `between` is called in the pause between its two passes."""
+        found = passes.audit(self.service(), self.compute, lambda doing: None, 0, between)
         return found.findings
 
     def writer(self) -> Service:

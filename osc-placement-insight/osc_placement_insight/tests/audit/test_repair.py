@@ -250,7 +250,7 @@ def test_what_has_changed_since_the_report_is_not_touched(
     assert events(journal) == ['skipped']
 
 
-def test_a_claim_between_the_last_look_and_the_write_is_not_touched(
+def test_a_claim_between_the_last_read_and_the_write_is_not_touched(
     cloud: Cloud, journal: pathlib.Path
 ) -> None:
     server, finding = doubled_server(cloud)
@@ -341,7 +341,7 @@ def test_a_repair_that_is_killed_anywhere_ends_where_it_would_have_ended(
         assert [one.event for one in results] == ['done'] * 3
         assert cloud.audit() == []
         assert cloud.amounts(leaked.uuid) == {}
-    # A look, two lines and a write for each finding.
+    # A read, two lines and a write for each finding.
     assert interrupted_at == 12
 
 

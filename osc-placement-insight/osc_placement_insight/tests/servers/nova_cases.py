@@ -22,7 +22,7 @@ from nova.tests import fixtures as nova_fixtures
 from nova.tests.functional import integrated_helpers
 from osc_placement.http import SessionClient
 
-from osc_placement_insight.audit import looks, repair, report
+from osc_placement_insight.audit import passes, repair, report
 from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.journal import Journal
@@ -87,7 +87,7 @@ class AuditOfNovaTest(integrated_helpers.ProviderUsageBaseTestCase):
 
     def audit(self) -> list[Finding]:
         """What an audit finds."""
-        found = looks.audit(self.reader, self.compute_api, lambda doing: None, wait=0)
+        found = passes.audit(self.reader, self.compute_api, lambda doing: None, wait=0)
         return found.findings
 
     def server(self, name: str) -> dict[str, Any]:

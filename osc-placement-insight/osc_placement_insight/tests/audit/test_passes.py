@@ -10,7 +10,7 @@ from osc_placement_insight.tests.audit import test_kinds
 from osc_placement_insight.tests.audit.clouds import SERVER, Cloud
 from osc_placement_insight.tests.audit.nova import Migration
 
-#: What happens between the two looks at what a case builds.
+#: What happens between the two passes over what a case builds.
 Happening = tuple[Callable[[Cloud], list[str]], Callable[[Cloud, str], Any]]
 
 
@@ -54,7 +54,7 @@ HAPPENINGS: dict[str, Happening] = {
 
 
 @pytest.mark.parametrize('happening', HAPPENINGS.values(), ids=HAPPENINGS)
-def test_what_changes_between_the_looks_is_not_reported(
+def test_what_changes_between_the_passes_is_not_reported(
     cloud: Cloud, happening: Happening
 ) -> None:
     build, happens = happening

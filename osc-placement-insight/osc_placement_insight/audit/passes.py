@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: look, wait, look again, and report what was wrong both times.
+"""The audit: two passes with a pause between them, and what was wrong in both.
 
 Nova and placement cannot be read at one moment, and nova writes to both. So a server that is
-being created, moved or deleted may look wrong once. It is reported only if it looks wrong again
+being created, moved or deleted may seem wrong once. It is reported only if it seems wrong again
 after a while, and neither its consumer in placement nor the server in nova has changed in between.
 """
 
@@ -20,13 +20,13 @@ from osc_placement_insight.audit.model import Cloud, NovaState, PlacementState
 from osc_placement_insight.audit.nova_state import Tell
 from osc_placement_insight.service import Service
 
-#: Seconds between the two looks: nova deletes a server before its allocations, a moment later.
+#: Seconds between the two passes: nova deletes a server before its allocations, a moment later.
 WAIT = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Audited:
-    """What an audit found, and how much it looked at, by what it is."""
+    """What an audit found, and how much it read of what."""
 
     findings: list[Finding]
     counts: dict[str, int]
@@ -41,14 +41,14 @@ def audit(
 ) -> Audited:
     """What is wrong in placement, and compared with nova unless `compute` is None.
 
-    `wait` are the seconds between the two looks. Raises `osc_lib.exceptions.CommandError` where
+    `wait` are the seconds between the two passes. Raises `osc_lib.exceptions.CommandError` where
     one of them cannot be read.
     """
     placement = placement_state.read(service, tell)
     nova = None if compute is None else nova_state.read(compute, tell)
     findings = _find(placement, nova)
     if findings:
-        tell(f'waiting {wait:g} seconds to look at {len(findings)} suspicions again')
+        tell(f'waiting {wait:g} seconds to examine {len(findings)} suspicions again')
         sleep(wait)
         again = _read_again(compute, nova, findings, tell)
         findings = _confirmed(findings, _find(placement_state.read(service, tell), again))
@@ -83,7 +83,7 @@ def _suspects(suspicions: Iterable[Finding], nova: NovaState) -> list[str]:
 
 
 def _confirmed(first: Iterable[Finding], second: Iterable[Finding]) -> list[Finding]:
-    """The findings of the second look that rest on what one of the first rested on."""
+    """The findings of the second pass that rest on what one of the first rested on."""
     before = defaultdict(list)
     for finding in first:
         before[finding.subject].append(finding.rests_on)
