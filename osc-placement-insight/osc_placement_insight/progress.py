@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Self, TextIO
 
 ERASE_LINE = '\r\033[K'
@@ -38,12 +37,7 @@ class Progress:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._over.set()
         if self._thread:
             self._thread.join()

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import pathlib
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 from osc_lib import exceptions
@@ -46,12 +45,7 @@ class Journal:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._file.close()
 
     def write(self, event: str, finding: str, **details: Any) -> None:
