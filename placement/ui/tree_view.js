@@ -187,7 +187,7 @@ export class TreeView {
       h('th', {scope: 'row'}, h('code', {}, one.uuid)),
       h('td', {}, one.consumer_type),
       h('td', {}, one.project_id),
-      h('td', {}, one.created_at.slice(0, 16).replace('T', ' ')),
+      h('td', {}, one.created_at?.slice(0, 16).replace('T', ' ') ?? '–'),
       h('td', {}, Object.entries(one.allocations).map(([uuid, {resources}]) => h('div', {},
         h('span', {class: 'quiet'}, `${names.get(uuid) ?? uuid}: `),
         Object.entries(resources).map(([name, used]) => h('span', {class: 'amount'}, `${name} ${amount(name, used)}`)))))));

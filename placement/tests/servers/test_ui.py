@@ -290,6 +290,24 @@ def test_a_tree_asks_for_the_consumers_of_providers_in_use_alone(
     assert [one for one in asked if 'allocations' in one] == []
 
 
+def test_a_consumer_whose_age_is_not_known_is_shown(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    browser.run(
+        'const send = window.fetch;'
+        ' window.fetch = async (url, options) => {'
+        '   const answer = await send(url, options);'
+        '   if (!String(url).includes("/insight/consumers?")) return answer;'
+        '   const found = await answer.json();'
+        '   for (const one of found.consumers) one.created_at = null;'
+        '   return Response.json(found);'
+        ' }'
+    )
+    show(browser, 'tree')
+    assert '7 consumers' in browser.text('#consumers')
+    assert 'INSTANCE' in browser.text('#consumers ~ .scroll')
+
+
 def test_a_tree_shows_who_shares_and_what_is_disabled(browser: Browser, demo: str) -> None:
     enter(browser, demo)
     show(browser, 'shared')
