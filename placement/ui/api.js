@@ -63,14 +63,15 @@ async function words(answer) {
 
 /** Each page of a list: its elements, under `name`. */
 export async function* pages(path, name, signal) {
-  let marker = null;
-  do {
-    const next = marker === null ? '' : `&marker=${encodeURIComponent(marker)}`;
-    const page = await get(`${path}${path.includes('?') ? '&' : '?'}page_limit=1000${next}`, signal);
+  const [place] = path.split('?');
+  let next = `${path}${path.includes('?') ? '&' : '?'}page_limit=1000`;
+  while (next !== null) {
+    const page = await get(next, signal);
     yield page[name];
+    // Only the query of the link: a proxy may have another path for the service than it knows.
     const link = page.links.find((one) => one.rel === 'next');
-    marker = link ? new URLSearchParams(link.href.split('?')[1]).get('marker') : null;
-  } while (marker !== null);
+    next = link ? `${place}?${link.href.split('?')[1]}` : null;
+  }
 }
 
 /** All elements of a list. */
