@@ -8,11 +8,8 @@ cloud. Prometheus then needs no access to the API, and a scrape takes no thread 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Iterable, Sequence
-from types import FrameType
-from typing import NoReturn
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from placement import conf as configuration
@@ -22,7 +19,7 @@ from placement.db.engine.database import Database
 from placement.exporter.endpoint import Endpoint, answer_metrics
 from placement.exporter.gauges import Gauges
 from placement.feed.keeper import SnapshotKeeper
-from placement.server import listener
+from placement.server import listener, signals
 from placement.server.server import Server
 
 NAME = 'placement-metrics'
@@ -42,8 +39,7 @@ class CannotServe(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until it is told to stop; the exit status."""
     options = _parser().parse_args(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    signals.interrupt()
     try:
         _serve(options)
     except KeyboardInterrupt:
@@ -74,10 +70,6 @@ def _address(text: str) -> tuple[str, int]:
     if not colon or not port.isdecimal() or int(port) > listener.MAX_PORT:
         raise argparse.ArgumentTypeError(f'{text} is not HOST:PORT')
     return host.removeprefix('[').removesuffix(']'), int(port)
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _serve(options: argparse.Namespace) -> None:

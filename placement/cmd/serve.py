@@ -15,18 +15,16 @@ import functools
 import logging
 import os
 import re
-import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 from placement import conf as placement_conf
 from placement import deploy, memory, wsgi
 from placement.middleware import loopback_hosts
-from placement.server import descriptors, listener
+from placement.server import descriptors, listener, signals
 from placement.server.limits import Limits
 from placement.server.server import Server
 
@@ -96,8 +94,7 @@ def run(program: Program, arguments: Sequence[str] | None) -> int:
     """Run the service as a program does until it is told to stop; the exit status."""
     options = _parser(program).parse_args(arguments)
     say = functools.partial(print, f'{program.name}:', flush=True)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    signals.interrupt()
     try:
         _serve(program, options, say)
     except KeyboardInterrupt:
@@ -133,11 +130,6 @@ def _parser(program: Program) -> argparse.ArgumentParser:
             help='where the data is kept when no database is configured (./%(default)s)',
         )
     return parser
-
-
-def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
-    """Leave whatever is being done: both signals are the ordinary way to stop."""
-    raise KeyboardInterrupt
 
 
 def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:

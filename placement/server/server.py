@@ -7,14 +7,13 @@ import asyncio
 import collections
 import functools
 import logging
-import signal
 import socket
 import threading
 from collections.abc import Callable
 from typing import Any
 from wsgiref.types import WSGIApplication
 
-from placement.server import answer, limits, request
+from placement.server import answer, limits, request, signals
 from placement.server.connection import Connection
 from placement.server.limits import Limits
 from placement.server.request import Request
@@ -76,7 +75,7 @@ class Server:
         self._workers = Workers(self._threads)
         self._address = listener.getsockname()[:2]
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in signals.ENDING:
                 self._loop.add_signal_handler(number, self._stop)
         listener.setblocking(False)
         listener.listen(_BACKLOG)
