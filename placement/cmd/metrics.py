@@ -15,6 +15,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from placement import conf as configuration
 from placement import wsgi
 from placement.conf import ConfigOpts
+from placement.db.engine import diagnosis
 from placement.db.engine.database import Database
 from placement.exporter.endpoint import Endpoint, answer_metrics
 from placement.exporter.gauges import Gauges
@@ -77,13 +78,22 @@ def _serve(options: argparse.Namespace) -> None:
     conf = _configured(options.config_file)
     with listener.listen(*options.listen) as listening:
         wsgi.start_logging(conf)
-        database = Database.from_conf(conf)
+        database = _database(conf)
         try:
             server = Server(application(conf, database), _THREADS)
             url = listener.url_of(listening)
             server.run(listening, lambda: print(f'{NAME}: serving {url}/metrics', flush=True))
         finally:
             database.dispose()
+
+
+def _database(conf: ConfigOpts) -> Database:
+    """The database, which need not answer yet; raises `CannotServe` for a URL of none."""
+    try:
+        return Database.from_conf(conf)
+    except diagnosis.ERRORS as error:
+        reason = diagnosis.reason_of(error)
+        raise CannotServe(f'the database cannot be used: {reason}') from error
 
 
 def application(conf: ConfigOpts, database: Database) -> WSGIApplication:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from placement import wsgi
 from placement.cmd import metrics
 from placement.db.schema import migration
 from placement.metrics import catalog
@@ -119,6 +120,19 @@ def test_it_refuses_without_a_database(
     monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
 
     assert 'the configuration is not complete: value required' in refusal(capsys)
+
+
+@pytest.mark.parametrize('url', ['no URL', 'unknown://here', 'mysql+missing://here/placement'])
+def test_it_says_in_a_line_that_a_url_names_no_database(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    monkeypatch.setenv('OS_PLACEMENT_DATABASE__CONNECTION', url)
+    # It would replace the handlers of pytest.
+    monkeypatch.setattr(wsgi, 'start_logging', lambda _conf: None)
+
+    words = refusal(capsys, '--listen', '127.0.0.1:0')
+    assert words.startswith('placement-metrics: the database cannot be used: ')
+    assert words.count('\n') == 1
 
 
 def test_it_names_an_address_that_it_cannot_have(
