@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 
 import yaml
@@ -13,8 +12,6 @@ from placement.http import microversion
 from placement.http.insight_query import parse_named_queries
 from placement.schemas.insight import MAX_REQUESTS
 from placement.search.model.request import CandidateRequest
-
-LOG = logging.getLogger(__name__)
 
 
 class UnusableFile(Exception):
