@@ -235,10 +235,12 @@ def list_flavors(manager: Any) -> list[Flavor]:
 def _nova_asked(what: str) -> Iterator[None]:
     try:
         yield
-    # Where no nova is known, the SDK gives a proxy that has none of its methods.
     except (sdk.SDKException, keystone.ClientException, AttributeError) as error:
+        # Where no nova is known, the SDK gives a proxy that has none of its methods.
+        is_unknown = isinstance(error, AttributeError)
+        reason = 'the client knows no endpoint of it' if is_unknown else error
         raise exceptions.CommandError(
-            f'nova cannot be asked {what}: {error}. --resource and --query need no nova.'
+            f'nova cannot be asked {what}: {reason}. --resource and --query need no nova.'
         ) from error
 
 
