@@ -25,7 +25,21 @@ ATTEMPTS = 10
 #: The longest pause between two of these, in seconds, whatever the service proposes.
 LONGEST_PAUSE = 10
 
+#: Statuses of a service that is away for a while, or of a proxy in front of it.
+AWAY = (502, 503, 504)
+
 Query = Iterable[tuple[str, str]]
+
+
+class Unreachable(exceptions.CommandError):
+    """The service cannot be reached, or Keystone, which gives a token for it."""
+
+
+def is_temporary(error: exceptions.CommandError) -> bool:
+    """Whether the same request may succeed in a while."""
+    if isinstance(error, refusals.Refused):
+        return error.status in AWAY
+    return isinstance(error, Unreachable)
 
 
 class Service:
@@ -35,7 +49,7 @@ class Service:
     with what the command is doing: here with what a request waits for, if it waits.
 
     Methods that send a request raise `osc_lib.exceptions.CommandError`, whose message says what to
-    do: its subclass `refusals.Refused` for an answer of 4xx or 5xx.
+    do: its subclass `refusals.Refused` for an answer of 4xx or 5xx, and `Unreachable` for none.
     """
 
     def __init__(
@@ -126,7 +140,7 @@ def failures_in_words() -> Iterator[None]:
             '--os-interface.'
         ) from error
     except keystone.ConnectionError as error:
-        raise exceptions.CommandError(
+        raise Unreachable(
             f'The Placement service cannot be reached: {error}. Is it running, and is this the '
             f'right endpoint {refusals.ENDPOINT}?'
         ) from error

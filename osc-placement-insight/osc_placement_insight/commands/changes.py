@@ -14,7 +14,7 @@ from osc_lib.command import command
 
 from osc_placement_insight import argument_types, cells
 from osc_placement_insight.commands import base
-from osc_placement_insight.service import Service
+from osc_placement_insight.service import Service, is_temporary
 from osc_placement_insight.streaming import RowStream
 
 CHANGES = '/insight/changes'
@@ -80,19 +80,36 @@ class ListChanges(command.Lister):
         return feed.columns, cells.as_shown(rows, parsed_args.formatter)
 
     def _follow(self, feed: Feed, parsed_args: argparse.Namespace) -> None:
-        """Print changes until somebody interrupts it."""
+        """Print changes until somebody interrupts it.
+
+        A service that has answered once may be away for a while, as when it is restarted.
+        """
         columns, selected = self._generate_columns_and_selector(parsed_args, feed.columns)
         stream = RowStream(self.app.stdout, parsed_args.formatter, columns)
+        # None until the first answer.
+        is_away: bool | None = None
         while True:
             try:
                 stream.write(
                     [*itertools.compress(row, selected or itertools.repeat(True))]
-                    for row in feed.read()
+                    for row in self._changes(feed)
                 )
-            except ChangesMissed as error:
-                self.log.warning(f'{error}. Following from now on.')
-                feed.begin()
+                is_away = False
+            except exceptions.CommandError as error:
+                if is_away is None or not is_temporary(error):
+                    raise
+                if not is_away:
+                    self.log.warning(f'{error} Trying again until it answers.')
+                is_away = True
             time.sleep(parsed_args.interval)
+
+    def _changes(self, feed: Feed) -> Iterator[Sequence[Any]]:
+        """The rows of the next reading; none, and a warning, where changes were missed."""
+        try:
+            yield from feed.read()
+        except ChangesMissed as error:
+            self.log.warning(f'{error}. Following from now on.')
+            feed.begin()
 
 
 class ChangesMissed(exceptions.CommandError):

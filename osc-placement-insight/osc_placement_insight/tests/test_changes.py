@@ -7,11 +7,14 @@ import json
 import re
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+import requests
 import yaml
 
 from osc_placement_insight.commands import changes
+from osc_placement_insight.tests import client
 from osc_placement_insight.tests.client import Client, Printed
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
@@ -165,6 +168,45 @@ def test_a_follower_that_missed_changes_says_so_and_goes_on(
     assert 'The service cannot tell any more what changed since then' in printed.err
     assert 'Following from now on.' in printed.err
     assert printed.out.splitlines() == ['new']
+
+
+def unreachable(*_arguments: object, **_options: object) -> None:
+    raise requests.exceptions.ConnectionError('refused')
+
+
+def busy(_session: object, request: requests.PreparedRequest, **_options: object) -> Any:
+    response = requests.Response()
+    response.request, response.url, response.status_code = request, str(request.url), 503
+    return response
+
+
+@pytest.mark.parametrize('outage', [unreachable, busy])
+def test_a_follower_goes_on_after_the_service_was_away(
+    openstack: Client,
+    cloud: Cloud,
+    monkeypatch: pytest.MonkeyPatch,
+    outage: Callable[..., Any],
+) -> None:
+    send = requests.Session.send
+    steps = (
+        lambda: cloud.provider('before', {'VCPU': 1}),
+        lambda: monkeypatch.setattr(requests.Session, 'send', outage),
+        lambda: None,
+        lambda: monkeypatch.setattr(requests.Session, 'send', send),
+        lambda: cloud.provider('after', {'VCPU': 1}),
+    )
+    monkeypatch.setattr(time, 'sleep', Interrupted(*steps))
+    printed = openstack(*LIST, '--follow', '-f', 'value', '-c', 'name')
+
+    assert printed.out.splitlines() == ['before', 'after']
+    assert printed.err.count('Trying again until it answers.') == 1
+
+
+def test_a_follower_does_not_wait_for_a_service_that_never_answered() -> None:
+    nowhere = client.administrator_at('http://127.0.0.1:1')
+    refusal = nowhere(*LIST, '--follow', '--since', 'AAAB').refusal()
+
+    assert refusal.startswith('The Placement service cannot be reached: ')
 
 
 def test_a_token_of_another_cloud_is_told(openstack: Client, cloud: Cloud) -> None:
