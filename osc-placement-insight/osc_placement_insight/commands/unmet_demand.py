@@ -19,8 +19,9 @@ COLUMNS = ('times', 'last_at', 'verdict', 'query', 'reason', 'request_ids')
 class ListUnmetDemand(command.Lister):
     """List searches for allocation candidates that found nothing.
 
-    Searches that ask for the same are one row, the newest first. With a request id, which nova
-    names in "No valid host was found", the searches of that request are listed one by one.
+    Searches that ask for the same are one row, the newest first. With the id of a
+    request to nova, which "openstack server event list" shows, the searches of that request are
+    listed one by one.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
