@@ -47,7 +47,7 @@ def test_request_is_counted_by_action_method_and_status(
     found = samples(tmp_path)
     assert found[f'{REQUESTS}{{traits.list,GET,200}}'] == 2
     assert found[f'{COUNT}{{traits.list,GET}}'] == 2
-    assert 0 < found['placement_http_request_duration_seconds_sum{traits.list,GET}'] < 60
+    assert found['placement_http_request_duration_seconds_sum{traits.list,GET}'] > 0
 
 
 def test_conflict_is_counted_by_its_code(recorder: Recorder, tmp_path: pathlib.Path) -> None:
