@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from placement.schemas import common
 
-# A page has so many elements unless a request says otherwise, and so many at most.
+# A page has so many elements unless a request says otherwise, and 1,000 at most.
 PAGE_LIMIT = 100
-MAX_PAGE_LIMIT = 1_000
-
 PAGE_LIMIT_TEXT: common.Schema = {'type': 'string', 'pattern': '^([1-9][0-9]{0,2}|1000)$'}
 # The number of a row. Larger ones than any row has are no error.
 ROW_NUMBER: common.Schema = {'type': 'string', 'pattern': '^[0-9]{1,18}$'}
