@@ -222,7 +222,7 @@ def test_transaction_that_is_repeated_tells_once(
     assert client.send('GET', '/insight').json['unrecorded'] == 0
 
 
-def test_off_there_are_neither_rows_nor_statements(host: str) -> None:
+def test_off_there_are_neither_rows_nor_statements() -> None:
     counts = {}
     for mode in (False, True):
         service = applications.Service({**ON, ('history', 'enabled'): mode})
@@ -370,14 +370,15 @@ def test_statement_that_always_breaks_the_connection_is_given_up(
     assert len(rows_of(client, f'consumer={CONSUMERS[1]}')) == 1
 
 
-def test_statement_is_given_up_before_the_only_attempt_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statement_is_given_up_before_the_only_attempt_is(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     once = {('placement', 'allocation_conflict_retry_count'): 1}
-    service = applications.Service(ON | once)
-    client = Client(service.application)
-    make_host(client)
-    monkeypatch.setattr(statements, 'insert', failing(1, db_errors.DBDeadlock(), after=False))
-    assert put(client, CONSUMERS[0]) == 204
-    service.stop()
+    with applications.serving(url, ON | once) as application:
+        client = Client(application)
+        make_host(client)
+        monkeypatch.setattr(statements, 'insert', failing(1, db_errors.DBDeadlock(), after=False))
+        assert put(client, CONSUMERS[0]) == 204
 
 
 def test_table_that_is_locked_is_left_alone_for_a_while(

@@ -5,9 +5,11 @@ import pathlib
 from collections.abc import Mapping
 
 import pytest
+from oslo_db import exception as db_errors
 from prometheus_client.parser import text_string_to_metric_families
 
 from placement import errors
+from placement.db.engine import transactions
 from placement.db.engine.causes import RETRIED, Cause
 from placement.db.statements import change_history
 from placement.feed import keeper
@@ -140,10 +142,6 @@ def test_the_cloud_is_told_as_it_is_now(client: Client, metrics: Metrics) -> Non
 def test_repeated_and_failed_transactions_are_counted_by_cause(
     service: applications.Service, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oslo_db import exception as db_errors
-
-    from placement.db.engine import transactions
-
     database = service._connections
     failures: list[Exception] = [db_errors.DBDeadlock(), db_errors.DBDeadlock()]
 
@@ -154,7 +152,7 @@ def test_repeated_and_failed_transactions_are_counted_by_cause(
     monkeypatch.setattr(transactions.backoff, 'sleep', lambda attempt: None)
     transactions.retry(fail, 'fail', 3, database.recorder)
     failures += [db_errors.DBDeadlock(), db_errors.DBDeadlock()]
-    with pytest.raises(transactions.errors.TooManyConflicts):
+    with pytest.raises(errors.TooManyConflicts):
         transactions.retry(fail, 'fail', 2, database.recorder)
 
     Client(service.application).send('GET', '/')

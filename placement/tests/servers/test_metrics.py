@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -215,7 +216,7 @@ def work(caller: Caller) -> None:
         assert caller.send('PUT', inventories, total) == 409
         caller.send('GET', '/allocation_candidates?resources=VCPU:1&limit=1')
         caller.send('GET', '/allocation_candidates?resources=VCPU:9')
-        subprocess.run(['sleep', '0.25'], check=True)
+        time.sleep(0.25)
 
 
 # What has no cause while all is well, such as repeated transactions.
@@ -235,14 +236,12 @@ def test_prometheus_finds_the_configuration_the_rules_and_the_metrics_correct(
 ) -> None:
     _server, process, watcher = watched
     text = requests.get(process.probe, timeout=servers.TIMEOUT).text
-    for arguments, given in (
-        (['check', 'config', str(watcher.configuration)], None),
-        (['check', 'rules', str(prometheus.ALERTS)], None),
-        (['test', 'rules', str(prometheus.ALERTS.with_suffix('.test.yml'))], None),
+    for arguments in (
+        ['check', 'config', str(watcher.configuration)],
+        ['check', 'rules', str(prometheus.ALERTS)],
+        ['test', 'rules', str(prometheus.ALERTS.with_suffix('.test.yml'))],
     ):
-        checked = subprocess.run(
-            ['promtool', *arguments], input=given, capture_output=True, text=True
-        )
+        checked = subprocess.run(['promtool', *arguments], capture_output=True, text=True)
         assert checked.returncode == 0, checked.stdout + checked.stderr
     checked = subprocess.run(
         ['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True
@@ -323,7 +322,7 @@ def test_faults_make_their_alerts_pending(
     server.database.rename(server.database.with_suffix('.away'))
     for _ in range(20):
         Caller(server).send('GET', '/resource_providers')
-        subprocess.run(['sleep', '0.1'], check=True)
+        time.sleep(0.1)
     wait_for(
         'PlacementDatabaseUnreadable', 'PlacementServerErrors', 'PlacementTransactionsFail',
     )  # fmt: skip

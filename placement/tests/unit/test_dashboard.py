@@ -57,7 +57,7 @@ def test_expressions_name_metrics_and_labels_that_there_are(expression: str) -> 
 def test_every_metric_that_is_counted_is_shown_or_watched() -> None:
     text = ' '.join(expressions())
     assert [metric.name for metric in catalog.METRICS if metric.name not in text] == [
-        # The same as the failures beside the API, for operators who look for them.
+        # For operators who look for more: the other metrics show that there is something.
         'placement_snapshot_full_load_duration_seconds_total',
         'placement_unmet_demand_dropped_total',
         'placement_unrecorded_changes_total',
