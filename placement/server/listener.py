@@ -8,7 +8,7 @@ import os
 import socket
 
 # How many connections wait until they are accepted.
-BACKLOG = 1024
+BACKLOG = 2048
 
 MAX_PORT = 65535
 

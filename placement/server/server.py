@@ -16,13 +16,13 @@ from wsgiref.types import WSGIApplication
 from placement.server import answer, limits, request, signals
 from placement.server.connection import Connection
 from placement.server.limits import Limits
+from placement.server.listener import BACKLOG
 from placement.server.request import Request
 from placement.server.workers import Workers
 
 LOG = logging.getLogger(__name__)
 
 SOFTWARE = 'placement'
-_BACKLOG = 2048
 _ACCEPTED_AT_ONCE = 64
 _SWEEP_SECONDS = 1.0
 _LOG_SECONDS = 60.0
@@ -78,14 +78,14 @@ class Server:
             for number in signals.ENDING:
                 self._loop.add_signal_handler(number, self._stop)
         listener.setblocking(False)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         self._loop.add_reader(listener, self._accept, listener)
         ready()
         while not await _is_set_within(self._stop_asked, _SWEEP_SECONDS):
             self._sweep()
         self._loop.remove_reader(listener)
         # What clients have connected to already would be reset with the socket.
-        self._accept(listener, _BACKLOG)
+        self._accept(listener, BACKLOG)
         listener.close()
         await self._finish()
 
