@@ -2,6 +2,7 @@
 """The bound on the body of a request, whatever the web server lets through."""
 
 import io
+import logging
 from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvironment
@@ -9,6 +10,8 @@ from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvir
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.http import error_response
+
+LOG = logging.getLogger(__name__)
 
 UNREADABLE = 'the body cannot be read to its end'
 
@@ -79,5 +82,6 @@ class LimitedInput(io.RawIOBase):
             raise
         except Exception as error:
             # Web servers have errors of their own for chunks that are malformed, as gunicorn 27
-            # has: the client is at fault, and is told so in words of ours.
+            # has: the client is at fault, and is told so in words of ours. The log has theirs.
+            LOG.info('The body of a request cannot be read to its end: %r', error)
             raise OSError(UNREADABLE) from error

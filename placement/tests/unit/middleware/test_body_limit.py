@@ -2,6 +2,7 @@
 """The bound on the body of a request (configuration, ``max_request_body_size``)."""
 
 import io
+import logging
 
 import pytest
 import webob
@@ -76,7 +77,8 @@ class Chunks:
         return self.left.pop()
 
 
-def test_malformed_chunks_are_a_failure_of_the_client() -> None:
+def test_malformed_chunks_are_a_failure_of_the_client(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     _, inner = ask(Chunks(), '')
     limited = inner.environ['wsgi.input']
 
@@ -84,6 +86,7 @@ def test_malformed_chunks_are_a_failure_of_the_client() -> None:
     # Nothing of the web server, which the client would be told.
     with pytest.raises(OSError, match=r'^the body cannot be read to its end$'):
         limited.read(1)
+    assert "InvalidChunkSize('z')" in caplog.text
 
 
 def ask(stream: object, length: str) -> tuple[webob.Response, Inner]:
