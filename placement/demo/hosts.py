@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from placement.demo.model import Host, Inventory, Provider
 from placement.search.model.kind import DISABLED_TRAIT, SHARING_TRAIT
 
+#: In MiB, as amounts of MEMORY_MB are.
 GIB = 1024
 
 COMPUTE = frozenset(

@@ -12,7 +12,7 @@ from placement.demo.model import Allocations, Consumer, Host, Provider
 
 
 class Size(NamedTuple):
-    """What a server of one flavor takes."""
+    """What a server of one flavor takes; `memory` in MiB, `disk` in GB."""
 
     cpus: int
     memory: int

@@ -28,6 +28,9 @@ MODE = 0o750
 # As much as the library begins a file with. It doubles a file that is full.
 _FIRST_SIZE = 1 << 16
 
+# What of a file the library takes before its values: the number of bytes in use, padded.
+_HEADER_SIZE = 8
+
 
 class Series:
     """One value of a metric. `key` is its name in a file, `value` what this process has.
@@ -142,7 +145,7 @@ class _File:
             if os.path.exists(new):
                 os.unlink(new)
             raise
-        self._used = 8
+        self._used = _HEADER_SIZE
 
     def make_room(self, key: str) -> None:
         """Have the space on the disk for one more value.
