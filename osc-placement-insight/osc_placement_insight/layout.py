@@ -34,6 +34,11 @@ def section(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield from kept
 
 
+def sentence(text: str) -> str:
+    """The text with a full stop, unless it has an end."""
+    return text if text.endswith(('.', '!', '?')) else f'{text}.'
+
+
 def counted(number: int, singular: str) -> str:
     """A number with its noun: `1 tree`, `2,000 trees`."""
     return f'{number:,} {singular}{"" if number == 1 else "s"}'

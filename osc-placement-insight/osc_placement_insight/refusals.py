@@ -9,6 +9,8 @@ from typing import Any
 import requests
 from osc_lib import exceptions
 
+from osc_placement_insight.layout import sentence
+
 SWITCHED_OFF = 'This is switched off'
 #: Begins what jsonschema says of a value after it has said what is wrong with it.
 DETAILS_OF_SCHEMA = '  Failed validating'
@@ -68,8 +70,9 @@ def _first_error(response: requests.Response) -> dict[str, Any]:
 def _reason(response: requests.Response, error: dict[str, Any]) -> str:
     """The last line of the detail, as a sentence; those before it explain the status."""
     detail = error.get('detail', '').partition(DETAILS_OF_SCHEMA)[0].rstrip()
-    reason: str = detail.rpartition('\n')[2].strip() or f'The service answers "{response.reason}"'
-    return reason if reason.endswith(('.', '!', '?')) else f'{reason}.'
+    return sentence(
+        detail.rpartition('\n')[2].strip() or f'The service answers "{response.reason}"'
+    )
 
 
 def _advice(status: int, path: str, error: dict[str, Any]) -> str:

@@ -12,6 +12,8 @@ import requests
 from keystoneauth1 import exceptions as keystone
 from osc_lib import exceptions
 
+from osc_placement_insight.layout import sentence
+
 #: Since this one nova tells of servers whose cell is down; it also has the uuids of migrations
 #: (2.59) and of hypervisors (2.53), and the flavors in servers (2.47).
 MICROVERSION = '2.69'
@@ -100,7 +102,7 @@ def _values(response: requests.Response, path: str) -> Any:
             raise exceptions.CommandError(
                 f'{response.url} does not answer as nova does. {WITHOUT_NOVA}'
             ) from error
-    reason = _reason(response) or response.reason
+    reason = sentence(_reason(response) or response.reason)
     advice = ADVICE.get(response.status_code, 'The log of nova says why.')
     raise exceptions.CommandError(
         f'Nova refuses {path}: {reason} {advice} (HTTP {response.status_code})'

@@ -77,9 +77,9 @@ def read(path: pathlib.Path) -> Report:
     """The report in a file. Raises `osc_lib.exceptions.CommandError` for what is none."""
     try:
         values = _values(path.read_text('utf-8'))
-    except (OSError, UnicodeError) as error:
+    except OSError as error:
         raise exceptions.CommandError(f'The report cannot be read: {error}') from error
-    except yaml.YAMLError as error:
+    except (UnicodeError, yaml.YAMLError) as error:
         raise exceptions.CommandError(f'{path} is neither YAML nor JSON: {error}') from error
     if not isinstance(values, dict) or 'version' not in values:
         raise exceptions.CommandError(f'{path} is not a report of audit run.')

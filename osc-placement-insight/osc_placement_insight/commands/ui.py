@@ -13,6 +13,7 @@ from osc_lib.command import command
 
 from osc_placement_insight import proxy, refusals
 from osc_placement_insight.commands import base
+from osc_placement_insight.layout import sentence
 from osc_placement_insight.service import Service
 
 PAGE, INSIGHT = f'/{proxy.PAGE}', '/insight'
@@ -79,7 +80,8 @@ def _listening(service: Service, port: int) -> proxy.Proxy:
         return proxy.Proxy(lambda path: _fetched(service, path), port)
     except (OSError, OverflowError) as error:
         raise exceptions.CommandError(
-            f'Port {port} of {proxy.ADDRESS} cannot be had: {error}. Name another one with --port.'
+            f'Port {port} of {proxy.ADDRESS} cannot be had: {sentence(str(error))} '
+            'Name another one with --port.'
         ) from error
 
 

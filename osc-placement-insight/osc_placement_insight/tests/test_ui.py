@@ -55,6 +55,13 @@ def test_page_is_served_with_the_token_until_it_is_interrupted(endpoint: str) ->
             read(url)
 
 
+def test_number_that_is_no_port_is_refused(endpoint: str) -> None:
+    found = client.administrator_at(endpoint)(*UI, '--port', '65536').refusal()
+
+    assert found.startswith('Port 65536 of 127.0.0.1 cannot be had: ')
+    assert '..' not in found.replace('127.0.0.1', '')
+
+
 def test_port_is_the_one_that_was_named(endpoint: str) -> None:
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]

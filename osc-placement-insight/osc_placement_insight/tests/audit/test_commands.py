@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 import yaml
 
+from osc_placement_insight.tests import client
 from osc_placement_insight.tests.audit import test_kinds
 from osc_placement_insight.tests.audit.clouds import SERVER, Cloud
 from osc_placement_insight.tests.client import Client, Printed
@@ -142,12 +143,12 @@ def test_who_may_not_read_all_servers_is_told(cloud: Cloud, operator: Client) ->
 
 
 def test_a_cloud_without_nova_is_told(cloud: Cloud) -> None:
-    alone = Client(
-        {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': cloud.endpoint, 'OS_TOKEN': 'admin'}
-    )
+    refusal = client.administrator_at(cloud.endpoint)(*RUN).refusal()
 
-    assert alone(*RUN).refusal().startswith('Nova refuses /servers/detail: ')
-    assert '--placement-only' in alone(*RUN).refusal()
+    assert refusal == (
+        'Nova refuses /servers/detail: Not Found. Is this the endpoint of nova? '
+        'To audit placement alone, add --placement-only. (HTTP 404)'
+    )
 
 
 def test_a_report_of_another_cloud_is_refused(
@@ -207,6 +208,13 @@ def test_what_is_no_report_is_told(
     report.write_text(damage(report.read_text()))
 
     assert words in operator(*REPAIR, str(report)).refusal()
+
+
+def test_a_file_that_is_no_text_is_told(operator: Client, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / 'report.yaml'
+    path.write_bytes(b'\xe0\n')
+
+    assert operator(*REPAIR, str(path)).refusal().startswith(f'{path} is neither YAML nor JSON: ')
 
 
 def test_files_that_cannot_be_read_or_written_are_told(
