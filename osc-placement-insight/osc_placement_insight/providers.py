@@ -18,6 +18,9 @@ def get_provider(service: Service, uuid_or_name: str) -> Any:
 
     :raises osc_lib.exceptions.CommandError: there is none with this uuid, or of this name
     """
+    if not uuid_or_name:
+        # The service takes an empty name for none, and shows all providers.
+        raise exceptions.CommandError('Name a resource provider; this name is empty.')
     member = 'uuid' if is_uuid(uuid_or_name) else 'name'
     for provider in service.ask(PATH, [(member, uuid_or_name)])['providers']:
         return provider

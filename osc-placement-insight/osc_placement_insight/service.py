@@ -72,7 +72,7 @@ class Service:
         """The answers to a GET, page by page; a page is asked for when it is wanted."""
         following: str | None = urllib.parse.urlencode(list(query))
         while following is not None:
-            answer = self.ask(path, urllib.parse.parse_qsl(following))
+            answer = self.ask(path, urllib.parse.parse_qsl(following, keep_blank_values=True))
             yield answer
             following = _query_of_next(answer)
 

@@ -39,7 +39,7 @@ class ExplainAllocationCandidates(base.AnswerCommand):
         with base.asking(self, 'explaining') as service:
             asked = candidate_request.from_options(parsed_args, service, self.app.client_manager)
             query = [*asked.query]
-            if parsed_args.provider:
+            if parsed_args.provider is not None:
                 query.append(('provider', parsed_args.provider))
             answer: Any = service.at(asked.version).ask(PATH, query)
         return base.Shown(

@@ -85,7 +85,7 @@ class Export(command.Command):
 def _query(service: Service, wanted: argparse.Namespace) -> dict[str, list[str]]:
     """What restricts the export, as `GET /insight/providers` takes it."""
     query: dict[str, list[str]] = {}
-    if wanted.tree:
+    if wanted.tree is not None:
         query['in_tree'] = [get_provider(service, wanted.tree)['uuid']]
     if wanted.aggregate:
         query['member_of'] = [f'in:{",".join(wanted.aggregate)}']

@@ -67,10 +67,10 @@ class ListHistory(base.AnswerCommand):
             'since': parsed_args.since,
         }
         with base.asking(self, 'reading the history') as service:
-            if parsed_args.provider:
+            if parsed_args.provider is not None:
                 named['provider'] = _uuid(service, parsed_args.provider)
             limit = parsed_args.limit or None
-            query = [(name, value) for name, value in named.items() if value]
+            query = [(name, value) for name, value in named.items() if value is not None]
             query.append(('page_limit', str(min(limit or LARGEST_PAGE, LARGEST_PAGE))))
             entries = [*itertools.islice(_entries(service, query), limit)]
         return base.Shown(

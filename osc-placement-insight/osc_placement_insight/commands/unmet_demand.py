@@ -42,7 +42,7 @@ class ListUnmetDemand(command.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
         named = {'since': parsed_args.since, 'global_request_id': parsed_args.request}
-        query = [(name, value) for name, value in named.items() if value]
+        query = [(name, value) for name, value in named.items() if value is not None]
         with base.asking(self, 'listing unmet demand') as service:
             found = [
                 demand for page in service.pages(PATH, query) for demand in page['unmet_demand']

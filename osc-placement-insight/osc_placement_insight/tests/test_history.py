@@ -126,6 +126,13 @@ def test_a_request_of_the_log_of_the_service_is_found(openstack: Client) -> None
     assert {row['request_id'] for row in rows} == {identity}
 
 
+@pytest.mark.parametrize('option', ['--provider', '--consumer', '--request', '--since'])
+def test_an_empty_value_does_not_stand_for_all(openstack: Client, option: str) -> None:
+    refusal = openstack(*LIST, option, '').refusal()
+
+    assert 'this name is empty' in refusal or 'Invalid query string parameters' in refusal
+
+
 def test_a_history_that_is_off_names_the_option() -> None:
     with Service({('history', 'enabled'): False}) as service:
         refusal = client.administrator_at(service.endpoint)(*LIST).refusal()

@@ -119,6 +119,13 @@ def test_any_provider_of_the_tree_names_it(openstack: Client, host: str) -> None
     assert drawn(openstack, host) == whole
 
 
+def test_an_empty_name_is_no_provider(openstack: Client) -> None:
+    """As of a variable of the shell that is not set."""
+    for command in (['tree', 'show', ''], ['export', '--tree', '']):
+        refusal = openstack('placement', *command).refusal()
+        assert refusal == 'Name a resource provider; this name is empty.'
+
+
 def test_providers_that_are_alike_are_drawn_each_when_asked_for(openstack: Client) -> None:
     lines = drawn(openstack, 'gpu9.example.org', '--one-by-one')
 

@@ -67,6 +67,12 @@ def test_every_format_has_the_same_rows(openstack: Client) -> None:
     assert f'| {rows[0]["query"]} ' in openstack(*LIST).out
 
 
+def test_an_empty_request_id_does_not_stand_for_all(openstack: Client) -> None:
+    refusal = openstack(*LIST, '--request', '').refusal()
+
+    assert refusal.startswith('Invalid query string parameters: ')
+
+
 def test_a_time_that_is_none_is_refused(openstack: Client) -> None:
     refusal = openstack(*LIST, '--since', 'yesterday').refusal()
 
