@@ -8,7 +8,9 @@ export const HAS_PROXY = new URLSearchParams(location.search).get('token') === '
 
 // The page is at <service>/ui/, whatever the path of the service is.
 const SERVICE = new URL('../', document.baseURI);
+// A busy service is asked so often, each time after so many milliseconds more: half a minute in all.
 const ATTEMPTS = 20;
+const PAUSE = 150;
 
 export function setToken(value) {
   token = value;
@@ -34,7 +36,7 @@ export async function get(path, signal) {
     if (answer.status !== 503 || !answer.headers.has('retry-after') || attempt === ATTEMPTS) {
       throw new Refused(answer.status, await words(answer));
     }
-    await new Promise((resolve) => setTimeout(resolve, 150 * attempt));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE * attempt));
   }
 }
 

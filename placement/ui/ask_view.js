@@ -6,6 +6,7 @@ import {amount, field, h, number, plural, say, wide} from './dom.js';
 import {pasted, relaxed} from './query.js';
 
 const EXAMPLE = 'resources=VCPU:4,MEMORY_MB:8192';
+
 /** What a condition wants, where its own words say what is missing. */
 function wordsOf({reason, names, words}) {
   return reason === 'class missing' ? `Has ${names.join(', ')}` : words[0].toUpperCase() + words.slice(1);

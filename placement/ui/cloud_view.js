@@ -7,8 +7,10 @@ import {isDark, steps} from './colours.js';
 import {amount, field, h, number, percent, plural, say, select, wide} from './dom.js';
 import {HeatMap, sortedByUse} from './heat_map.js';
 
+// How many rows the table has at first, and how many more each time that more are wanted.
 const ROWS = 25;
-// Milliseconds.
+const MORE_ROWS = 100;
+// Milliseconds from the last letter of a search until the table follows.
 const PAUSE = 150;
 const SHOWN = {
   all: ['All', () => true],
@@ -219,7 +221,7 @@ export class CloudView {
           h('th', {scope: 'col'}, name)))),
         h('tbody', {}, body)),
       ...(sorted.length > this.rows ? [h('button', {
-        type: 'button', class: 'more', onclick: () => { this.rows += 100; this.showTable(roots); },
+        type: 'button', class: 'more', onclick: () => { this.rows += MORE_ROWS; this.showTable(roots); },
       }, `Show more of ${number(sorted.length)}`)] : []));
   }
 

@@ -6,11 +6,14 @@ import {scale, steps} from './colours.js';
 import {groupsOf} from './cloud_data.js';
 import {h} from './dom.js';
 
+// Pixels: the height of the name of a group, the space below a group, and that between cells.
 const LABEL = 28;
 const BELOW = 14;
 const GAP = 2;
+// The height of a map that is printed; browsers draw nothing on a canvas much higher than this.
 const MOST_PRINTED = 12000;
 
+/** The width and height of a cell in pixels, the smaller the more there are. */
 function cellSize(count) {
   if (count <= 400) return 24;
   return count <= 2500 ? 18 : 13;

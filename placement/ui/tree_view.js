@@ -5,9 +5,11 @@ import {all} from './api.js';
 import {Cloud, capacityOf} from './cloud_data.js';
 import {amount, field, h, number, plural, say, wide} from './dom.js';
 
-const FOUND = 30;
 const SHARING = 'MISC_SHARES_VIA_AGGREGATE';
+// How many hosts are found at most, how many consumers are shown at first, and how many more each time.
+const FOUND = 30;
 const CONSUMERS = 50;
+const MORE_CONSUMERS = 500;
 
 export class TreeView {
   constructor(state, uuid) {
@@ -198,7 +200,7 @@ export class TreeView {
         h('tbody', {}, rows)));
     if (found.length > shown) {
       region.append(h('button', {type: 'button', class: 'more', onclick: () =>
-        region.replaceWith(this.consumers(found, names, shown + 500))}, `Show more of ${number(found.length)}`));
+        region.replaceWith(this.consumers(found, names, shown + MORE_CONSUMERS))}, `Show more of ${number(found.length)}`));
     }
     return region;
   }
