@@ -8,13 +8,18 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_policy import policy
-
 from placement import conf as placement_conf
-from placement import errors, policies
+from placement import errors, lazy_imports
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
-from placement.policies import files
+
+# For policy files, and for messages of level DEBUG, whose module compiles 425 regular expressions:
+# 50 ms of the time to start, and 1.5 MB of memory. `policies` imports oslo.policy as well.
+with lazy_imports.loaded_when_used('oslo_utils.strutils', 'yaml'):
+    from oslo_policy import policy
+
+    from placement import policies
+    from placement.policies import files
 
 LOG = logging.getLogger(__name__)
 

@@ -8,10 +8,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine import pool, sqlite, startup, timeouts, without_orm
+from placement import lazy_imports
+from placement.db.engine import pool, sqlite, startup, timeouts
 from placement.db.engine.timeouts import Timeouts
 
-engines = without_orm.import_engines()
+# For a function that this service does not call. Behind the models is the object-relational mapper
+# of SQLAlchemy, a tenth of the time to start and 6 MB of memory.
+with lazy_imports.loaded_when_used('oslo_db.sqlalchemy.models'):
+    from oslo_db.sqlalchemy import engines
 
 DEFAULT_TIMEOUTS = Timeouts()
 
