@@ -17,7 +17,6 @@ from osc_lib import exceptions
 from osc_placement_insight.audit import kinds
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.model import Consumer, Flavor, Server
-from osc_placement_insight.replaced_file import replacing
 
 #: Of the form of a report; a repair reads those of its own version only.
 VERSION = 1
@@ -55,17 +54,8 @@ def to_values(report: Report) -> dict[str, Any]:
     return values | {'findings': [dataclasses.asdict(one) for one in report.findings]}
 
 
-def write(report: Report, path: pathlib.Path) -> None:
-    """Write a report to a file, in the place of the one before once all of it is written.
-
-    Raises `osc_lib.exceptions.CommandError`.
-    """
-    with replacing(path) as stream:
-        stream.write(text(report, as_json=path.suffix == '.json'))
-
-
 def text(report: Report, as_json: bool) -> str:
-    """A report as JSON or YAML."""
+    """A report as JSON or YAML, in ASCII."""
     values = to_values(report)
     if as_json:
         return json.dumps(values, indent=2) + '\n'

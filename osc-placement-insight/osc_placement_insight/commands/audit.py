@@ -23,6 +23,7 @@ from osc_placement_insight.audit.nova_state import Tell
 from osc_placement_insight.audit.repair import Repairer, Result
 from osc_placement_insight.audit.report import Report
 from osc_placement_insight.progress import Progress
+from osc_placement_insight.replaced_file import replacing
 
 COLUMNS = ('kind', 'subject', 'finding', 'what to do')
 CHANGES = ('kind', 'subject', 'change', 'result')
@@ -71,20 +72,26 @@ class RunAudit(command.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        path = parsed_args.report
+        # Opened first: an audit may take minutes, and nobody should lose it for a wrong path.
+        with contextlib.nullcontext() if path is None else replacing(path) as stream:
+            found = self._audit(parsed_args)
+            if stream is not None:
+                stream.write(report.text(found, as_json=path.suffix == '.json'))
+        self._has_found = bool(found.findings)
+        return COLUMNS, [[one.kind, one.subject, one.words, one.remedy] for one in found.findings]
+
+    def _audit(self, parsed_args: argparse.Namespace) -> Report:
         with _asking(self, 'auditing') as (placement, tell):
             compute = None if parsed_args.placement_only else _compute(self)
             audited = passes.audit(placement, compute, tell, parsed_args.wait)
-        found = Report(
+        return Report(
             report.now(),
             _address(self),
             compute is not None,
             audited.counts,
             audited.findings,
         )
-        if parsed_args.report:
-            report.write(found, parsed_args.report)
-        self._has_found = bool(found.findings)
-        return COLUMNS, [[one.kind, one.subject, one.words, one.remedy] for one in found.findings]
 
 
 class RepairAudit(command.Lister):

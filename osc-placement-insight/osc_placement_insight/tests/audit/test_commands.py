@@ -228,6 +228,15 @@ def test_files_that_cannot_be_read_or_written_are_told(
     )
 
 
+def test_where_no_report_can_be_written_nothing_is_read(
+    cloud: Cloud, operator: Client, tmp_path: pathlib.Path
+) -> None:
+    cloud.nova.is_failing = True
+    missing = tmp_path / 'nowhere' / 'report.yaml'
+
+    assert operator(*RUN, '--report', str(missing)).refusal().startswith(f'{missing} cannot be')
+
+
 def test_a_report_that_cannot_be_written_leaves_the_one_before(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -230,7 +230,8 @@ class AuditOfNovaTest(integrated_helpers.ProviderUsageBaseTestCase):
         """Repair all of them, by way of a report."""
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, 'report.yaml')
-            report.write(Report(report.now(), 'here', True, {}, findings), path)
+            found = Report(report.now(), 'here', True, {}, findings)
+            path.write_text(report.text(found, as_json=False))
             read = report.read(path)
             with Journal(path.with_suffix('.journal'), read.id) as journal:
                 repairer = Repairer(self.writer, self.compute_api, journal)
