@@ -23,6 +23,7 @@ from oslo_db import exception as db_errors
 
 from placement import errors
 from placement.db.engine import backoff, failures
+from placement.db.engine.precompiled import Precompiled
 from placement.db.schema.own_tables import NO_PROVIDER, change_feed
 from placement.db.schema.tables import utcnow
 
@@ -35,7 +36,12 @@ MAX_SECONDS = 20
 _KEY = 'placement_commit_mark'
 _INSERT = sa.insert(change_feed)
 _INSERT_RETURNING = _INSERT.returning(change_feed.c.id)
+_NAMES = ('provider_id', 'at', 'allocations_only', 'token', 'deleted_uuid')
+_INSERT_ONE = _INSERT.values({name: sa.bindparam(name) for name in _NAMES})
+_ONE_ENTRY = Precompiled(_INSERT_ONE)
+_ONE_ENTRY_RETURNING = Precompiled(_INSERT_ONE.returning(change_feed.c.id))
 _TOKEN = sa.select(change_feed.c.token).where(change_feed.c.id == sa.bindparam('entry_id'))
+_WRITES = ('INSERT', 'UPDATE', 'DELETE')
 _LOWEST = sa.select(sa.func.min(change_feed.c.id))
 
 
@@ -76,12 +82,13 @@ def note_writes(engine: sa.Engine) -> None:
     def note(
         connection: sa.Connection,
         _cursor: Any,
-        _statement: str,
+        statement: str,
         _parameters: Any,
-        context: Any,
+        _context: Any,
         _is_many: bool,
     ) -> None:
-        if context.isinsert or context.isupdate or context.isdelete:
+        # The text, because of a `Precompiled` statement SQLAlchemy knows nothing else.
+        if statement.startswith(_WRITES):
             mark = connection.info.get(_KEY)
             if mark is not None:
                 mark.has_written = True
@@ -106,9 +113,15 @@ def insert_entries(
         for provider_id, uuid in zip(provider_ids, uuids, strict=True)
     ]
     if connection.dialect.name == 'postgresql':
-        mark.entry_id = connection.execute(_INSERT_RETURNING, rows).scalars().all()[0]
+        if len(rows) == 1:
+            mark.entry_id = _ONE_ENTRY_RETURNING.execute(connection, rows[0]).scalar_one()
+        else:
+            mark.entry_id = connection.execute(_INSERT_RETURNING, rows).scalars().all()[0]
         return
-    result = connection.execute(_INSERT, rows)
+    if len(rows) == 1:
+        result = _ONE_ENTRY.execute(connection, rows[0])
+    else:
+        result = connection.execute(_INSERT, rows)
     if connection.dialect.name != 'sqlite':
         # That of the first row, which the server sends with its reply.
         mark.entry_id = result.lastrowid

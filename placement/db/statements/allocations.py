@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     allocations,
@@ -19,6 +20,7 @@ from placement.db.schema.tables import (
     resource_classes,
     resource_providers,
     users,
+    utcnow,
 )
 from placement.db.statements.inventories import fits, used_of
 
@@ -113,7 +115,9 @@ _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_U
 _BY_ONE_CONSUMER = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
 _PROVIDERS_OF_CONSUMER = sa.select(allocations.c.resource_provider_id).where(_BY_ONE_CONSUMER)
 _DELETE_BY_CONSUMER = sa.delete(allocations).where(_BY_ONE_CONSUMER)
-_DELETE_BY_CONSUMER_RETURNING = _DELETE_BY_CONSUMER.returning(allocations.c.resource_provider_id)
+_DELETE_ONE_CONSUMER_RETURNING = Precompiled(
+    _DELETE_BY_CONSUMER.returning(allocations.c.resource_provider_id)
+)
 _PROVIDER_UUID = (
     sa.select(resource_providers.c.uuid)
     .where(resource_providers.c.id == allocations.c.resource_provider_id)
@@ -170,12 +174,12 @@ def insert_optimistically(connection: sa.Connection, rows: Sequence[Mapping[str,
     """
     if not 0 < len(rows) <= MAX_OPTIMISTIC_AMOUNTS:
         return False
-    values = {'consumer_uuid': rows[0]['consumer_id']}
+    values = {'consumer_uuid': rows[0]['consumer_id'], 'created_at': utcnow()}
     for number, row in enumerate(rows):
         values[f'provider_{number}'] = row['resource_provider_id']
         values[f'class_{number}'] = row['resource_class_id']
         values[f'amount_{number}'] = row['used']
-    inserted = connection.execute(_insert_optimistically(len(rows)), values).rowcount
+    inserted = _insert_optimistically(len(rows)).execute(connection, values).rowcount
     if 0 < inserted < len(rows):
         there = allocations.c.resource_provider_id.in_({r['resource_provider_id'] for r in rows})
         connection.execute(_DELETE_BY_CONSUMER.where(there), values)
@@ -183,7 +187,7 @@ def insert_optimistically(connection: sa.Connection, rows: Sequence[Mapping[str,
 
 
 @functools.cache
-def _insert_optimistically(number: int) -> sa.Insert:
+def _insert_optimistically(number: int) -> Precompiled:
     """Return the statement that inserts those of `number` allocations that fit."""
     wanted = sa.union_all(
         *(
@@ -201,6 +205,7 @@ def _insert_optimistically(number: int) -> sa.Insert:
             sa.bindparam('consumer_uuid', type_=sa.String),
             wanted.c.class_id,
             wanted.c.amount,
+            sa.bindparam('created_at', type_=sa.DateTime),
         )
         .join_from(
             wanted,
@@ -214,13 +219,8 @@ def _insert_optimistically(number: int) -> sa.Insert:
             fits(wanted.c.amount, used_of(wanted.c.provider_id, wanted.c.class_id), SAFETY_MARGIN)
         )
     )
-    columns = ('resource_provider_id', 'consumer_id', 'resource_class_id', 'used')
-    # SQLAlchemy reads the row count of an INSERT only when asked, before it closes the cursor.
-    return (
-        sa.insert(allocations)
-        .from_select(columns, amounts)
-        .execution_options(preserve_rowcount=True)
-    )
+    columns = ('resource_provider_id', 'consumer_id', 'resource_class_id', 'used', 'created_at')
+    return Precompiled(sa.insert(allocations).from_select(columns, amounts))
 
 
 def delete(connection: sa.Connection, consumer_uuids: Collection[str]) -> None:
@@ -233,7 +233,7 @@ def delete_by_consumer(connection: sa.Connection, consumer_uuid: str) -> set[int
     """Delete every allocation of a consumer; return the ids of the providers they were of."""
     values = {'consumer_uuid': consumer_uuid}
     if connection.dialect.delete_returning:
-        return set(connection.scalars(_DELETE_BY_CONSUMER_RETURNING, values))
+        return set(_DELETE_ONE_CONSUMER_RETURNING.execute(connection, values).scalars())
     # MySQL has no DELETE ... RETURNING.
     provider_ids = set(connection.scalars(_PROVIDERS_OF_CONSUMER, values))
     if provider_ids:

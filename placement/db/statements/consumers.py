@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
+from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import consumer_types, consumers, projects, users, utcnow
 from placement.db.statements import owners as owner_statements
@@ -52,6 +53,7 @@ _WITH_OWNER = (
     _name_of(consumers.c.consumer_type_id, consumer_types).label('consumer_type'),
 )
 _BY_IDS = sa.select(*_WITH_OWNER).where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
+_DELETE_ONE = Precompiled(_DELETE_BY_UUID)
 _DELETE_RETURNING = _DELETE_BY_UUID.returning(*_WITH_OWNER)
 
 
@@ -106,11 +108,11 @@ def _insert_joined(connection: sa.Connection, uuids: Sequence[str], owner: Owner
     for number, uuid in enumerate(uuids):
         values[f'uuid_{number}'] = uuid
     statement = _joined_insert(len(uuids), owner.consumer_type is not None)
-    return connection.execute(statement, values).rowcount > 0
+    return statement.execute(connection, values).rowcount > 0
 
 
 @functools.cache
-def _joined_insert(number: int, has_type: bool) -> sa.Insert:
+def _joined_insert(number: int, has_type: bool) -> Precompiled:
     """The statement that inserts so many consumers of one owner, with a type or without."""
     # One row of each, by its unique name.
     named = projects.join(users, sa.true())
@@ -136,12 +138,7 @@ def _joined_insert(number: int, has_type: bool) -> sa.Insert:
         )
     )
     columns = ('uuid', 'generation', 'project_id', 'user_id', 'consumer_type_id', 'created_at')
-    # Drivers return the row count, but not after their cursor is closed.
-    return (
-        sa.insert(consumers)
-        .from_select(columns, consumers_of_owner)
-        .execution_options(preserve_rowcount=True)
-    )
+    return Precompiled(sa.insert(consumers).from_select(columns, consumers_of_owner))
 
 
 def advance(connection: sa.Connection, owners: Mapping[int, Owner]) -> None:
@@ -192,7 +189,7 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
 
 def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
     """Delete the consumer with a uuid, which locks it as well; returns whether there was one."""
-    return connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0
+    return _DELETE_ONE.execute(connection, {'uuid': uuid}).rowcount > 0
 
 
 def delete_with_owner(connection: sa.Connection, uuid: str) -> Row | None:

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     allocations,
     resource_provider_aggregates,
     resource_provider_traits,
+    utcnow,
 )
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
@@ -61,14 +64,15 @@ _INCREMENT = (
     .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
     .values(generation=providers.c.generation + 1)
 )
-_INCREMENT_ONE = (
+_OF_ONE = (
     sa.update(providers)
     .where(providers.c.id == sa.bindparam('of_id'), providers.c.uuid == sa.bindparam('of_uuid'))
-    .values(generation=providers.c.generation + 1)
+    .values(generation=providers.c.generation + 1, updated_at=sa.bindparam('now'))
 )
-_INCREMENT_RETURNING = _INCREMENT_ONE.returning(providers.c.generation)
-_INCREMENT_TELLING = _INCREMENT_ONE.values(
-    generation=sa.func.last_insert_id(providers.c.generation + 1)
+_INCREMENT_ONE = Precompiled(_OF_ONE)
+_INCREMENT_RETURNING = Precompiled(_OF_ONE.returning(providers.c.generation))
+_INCREMENT_TELLING = Precompiled(
+    _OF_ONE.values(generation=sa.func.last_insert_id(providers.c.generation + 1))
 )
 
 
@@ -166,7 +170,8 @@ def increment_generation_of(
             id_cache.remember(found)
         if not found:
             break
-        is_done, generation = increment(connection, {'of_id': found[uuid], 'of_uuid': uuid})
+        key = {'of_id': found[uuid], 'of_uuid': uuid, 'now': utcnow()}
+        is_done, generation = increment(connection, key)
         if is_done:
             break
         # The provider was deleted; on SQLite another one may have its id by now.
@@ -175,20 +180,20 @@ def increment_generation_of(
     return found, generation
 
 
-def _increment(connection: sa.Connection, key: Mapping[str, object]) -> tuple[bool, None]:
+def _increment(connection: sa.Connection, key: Mapping[str, Any]) -> tuple[bool, None]:
     """Increment the generation of one provider; return whether there is one."""
-    return connection.execute(_INCREMENT_ONE, key).rowcount > 0, None
+    return _INCREMENT_ONE.execute(connection, key).rowcount > 0, None
 
 
 def _increment_and_tell(
-    connection: sa.Connection, key: Mapping[str, object]
+    connection: sa.Connection, key: Mapping[str, Any]
 ) -> tuple[bool, int | None]:
     """Increment the generation of one provider; return whether there is one, and what it is."""
     if connection.dialect.update_returning:
-        generation = connection.scalar(_INCREMENT_RETURNING, key)
+        generation = _INCREMENT_RETURNING.execute(connection, key).scalar()
         return generation is not None, generation
     # MySQL sends such a number with its reply to the UPDATE.
-    result = connection.execute(_INCREMENT_TELLING, key)
+    result = _INCREMENT_TELLING.execute(connection, key)
     return result.rowcount > 0, result.lastrowid
 
 
