@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from placement.search.explanation import Condition, ProviderFunnel, Rejection
-from placement.search.model.block import Block, BlockBounds, Place, ProfileBound
+from placement.search.model.block import Block, Bound
 from placement.search.model.kind import Profile, ProviderKind
 from placement.search.model.provider import Provider
 from placement.search.solver.provider_request import Match, ProviderRequest
@@ -28,31 +28,14 @@ Refused = Counter[tuple[Reason, str]]
 
 
 class Matching(NamedTuple):
-    """The providers of one bound in one block that could serve a request if they had enough.
+    """The providers of one bound that could serve a request if they had enough."""
 
-    `place` is the place of their bound among those of the block.
-    """
-
-    block: Block
-    place: Place
-    bound: ProfileBound
+    bound: Bound
     match: Match
 
     def by_profile(self) -> Iterator['Matching']:
         """Those of each profile by themselves."""
-        number, _part = self.place
-        if not self.bound.parts:
-            yield self
-        for part, bound in enumerate(self.bound.parts):
-            yield self._replace(place=(number, part), bound=bound)
-
-    def providers(self) -> Iterator[Provider]:
-        """Each of them."""
-        profiles = {bound.profile for bound in self.bound.parts or (self.bound,)}
-        for tree in self.block.trees.values():
-            for member in tree.members:
-                if member.kind.profile in profiles:
-                    yield member
+        return (Matching(bound, self.match) for bound in self.bound.parts)
 
 
 class Survey(NamedTuple):
@@ -84,8 +67,8 @@ class FunnelOf:
         ] = {}
         providers = 0
         for block in self._blocks():
-            providers += sum(bound.members for bound in block.bounds.profiles)
-            self._judge(block, block.bounds)
+            providers += sum([len(bound.providers) for bound in block.bounds])
+            self._judge(block)
         search.work.check()
         if outside := len(search.snapshot) - providers:
             self.rejected[Reason.TREE] = outside
@@ -96,25 +79,25 @@ class FunnelOf:
             return snapshot.blocks.values()
         return [Block({root_id: snapshot.tree(root_id)})]
 
-    def _judge(self, block: Block, bounds: BlockBounds) -> None:
+    def _judge(self, block: Block) -> None:
         """Divide the profiles of a block into those that match and those that are rejected."""
         spanned: frozenset[Profile] | None = None
-        for place, bound, verdict in judged(self.request, bounds):
+        for bound, verdict in judged(self.request, block):
             self.search.work.spent += 1
             if isinstance(verdict, Match) and not verdict.is_member:
                 if spanned is None:
-                    spanned = self._spanned_profiles(block, bounds)
+                    spanned = self._spanned_profiles(block)
                 if bound.profile not in spanned:
                     verdict = Reason.AGGREGATE
             if isinstance(verdict, Match):
-                self.matching.append(Matching(block, place, bound, verdict))
+                self.matching.append(Matching(bound, verdict))
             else:
-                self.rejected[verdict] += bound.members
+                self.rejected[verdict] += len(bound.providers)
                 self._rejected_profiles.setdefault(verdict, {})[bound.profile] = None
 
-    def _spanned_profiles(self, block: Block, bounds: BlockBounds) -> frozenset[Profile]:
+    def _spanned_profiles(self, block: Block) -> frozenset[Profile]:
         """The profiles in those trees whose root is in the aggregates that are wanted."""
-        spanning = {bound.profile for bound in spanning_roots(self.request, bounds)}
+        spanning = {bound.profile for bound in spanning_roots(self.request, block)}
         if not spanning:
             return frozenset()
         self.search.work.spent += len(block.trees)
@@ -171,11 +154,12 @@ class FunnelOf:
         survey = Survey([], [], dict.fromkeys(self.request.amounts, 0))
         most = survey.most
         for one in self.matching:
-            room, may_fit = self._room(one, ignores_usage), True
+            may_fit = True
             for name, (position, amount) in zip(most, one.match.needs, strict=True):
-                if room[position] > most[name]:
-                    most[name] = room[position]
-                if room[position] < amount:
+                room = one.bound.room(position, ignores_usage)
+                if room > most[name]:
+                    most[name] = room
+                if room < amount:
                     may_fit = False
             (survey.hopeful if may_fit else survey.others).append(one)
         return survey
@@ -188,16 +172,10 @@ class FunnelOf:
         Of several profiles one may have enough of this class, and another of that.
         """
         for one in itertools.chain.from_iterable(map(Matching.by_profile, matchings)):
-            room = self._room(one, ignores_usage)
-            if all(room[position] >= amount for position, amount in one.match.needs):
+            if self.request.may_fit(one.bound, ignores_usage):
                 yield one
             else:
                 hopeless.append(one)
-
-    def _room(self, matching: Matching, ignores_usage: bool) -> tuple[int, ...]:
-        block = matching.block
-        bounds = block.unused_bounds if ignores_usage else block.bounds
-        return bounds.at(matching.place).room
 
     def _refusal(
         self, provider: Provider, match: Match, ignores_usage: bool
@@ -223,7 +201,7 @@ class FunnelOf:
         return None
 
     def _capacity_rejections(self, refused: Refused) -> list[Rejection]:
-        members = sum(one.bound.members for one in self.matching)
+        members = sum(len(one.bound.providers) for one in self.matching)
         is_counted = refused.total() == members
         return [
             Rejection(
@@ -297,6 +275,4 @@ def _missing_everywhere(
 
 
 def _each(matchings: Iterable[Matching]) -> Iterator[tuple[Provider, Match]]:
-    for matching in matchings:
-        for provider in matching.providers():
-            yield provider, matching.match
+    return ((provider, one.match) for one in matchings for provider in one.bound.providers)

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of neighbouring trees, and bounds by which a search passes over a whole block."""
+"""Blocks of neighbouring trees, and bounds by which a search passes over a whole block.
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+What a search does not ask for is not worked out: blocks that it does not reach, classes that it
+does not want, single profiles where all of a block are refused together.
+"""
+
+import collections
+import functools
+from collections.abc import Iterable, Sequence
 
 from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
@@ -12,112 +17,128 @@ from placement.search.model.tree import Tree
 # changes, larger ones let a search pass over more trees at a time.
 BLOCK_BITS = 6
 
-RoomOf = Callable[[Provider], tuple[int, ...]]
 
+class Bound:
+    """Providers of one block that have the same classes, and the room that none of them exceeds.
 
-class ProfileBound(NamedTuple):
-    """The providers of one profile in one block, or those of several profiles together.
-
-    `room` holds, for each class in the order of the profile, the most that one of them has room
-    for; not all of these need be the same provider's. `are_roots` tells whether any is a root.
-
-    Profiles with the same classes are together. Then `profile` is one with the traits and
-    aggregates that any of them has, `least` one with those that all of them have, and `parts` has
-    the bound of each. A single profile is its own `least` and has no parts.
+    `profile` is one with the traits and aggregates that any of them has, `least` one with those
+    that all of them have. Where they have one profile, it is both.
     """
 
-    profile: Profile
-    members: int
-    are_roots: bool
-    room: tuple[int, ...]
-    least: Profile
-    parts: tuple['ProfileBound', ...] = ()
+    __slots__ = ('_free', '_largest', '_parts', '_roots', 'least', 'profile', 'providers')
 
+    def __init__(self, providers: Sequence[Provider], profile: Profile, least: Profile) -> None:
+        # Use `of`: it keeps these in step.
+        self.providers = providers
+        self.profile = profile
+        self.least = least
+        self._parts: tuple[Bound, ...] | None = None
+        self._roots: int | None = None
+        # By position of the class.
+        self._free: list[int | None] = [None] * len(profile.classes)
+        self._largest = self._free.copy()
 
-# The number of a bound in its block, and that of a part of it; None for the whole.
-Place = tuple[int, int | None]
+    @classmethod
+    def of(cls, providers: Sequence[Provider]) -> 'Bound':
+        """The bound of these providers, of which there is one at least."""
+        profiles = {provider.kind.profile for provider in providers}
+        first = providers[0].kind.profile
+        if len(profiles) == 1:
+            return cls(providers, first, first)
+        # Mostly few sets, though there may be many profiles.
+        traits = {profile.traits for profile in profiles}
+        aggregates = {profile.aggregates for profile in profiles}
+        nothing = frozenset[str]()
+        return cls(
+            providers,
+            _profile_of_many(first.classes, nothing.union(*traits), nothing.union(*aggregates)),
+            _profile_of_many(
+                first.classes, frozenset.intersection(*traits), frozenset.intersection(*aggregates)
+            ),
+        )
 
+    @property
+    def is_of_one_profile(self) -> bool:
+        """Whether the providers do not differ in their profile."""
+        return self.least is self.profile
 
-class BlockBounds(NamedTuple):
-    """What no tree of a block exceeds.
+    @property
+    def parts(self) -> 'tuple[Bound, ...]':
+        """The bound of each profile by itself."""
+        if self.is_of_one_profile:
+            return (self,)
+        if self._parts is None:
+            by_profile: dict[Profile, list[Provider]] = collections.defaultdict(list)
+            for provider in self.providers:
+                by_profile[provider.kind.profile].append(provider)
+            self._parts = tuple(
+                [Bound(those, profile, profile) for profile, those in by_profile.items()]
+            )
+        return self._parts
 
-    `tree_room` is by class the most that the members of one tree have room for, all in all.
-    """
+    @property
+    def roots(self) -> int:
+        """How many of the providers are roots."""
+        if self._roots is None:
+            self._roots = sum([provider.id == provider.root_id for provider in self.providers])
+        return self._roots
 
-    profiles: tuple[ProfileBound, ...]
-    tree_room: Mapping[str, int]
-
-    def at(self, place: Place) -> ProfileBound:
-        """The bound at a place, which is that of the same profiles whatever is used."""
-        number, part = place
-        bound = self.profiles[number]
-        return bound if part is None else bound.parts[part]
-
-
-class AlikeProfiles(NamedTuple):
-    """Profiles with the same classes; `most` and `least` stand for one with the traits and
-    aggregates that any of them has, and for one with those that all of them have."""
-
-    most: Profile
-    least: Profile
-    profiles: list[Profile]
+    def room(self, position: int, ignores_usage: bool = False) -> int:
+        """The most that one of the providers has room for of the class at this position in the
+        profile, beside what is used or if nothing were."""
+        rooms = self._largest if ignores_usage else self._free
+        room = rooms[position]
+        if room is None:
+            room = rooms[position] = max(_rooms(self.providers, position, ignores_usage))
+        return room
 
 
 class Block:
     """Some neighbouring trees, by the ids of their roots in ascending order.
 
-    A change replaces the block it falls into and no other, which keeps a new snapshot cheap. The
-    bounds are worked out when a search first asks for them.
+    A change replaces the block it falls into and no other, which keeps a new snapshot cheap.
     """
 
-    __slots__ = ('_alike', '_bounds', '_unused_bounds', 'trees')
+    __slots__ = ('_bounds', '_rooms_in_tree', 'trees')
 
     def __init__(self, trees: dict[int, Tree]) -> None:
         self.trees = trees
-        self._alike: list[AlikeProfiles] | None = None
-        self._bounds: BlockBounds | None = None
-        self._unused_bounds: BlockBounds | None = None
+        self._bounds: tuple[Bound, ...] | None = None
+        self._rooms_in_tree: dict[tuple[str, bool], int] = {}
 
     @property
-    def bounds(self) -> BlockBounds:
-        """What the trees have room for beside what is used."""
+    def bounds(self) -> tuple[Bound, ...]:
+        """A bound for the providers of each set of classes."""
         if self._bounds is None:
-            self._bounds = self._bounds_of(_free_room)
+            by_classes: dict[tuple[str, ...], list[Provider]] = collections.defaultdict(list)
+            for tree in self.trees.values():
+                for member in tree.members:
+                    by_classes[member.kind.profile.classes].append(member)
+            self._bounds = tuple([Bound.of(providers) for providers in by_classes.values()])
         return self._bounds
 
-    @property
-    def unused_bounds(self) -> BlockBounds:
-        """What the trees would have room for if nothing were used."""
-        if self._unused_bounds is None:
-            self._unused_bounds = self._bounds_of(_largest_room)
-        return self._unused_bounds
+    def room_in_tree(self, name: str, ignores_usage: bool = False) -> int:
+        """The most that the members of one tree have room for of a class, all in all, beside what
+        is used or if nothing were."""
+        room = self._rooms_in_tree.get((name, ignores_usage))
+        if room is None:
+            room = self._find_room_in_tree(name, ignores_usage)
+            self._rooms_in_tree[name, ignores_usage] = room
+        return room
 
-    def _bounds_of(self, room_of: RoomOf) -> BlockBounds:
-        by_profile: dict[Profile, list[tuple[int, ...]]] = {}
-        roots: set[Profile] = set()
-        tree_room: dict[str, int] = {}
-        for tree in self.trees.values():
-            for member in tree.members:
-                profile = member.kind.profile
-                rooms = by_profile.get(profile)
-                if rooms is None:
-                    rooms = by_profile[profile] = []
-                rooms.append(room_of(member))
-            roots.add(tree.members[0].kind.profile)
-            if len(tree.members) > 1:
-                _raise_to(tree_room, _room_in_tree(tree, room_of))
-        if self._alike is None:
-            # Both bounds have the same: a search judges each profile once.
-            self._alike = _alike_profiles(by_profile)
-        bounds = {
-            profile: ProfileBound(profile, len(rooms), profile in roots, _most(rooms), profile)
-            for profile, rooms in by_profile.items()
-        }
-        together = tuple([_together(alike, bounds) for alike in self._alike])
+    def _find_room_in_tree(self, name: str, ignores_usage: bool) -> int:
         # A tree of one provider has no more room than that provider.
-        for bound in together:
-            _raise_to(tree_room, dict(zip(bound.profile.classes, bound.room, strict=True)))
-        return BlockBounds(together, tree_room)
+        alone = [
+            bound.room(bound.profile.position[name], ignores_usage)
+            for bound in self.bounds
+            if name in bound.profile.position
+        ]
+        together = [
+            _room_in_tree(tree, name, ignores_usage)
+            for tree in self.trees.values()
+            if len(tree.members) > 1
+        ]
+        return max([0, *alone, *together])
 
     def with_trees(self, changed: dict[int, Tree | None]) -> 'Block':
         """A block with these trees put in, or taken out where None is given."""
@@ -127,73 +148,30 @@ class Block:
         return Block(trees)  # type: ignore[arg-type]
 
 
-def _alike_profiles(profiles: Iterable[Profile]) -> list[AlikeProfiles]:
-    by_classes: dict[tuple[str, ...], list[Profile]] = {}
-    for profile in profiles:
-        by_classes.setdefault(profile.classes, []).append(profile)
-    return [_alike(profiles) for profiles in by_classes.values()]
+@functools.lru_cache(maxsize=256)
+def _profile_of_many(
+    classes: tuple[str, ...], traits: frozenset[str], aggregates: frozenset[str]
+) -> Profile:
+    """A profile that no provider need have.
+
+    Neighbouring blocks mostly share it, and a search judges each profile once: a random search of
+    10,000 hosts in three aggregates takes 1.3 ms instead of 3.
+    """
+    return Profile(classes, traits, aggregates)
 
 
-def _alike(profiles: list[Profile]) -> AlikeProfiles:
-    first = profiles[0]
-    if len(profiles) == 1:
-        return AlikeProfiles(first, first, profiles)
-    # Mostly few sets, though there may be many profiles.
-    traits = {profile.traits for profile in profiles}
-    aggregates = {profile.aggregates for profile in profiles}
-    nothing = frozenset[str]()
-    return AlikeProfiles(
-        Profile(first.classes, nothing.union(*traits), nothing.union(*aggregates)),
-        Profile(
-            first.classes, frozenset.intersection(*traits), frozenset.intersection(*aggregates)
-        ),
-        profiles,
-    )
-
-
-def _together(alike: AlikeProfiles, bounds: Mapping[Profile, ProfileBound]) -> ProfileBound:
-    parts = tuple([bounds[profile] for profile in alike.profiles])
-    if len(parts) == 1:
-        return parts[0]
-    return ProfileBound(
-        alike.most,
-        sum([one.members for one in parts]),
-        any(one.are_roots for one in parts),
-        _most([one.room for one in parts]),
-        alike.least,
-        parts,
-    )
-
-
-def _most(rooms: list[tuple[int, ...]]) -> tuple[int, ...]:
-    return rooms[0] if len(rooms) == 1 else tuple(map(max, zip(*rooms, strict=True)))
-
-
-def _room_in_tree(tree: Tree, room_of: RoomOf) -> dict[str, int]:
-    total: dict[str, int] = {}
+def _room_in_tree(tree: Tree, name: str, ignores_usage: bool) -> int:
+    total = 0
     for member in tree.members:
-        for name, room in zip(member.kind.profile.classes, room_of(member), strict=True):
+        position = member.kind.profile.position.get(name)
+        if position is not None:
+            (room,) = _rooms((member,), position, ignores_usage)
             # What one has allocated beyond its capacity takes nothing from the others.
-            if room > 0:
-                total[name] = total.get(name, 0) + room
+            total += max(0, room)
     return total
 
 
-def _raise_to(most: dict[str, int], amounts: Mapping[str, int]) -> None:
-    for name, amount in amounts.items():
-        if amount > most.get(name, 0):
-            most[name] = amount
-
-
-def _free_room(provider: Provider) -> tuple[int, ...]:
-    return tuple(
-        [
-            # As Capacity.room, written out: this is most of the work after a claim.
-            free if (free := capacity.ceiling - used) < capacity.max_unit else capacity.max_unit
-            for capacity, used in zip(provider.kind.capacities, provider.used, strict=True)
-        ]
-    )
-
-
-def _largest_room(provider: Provider) -> tuple[int, ...]:
-    return tuple([capacity.largest for capacity in provider.kind.capacities])
+def _rooms(providers: Iterable[Provider], position: int, ignores_usage: bool) -> list[int]:
+    if ignores_usage:
+        return [one.kind.capacities[position].largest for one in providers]
+    return [one.kind.capacities[position].room(one.used[position]) for one in providers]

@@ -103,7 +103,9 @@ class Capacity(_Interned):
     def room(self, used: int) -> int:
         """How much one candidate may take in all, over every request group: what is free, and
         no more than max_unit.  Specification: allocation_candidates, "Combining groups"."""
-        return min(self.ceiling - used, self.max_unit)
+        free = self.ceiling - used
+        # As min(), which takes twice as long: a search asks this of very many providers.
+        return free if free < self.max_unit else self.max_unit
 
 
 def _ceiling(capacity: float) -> int:

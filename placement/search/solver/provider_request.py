@@ -10,7 +10,7 @@ allocation_candidates, "What can satisfy one group".
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from placement.search.model.block import ProfileBound
+from placement.search.model.block import Bound
 from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
 from placement.search.model.request import RequestGroup
@@ -62,8 +62,8 @@ class ProviderRequest:
         however much of it there is."""
         return self.verdicts[profile]
 
-    def verdict_on_all(self, bound: ProfileBound) -> 'Match | Reason | None':
-        """The verdict on every profile of a bound; None where they differ, or may.
+    def verdict_on_all(self, bound: Bound) -> 'Match | Reason | None':
+        """The verdict on every provider of a bound; None where they differ, or may.
 
         A required trait that the least profile has, all of them have; one that `profile` lacks,
         all of them lack. With a forbidden one it is the other way round, and with aggregates it
@@ -71,12 +71,14 @@ class ProviderRequest:
         """
         most, least = bound.profile, bound.least
         verdict = self.verdicts[most]
-        if least is most:
-            return verdict
-        if verdict != self.verdicts[least]:
-            return None
-        if verdict is Reason.AGGREGATE and not self._are_all_unsuitable(most, least):
-            return None
+        if least is not most:
+            if verdict != self.verdicts[least]:
+                return None
+            if verdict is Reason.AGGREGATE and not self._are_all_unsuitable(most, least):
+                return None
+        if isinstance(verdict, Match) and not verdict.is_member:
+            # Nobody is above a root whose membership could stand in for its own.
+            return Reason.AGGREGATE if bound.roots == len(bound.providers) else verdict
         return verdict
 
     def _are_all_unsuitable(self, most: Profile, least: Profile) -> bool:
@@ -85,11 +87,12 @@ class ProviderRequest:
         is_outside = self.is_suffixed and not self.is_within(most.aggregates)
         return is_outside or self.is_barred_from(least.aggregates)
 
-    def may_fit(self, bound: ProfileBound) -> bool:
-        """False when certainly no provider of a bound can serve the request."""
-        position, room = bound.profile.position, bound.room
+    def may_fit(self, bound: Bound, ignores_usage: bool = False) -> bool:
+        """False when certainly no provider of a bound can serve the request, now or if nothing
+        were used."""
+        position = bound.profile.position
         for name, amount in self.amounts.items():
-            if name not in position or room[position[name]] < amount:
+            if name not in position or bound.room(position[name], ignores_usage) < amount:
                 return False
         return not isinstance(self.verdict_on_all(bound), Reason)
 

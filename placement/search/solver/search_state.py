@@ -3,9 +3,10 @@
 
 import functools
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from placement.search.model.block import Block, BlockBounds, Place, ProfileBound
+from placement.search.model.block import Block, Bound
 from placement.search.model.kind import Profile
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -49,6 +50,13 @@ class Search:
             # It may be found again under another anchor, so it is remembered as well.
             self.places_per_candidate += 1
         self._served_by_sharing, self.shared_classes = self._sharing()
+        # Where one provider has room for a request, so has its tree.
+        asked = Counter(name for one in self.resolved.provider_requests for name in one.amounts)
+        self._totals_in_tree = {
+            name: total
+            for name, total in self.resolved.totals.items()
+            if asked[name] > 1 and name not in self.shared_classes
+        }
         # The collected traits that no sharing provider brings, as bits.
         self._traits_to_bring = (1 << len(self.resolved.collected)) - 1
         if self._traits_to_bring:
@@ -95,10 +103,6 @@ class Search:
         """What counts as used of the members of a tree."""
         return tree.shape.unused if self.ignores_usage else tree.usage
 
-    def bounds_of(self, block: Block) -> BlockBounds:
-        """What the trees of a block have room for."""
-        return block.unused_bounds if self.ignores_usage else block.bounds
-
     def layout(self, serving: tuple[int, ...]) -> Layout:
         """The layout in which the provider requests are served by these numbers."""
         layout = self._layouts.get(serving)
@@ -139,106 +143,98 @@ class Search:
         Then bounds of single ones: each provider request needs one that has room for it.
         Then those of whole trees: all of a class that is asked for has to be in one tree.
         """
-        bounds = self.bounds_of(block)
-        if self._traits_to_bring and not self._brings_traits(block, bounds):
+        if self._traits_to_bring and not self._brings_traits(block):
             return False
         for request in self._distinct:
             if request.number in self._served_by_sharing:
                 continue
-            if not self._has_room(request, bounds):
-                self.tally.add_later(functools.partial(self._count_refusals, request, bounds))
+            if not self._has_room(request, block):
+                self.tally.add_later(functools.partial(self._count_refusals, request, block))
                 return False
-        for name, total in self.resolved.totals.items():
-            if bounds.tree_room.get(name, 0) < total and name not in self.shared_classes:
+        for name, total in self._totals_in_tree.items():
+            if block.room_in_tree(name, self.ignores_usage) < total:
                 self.tally.add(COMBINATION, Reason.ROOM, len(block.trees))
                 return False
         return True
 
-    def _has_room(self, request: ProviderRequest, bounds: BlockBounds) -> bool:
+    def _has_room(self, request: ProviderRequest, block: Block) -> bool:
         """Whether some profile of a block can serve the request, and has room for each class."""
-        self.work.spent += len(bounds.profiles)
+        self.work.spent += len(block.bounds)
         # One that is no member will do if a root spans it, which is asked once for all of them.
-        fits_if_spanned, verdicts = False, request.verdicts
-        for bound in bounds.profiles:
-            if bound.parts:
-                if not request.may_fit(bound):
-                    continue
-                self.work.spent += len(bound.parts)
-            for one in bound.parts or (bound,):
-                verdict, room = verdicts[one.profile], one.room
-                if isinstance(verdict, Reason):
-                    continue
-                for position, amount in verdict.needs:
-                    if room[position] < amount:
-                        break
-                else:
-                    if verdict.is_member:
-                        return True
-                    fits_if_spanned = True
-        return fits_if_spanned and root_may_span(request, bounds)
+        fits_if_spanned = False
+        for bound in block.bounds:
+            for one in self._with_room(request, bound):
+                if request.is_within(one.profile.aggregates):
+                    return True
+                fits_if_spanned = True
+        return fits_if_spanned and root_may_span(request, block)
 
-    def _brings_traits(self, block: Block, bounds: BlockBounds) -> bool:
+    def _with_room(self, request: ProviderRequest, bound: Bound) -> Sequence[Bound]:
+        """The parts of a bound that can serve the request, and have room for each class."""
+        if not request.may_fit(bound, self.ignores_usage):
+            return ()
+        if bound.is_of_one_profile:
+            return (bound,)
+        if len(request.amounts) == 1 and request.verdict_on_all(bound) is not None:
+            # Whichever part has the room, the verdict on it is the same.
+            return (bound,)
+        self.work.spent += len(bound.parts)
+        return [one for one in bound.parts if request.may_fit(one, self.ignores_usage)]
+
+    def _brings_traits(self, block: Block) -> bool:
         """Whether the providers of a block have each of the traits that are to be collected."""
         missing = self._traits_to_bring
-        for number, bound in enumerate(bounds.profiles, 1):
+        for number, bound in enumerate(block.bounds, 1):
             missing &= ~self.traits_brought_by(bound.profile)
             if not missing:
                 self.work.spent += number
                 return True
-        self.work.spent += len(bounds.profiles)
+        self.work.spent += len(block.bounds)
         self.tally.add('', Reason.REQUIRED_TRAIT, len(block.trees))
         return False
 
-    def _count_refusals(self, request: ProviderRequest, bounds: BlockBounds) -> None:
-        is_spanned = root_may_span(request, bounds)
+    def _count_refusals(self, request: ProviderRequest, block: Block) -> None:
+        is_spanned = root_may_span(request, block)
         refused: dict[Reason, int] = {}
-        for _place, bound, verdict in judged(request, bounds):
+        for bound, verdict in judged(request, block):
             if isinstance(verdict, Match):
                 is_within = verdict.is_member or is_spanned
                 verdict = Reason.ROOM if is_within else Reason.AGGREGATE
-            refused[verdict] = refused.get(verdict, 0) + bound.members
-        for reason, members in refused.items():
-            self.tally.add(request.group.suffix, reason, members)
+            refused[verdict] = refused.get(verdict, 0) + len(bound.providers)
+        for reason, providers in refused.items():
+            self.tally.add(request.group.suffix, reason, providers)
 
 
-def judged(
-    request: ProviderRequest, bounds: BlockBounds
-) -> Iterator[tuple[Place, ProfileBound, Match | Reason]]:
-    """Each bound of a block with the verdict on its profiles; where they differ in it, or may
+def judged(request: ProviderRequest, block: Block) -> Iterator[tuple[Bound, Match | Reason]]:
+    """Each bound of a block with the verdict on its providers; where they differ in it, or may
     differ in whether a root spans them, each of its parts."""
-    verdicts = request.verdicts
-    for number, bound in enumerate(bounds.profiles):
-        verdict = (
-            _verdict_on_parts(request, bounds, bound) if bound.parts else verdicts[bound.profile]
-        )
-        if verdict is not None:
-            yield (number, None), bound, verdict
-            continue
-        for part, alone in enumerate(bound.parts):
-            yield (number, part), alone, verdicts[alone.profile]
+    for bound in block.bounds:
+        verdict = request.verdict_on_all(bound)
+        if verdict is None or (_needs_root(verdict) and root_may_span(request, block)):
+            for one in bound.parts:
+                # Never None: those of one profile do not differ.
+                if verdict := request.verdict_on_all(one):
+                    yield one, verdict
+        else:
+            yield bound, verdict
 
 
-def _verdict_on_parts(
-    request: ProviderRequest, bounds: BlockBounds, bound: ProfileBound
-) -> Match | Reason | None:
-    verdict = request.verdict_on_all(bound)
-    if isinstance(verdict, Match) and not verdict.is_member and root_may_span(request, bounds):
-        return None
-    return verdict
+def _needs_root(verdict: Match | Reason) -> bool:
+    return isinstance(verdict, Match) and not verdict.is_member
 
 
-def root_may_span(request: ProviderRequest, bounds: BlockBounds) -> bool:
+def root_may_span(request: ProviderRequest, block: Block) -> bool:
     """Whether some root of the block is in the aggregates that the unsuffixed group wants."""
-    return next(spanning_roots(request, bounds), None) is not None
+    return next(spanning_roots(request, block), None) is not None
 
 
-def spanning_roots(request: ProviderRequest, bounds: BlockBounds) -> Iterator[ProfileBound]:
+def spanning_roots(request: ProviderRequest, block: Block) -> Iterator[Bound]:
     """The bounds of profiles of roots that are in the aggregates that the unsuffixed group wants;
     none for a suffixed group, each provider of which has to be in them itself."""
     if request.is_suffixed:
         return
-    for bound in bounds.profiles:
-        if bound.are_roots and request.is_within(bound.profile.aggregates):
-            for one in bound.parts or (bound,):
-                if one.are_roots and request.is_within(one.profile.aggregates):
+    for bound in block.bounds:
+        if bound.roots and request.is_within(bound.profile.aggregates):
+            for one in bound.parts:
+                if one.roots and request.is_within(one.profile.aggregates):
                     yield one

@@ -59,9 +59,9 @@ def block_of(hosts: list) -> Block:
 @hypothesis.given(HOSTS, GROUPS)
 def test_verdict_on_profiles_together_is_that_on_each(hosts: list, group: RequestGroup) -> None:
     request = request_for(group)
-    for bound in block_of(hosts).bounds.profiles:
+    for bound in block_of(hosts).bounds:
         together = request.verdict_on_all(bound)
-        alone = {request.verdict(one.profile) for one in bound.parts or (bound,)}
+        alone = {request.verdict_on_all(one) for one in bound.parts}
         assert together is None or alone == {together}
 
 
@@ -70,11 +70,11 @@ def test_profiles_that_may_not_fit_together_do_not_fit_alone(
     hosts: list, group: RequestGroup
 ) -> None:
     request = request_for(group)
-    for bound in block_of(hosts).bounds.profiles:
+    for bound in block_of(hosts).bounds:
         fits = any(
             not isinstance(verdict, Reason)
-            and all(one.room[position] >= amount for position, amount in verdict.needs)
-            for one in bound.parts or (bound,)
+            and all(one.room(position) >= amount for position, amount in verdict.needs)
+            for one in bound.parts
             for verdict in [request.verdict(one.profile)]
         )
         assert request.may_fit(bound) or not fits
@@ -83,16 +83,15 @@ def test_profiles_that_may_not_fit_together_do_not_fit_alone(
 @hypothesis.given(HOSTS)
 def test_bounds_have_each_provider_once_and_the_most_that_any_has(hosts: list) -> None:
     block = block_of(hosts)
-    for bounds in (block.bounds, block.unused_bounds):
-        assert sum(bound.members for bound in bounds.profiles) == len(hosts)
-        for bound in bounds.profiles:
-            parts = bound.parts or (bound,)
-            assert sum(one.members for one in parts) == bound.members
-            assert bound.room == tuple(map(max, zip(*[one.room for one in parts], strict=True)))
-            for one in parts:
-                assert bound.least.traits <= one.profile.traits <= bound.profile.traits
-                least, most = bound.least.aggregates, bound.profile.aggregates
-                assert least <= one.profile.aggregates <= most
-                assert one.profile.classes == bound.profile.classes
-    places = [bound.profile for bound in block.bounds.profiles]
-    assert places == [bound.profile for bound in block.unused_bounds.profiles]
+    assert sum(len(bound.providers) for bound in block.bounds) == len(hosts)
+    for bound in block.bounds:
+        assert sum(len(one.providers) for one in bound.parts) == len(bound.providers)
+        for one in bound.parts:
+            assert bound.least.traits <= one.profile.traits <= bound.profile.traits
+            least, most = bound.least.aggregates, bound.profile.aggregates
+            assert least <= one.profile.aggregates <= most
+            assert one.profile.classes == bound.profile.classes
+            assert {provider.kind.profile for provider in one.providers} == {one.profile}
+        for one in (bound, *bound.parts):
+            assert one.room(0) == max(4 - provider.used[0] for provider in one.providers)
+            assert one.room(0, ignores_usage=True) == 4
