@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
 
 metadata = sa.MetaData()
 
@@ -123,10 +122,9 @@ change_history = sa.Table(
     sa.Column('user_id', sa.String(EXTERNAL_ID_LENGTH), nullable=True),
     # Null where it has not changed, or there is none any more.
     sa.Column('generation', sa.Integer, nullable=True),
-    # JSON in ASCII; null for what is not there any more.
-    sa.Column(
-        'state', sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb'), nullable=True
-    ),
+    # JSON in ASCII; null for what is not there any more. MEDIUMTEXT on MySQL and MariaDB, which to
+    # say here would load their dialect for every database.
+    sa.Column('state', sa.Text, nullable=True),
     sa.Index('placement_history_uuid_idx', 'uuid', 'id'),
     sa.Index('placement_history_request_id_idx', 'request_id'),
     sa.Index('placement_history_global_request_id_idx', 'global_request_id'),

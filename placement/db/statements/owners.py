@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
 
 from placement.db.schema.tables import consumer_types, projects, users
 from placement.db.statements import collation
@@ -114,6 +113,9 @@ def _insert(connection: sa.Connection, column: NameColumn, names: Collection[str
     """
     statement: sa.Insert = sa.insert(column.table)
     if collation.has_insensitive_collation(connection):
+        # Imported here because other databases have no use for it, and then it is not loaded.
+        from sqlalchemy.dialects import mysql
+
         # Which changes nothing, and unlike INSERT IGNORE hides no other error.
         kept = {column.name: column}
         statement = mysql.insert(column.table).on_duplicate_key_update(kept)

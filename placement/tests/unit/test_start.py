@@ -64,6 +64,20 @@ def test_the_service_does_not_load_the_mapper_of_sqlalchemy(load: str) -> None:
     assert output_of(load, "import sys; print('sqlalchemy.orm' in sys.modules)") == 'False\n'
 
 
+def test_the_service_loads_no_dialect_of_a_database_server_before_it_is_configured() -> None:
+    printed = output_of(
+        """
+        import sys
+        from placement import deploy
+        from sqlalchemy import dialects
+        names = ('mysql', 'postgresql')
+        print([name for name in names if f'{dialects.__name__}.{name}' in sys.modules])
+        """
+    )
+
+    assert printed == '[]\n'
+
+
 SELDOM_USED = "{'bcrypt', 'jinja2', 'oslo_utils.strutils', 'yaml'}"
 
 
