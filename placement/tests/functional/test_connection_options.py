@@ -435,6 +435,13 @@ def test_sessions_have_the_lock_timeout(url: str) -> None:
             assert session.scalar(sa.text(question)) == '7s 7s'
 
 
+@on_mysql
+def test_sessions_do_not_cut_texts_of_names_off(url: str) -> None:
+    with every_session(url) as sessions:
+        for session in sessions:
+            assert session.scalar(sa.text('SELECT @@group_concat_max_len')) == 2**24
+
+
 @on_servers
 def test_parameters_of_the_url_win_over_the_timeouts(url: str) -> None:
     name = {'mysql': 'read_timeout', 'postgresql': 'tcp_user_timeout'}[databases.backend()]
