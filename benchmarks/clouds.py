@@ -69,6 +69,21 @@ def flat(count: int) -> Cloud:
     return Cloud(f'{count} hosts', hosts, tuple(map(_tenant, range(count), hosts)))
 
 
+def different(count: int) -> Cloud:
+    """The same hosts, of which each has an inventory that no other has."""
+    cloud = flat(count)
+    hosts = tuple(
+        host._replace(
+            inventories={
+                **host.inventories,
+                'MEMORY_MB': inventory(262144 + number, 1.5, reserved=512),
+            }
+        )
+        for number, host in enumerate(cloud.providers)
+    )
+    return Cloud(f'{count} different hosts', hosts, cloud.consumers)
+
+
 def with_traits(count: int, traits: int) -> Cloud:
     """The same hosts with so many traits each; neighbours differ in some of them."""
     added = traits - len(HOST_TRAITS)
