@@ -84,11 +84,12 @@ def note_writes(engine: sa.Engine) -> None:
         _cursor: Any,
         statement: str,
         _parameters: Any,
-        _context: Any,
+        context: Any,
         _is_many: bool,
     ) -> None:
-        # The text, because of a `Precompiled` statement SQLAlchemy knows nothing else.
-        if statement.startswith(_WRITES):
+        # Of a `Precompiled` statement SQLAlchemy knows nothing but the text.
+        is_precompiled_write = context.compiled is None and statement.startswith(_WRITES)
+        if is_precompiled_write or context.isinsert or context.isupdate or context.isdelete:
             mark = connection.info.get(_KEY)
             if mark is not None:
                 mark.has_written = True
