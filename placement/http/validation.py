@@ -15,8 +15,6 @@ import jsonschema.validators
 from jsonschema.exceptions import ValidationError, best_match
 from oslo_utils import uuidutils
 
-from placement.http.acceptance import acceptance
-
 Schema = Mapping[str, Any]
 Errors = Iterator[ValidationError]
 
@@ -103,9 +101,9 @@ class Validator:
 
     def __init__(self, schema: Schema, is_query: bool = False) -> None:
         self.schema = schema
-        formats = QUERY_FORMATS if is_query else FORMATS
-        self._validator = _Draft202012Validator(schema, format_checker=formats)
-        self._accepts = acceptance(schema, formats.conforms)
+        self._validator = _Draft202012Validator(
+            schema, format_checker=QUERY_FORMATS if is_query else FORMATS
+        )
 
     def find_error(self, value: Any) -> str | None:
         """The best match of all validation errors, in the words of the jsonschema library.
@@ -115,7 +113,7 @@ class Validator:
         """
         try:
             # Finding out that there is no error is much cheaper than the best of none.
-            if self._accepts(value) or self._validator.is_valid(value):
+            if self._validator.is_valid(value):
                 return None
             errors_found = self._validator.iter_errors(value)
             if _is_large(value):

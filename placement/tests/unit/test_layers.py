@@ -40,7 +40,6 @@ NEIGHBOURS = {
     ('http.error_response', 'http.environ_keys'),
     ('http.microversion', 'http.reply'),
     ('http.microversion', 'http.validation'),
-    ('http.validation', 'http.acceptance'),
     ('http.querystring', 'http.microversion'),
     ('http.request', 'http.microversion'),
     ('http.request', 'http.querystring'),
