@@ -85,7 +85,7 @@ class NamesStatement:
 
     def by_provider(
         self, connection: sa.Connection, ids: Collection[int] | None
-    ) -> dict[int, Sequence[str]]:
+    ) -> dict[int, tuple[str, ...]]:
         """The names that each provider has; with `ids`, those of these providers only.
 
         Of all providers, those that have the same ones share them.
@@ -97,7 +97,7 @@ class NamesStatement:
         by_provider: dict[int, list[str]] = {}
         for provider_id, name in self._rows.rows(connection, ids):
             by_provider.setdefault(provider_id, []).append(name)
-        return {**by_provider}
+        return {provider_id: tuple(found) for provider_id, found in by_provider.items()}
 
 
 _PROVIDERS = ProviderStatement(
@@ -222,13 +222,13 @@ def _inventories(
 
 
 def _names(connection: sa.Connection, statement: sa.Select[int, str]) -> Names:
-    return {number: name for number, name in connection.execute(statement)}  # noqa: C416
+    return dict(connection.execute(statement).all())
 
 
-def _names_in_texts(rows: Iterable[Sequence[Any]], names: Names) -> dict[int, Sequence[str]]:
+def _names_in_texts(rows: Iterable[Sequence[Any]], names: Names) -> dict[int, tuple[str, ...]]:
     """What texts of ids stand for, by provider; ids without a name are left out."""
     by_text: dict[str, tuple[str, ...]] = {}
-    by_provider: dict[int, Sequence[str]] = {}
+    by_provider: dict[int, tuple[str, ...]] = {}
     for provider_id, text in rows:
         found = by_text.get(text)
         if found is None:

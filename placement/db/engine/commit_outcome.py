@@ -36,8 +36,9 @@ MAX_SECONDS = 20
 _KEY = 'placement_commit_mark'
 _INSERT = sa.insert(change_feed)
 _INSERT_RETURNING = _INSERT.returning(change_feed.c.id)
-_NAMES = ('provider_id', 'at', 'allocations_only', 'token', 'deleted_uuid')
-_INSERT_ONE = _INSERT.values({name: sa.bindparam(name) for name in _NAMES})
+_INSERT_ONE = _INSERT.values(
+    {column.name: sa.bindparam(column.name) for column in change_feed.c if not column.primary_key}
+)
 _ONE_ENTRY = Precompiled(_INSERT_ONE)
 _ONE_ENTRY_RETURNING = Precompiled(_INSERT_ONE.returning(change_feed.c.id))
 _TOKEN = sa.select(change_feed.c.token).where(change_feed.c.id == sa.bindparam('entry_id'))
@@ -113,17 +114,15 @@ def insert_entries(
         {'provider_id': provider_id, 'deleted_uuid': uuid, **common}
         for provider_id, uuid in zip(provider_ids, uuids, strict=True)
     ]
-    if connection.dialect.name == 'postgresql':
-        if len(rows) == 1:
-            mark.entry_id = _ONE_ENTRY_RETURNING.execute(connection, rows[0]).scalar_one()
-        else:
-            mark.entry_id = connection.execute(_INSERT_RETURNING, rows).scalars().all()[0]
-        return
+    returns_ids = connection.dialect.name == 'postgresql'
     if len(rows) == 1:
-        result = _ONE_ENTRY.execute(connection, rows[0])
+        one_entry = _ONE_ENTRY_RETURNING if returns_ids else _ONE_ENTRY
+        result = one_entry.execute(connection, rows[0])
     else:
-        result = connection.execute(_INSERT, rows)
-    if connection.dialect.name != 'sqlite':
+        result = connection.execute(_INSERT_RETURNING if returns_ids else _INSERT, rows)
+    if returns_ids:
+        mark.entry_id = result.scalars().all()[0]
+    elif connection.dialect.name != 'sqlite':
         # That of the first row, which the server sends with its reply.
         mark.entry_id = result.lastrowid
 

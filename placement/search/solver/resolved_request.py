@@ -72,17 +72,6 @@ class ResolvedRequest:
         )  # fmt: skip
 
     @property
-    def are_independent(self) -> bool:
-        """Whether what serves one provider request has no bearing on what may serve another,
-        where no class runs short."""
-        return not (
-            sum(self.exclusive) > 1
-            or self.constraints
-            or self.collected
-            or self.request.single_provider_per_tree
-        )
-
-    @property
     def names_missing_tree(self) -> bool:
         """Whether some `in_tree` names a provider that is not there: nothing can be found then."""
         return None in self.tree_ids.values()

@@ -2,7 +2,6 @@
 """The checksums of the audit: they are equal, and others when anything changes."""
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -15,28 +14,12 @@ from placement.db.schema import tables
 from placement.feed.audit import PRIME, Checksums, checksums_in, checksums_of
 from placement.feed.loader import load_providers
 from placement.search.model.snapshot import Snapshot
-from placement.tests.unit.objects.cloud import create_database
 
 Row = dict[str, Any]
 
 CLASSES = (0, 2, 10000)
 UNITS = st.integers(1, 2**31 - 1)
 RATIOS = st.one_of(st.sampled_from([1.0, 16.0, 0.1]), st.floats(0.01, 1000))
-
-
-@pytest.fixture(scope='module')
-def database() -> Iterator[Database]:
-    database = create_database()
-    yield database
-    database.dispose()
-
-
-@pytest.fixture
-def connection(database: Database) -> Iterator[sa.Connection]:
-    """A transaction of which nothing is kept."""
-    with database.engine.connect() as connection:
-        yield connection
-        connection.rollback()
 
 
 def insert(connection: sa.Connection, table: sa.Table, *rows: Row) -> None:
@@ -90,9 +73,9 @@ def both(connection: sa.Connection) -> tuple[Checksums, Checksums]:
 )
 @hypothesis.given(data=st.data(), chance=st.randoms(use_true_random=False))
 def test_snapshot_and_tables_have_the_same_checksums(
-    database: Database, data: st.DataObject, chance: random.Random
+    standard_database: Database, data: st.DataObject, chance: random.Random
 ) -> None:
-    with database.engine.connect() as connection:
+    with standard_database.engine.connect() as connection:
         fill(connection, data, chance)
         of_snapshot, of_tables = both(connection)
         connection.rollback()

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is read of providers, whether of all of them or of some."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine.database import Database
 from placement.db.schema import tables
 from placement.feed.loader import load_providers
 from placement.search.model.provider import ProviderRow
-from placement.tests.unit.objects.cloud import create_database
 
 VCPU, MEMORY_MB = 0, 1
 GONE = 99_999
@@ -19,40 +17,32 @@ EVERY = (None, [1, 2, 3])
 
 
 @pytest.fixture
-def database() -> Iterator[Database]:
-    database = create_database()
-    yield database
-    database.dispose()
-
-
-@pytest.fixture
-def connection(database: Database) -> Iterator[sa.Connection]:
+def connection(connection: sa.Connection) -> sa.Connection:
     """A transaction that sees a host, a provider beneath it, and one that has nothing."""
-    with database.writer() as connection:
-        for number, parent in ((1, None), (2, 1), (3, None)):
-            connection.execute(
-                sa.insert(tables.resource_providers).values(
-                    id=number,
-                    uuid=f'uuid {number}',
-                    name=f'name {number}',
-                    parent_provider_id=parent,
-                    root_provider_id=parent or number,
-                )
+    for number, parent in ((1, None), (2, 1), (3, None)):
+        connection.execute(
+            sa.insert(tables.resource_providers).values(
+                id=number,
+                uuid=f'uuid {number}',
+                name=f'name {number}',
+                parent_provider_id=parent,
+                root_provider_id=parent or number,
             )
-        for trait_id, name in ((50_001, 'CUSTOM_A'), (50_002, 'CUSTOM_B')):
-            connection.execute(sa.insert(tables.traits).values(id=trait_id, name=name))
-            for number in (1, 2):
-                link(connection, tables.resource_provider_traits, number, trait_id=trait_id)
-        for number in (7, 8):
-            row = {'id': number, 'uuid': f'aggregate {number}'}
-            connection.execute(sa.insert(tables.placement_aggregates).values(row))
-            link(connection, tables.resource_provider_aggregates, 1, aggregate_id=number)
-        add_inventory(connection, 2, VCPU, 8)
-        add_inventory(connection, 1, VCPU, 16)
-        add_inventory(connection, 1, MEMORY_MB, 4096)
-        allocate(connection, 1, VCPU, 3)
-        allocate(connection, 1, VCPU, 4)
-        yield connection
+        )
+    for trait_id, name in ((50_001, 'CUSTOM_A'), (50_002, 'CUSTOM_B')):
+        connection.execute(sa.insert(tables.traits).values(id=trait_id, name=name))
+        for number in (1, 2):
+            link(connection, tables.resource_provider_traits, number, trait_id=trait_id)
+    for number in (7, 8):
+        row = {'id': number, 'uuid': f'aggregate {number}'}
+        connection.execute(sa.insert(tables.placement_aggregates).values(row))
+        link(connection, tables.resource_provider_aggregates, 1, aggregate_id=number)
+    add_inventory(connection, 2, VCPU, 8)
+    add_inventory(connection, 1, VCPU, 16)
+    add_inventory(connection, 1, MEMORY_MB, 4096)
+    allocate(connection, 1, VCPU, 3)
+    allocate(connection, 1, VCPU, 4)
+    return connection
 
 
 def link(connection: sa.Connection, table: sa.Table, provider_id: int, **other: int) -> None:

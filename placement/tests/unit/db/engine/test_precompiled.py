@@ -86,6 +86,15 @@ def test_the_mark_of_a_commit_knows_of_a_write(
         assert mark.has_written
 
 
+def test_text_that_is_sent_as_it_is_wants_no_mark(
+    engine: sa.Engine, connection: sa.Connection
+) -> None:
+    commit_outcome.note_writes(engine)
+    with commit_outcome.marked(connection) as mark:
+        connection.execute(sa.text('UPDATE events SET is_over = true'))
+        assert not mark.has_written
+
+
 def test_defaults_of_columns_are_refused(connection: sa.Connection) -> None:
     update = Precompiled(sa.update(events).values(is_over=sa.bindparam('over')))
     with pytest.raises(ValueError, match='default of a column'):
