@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,29 @@ def loaded_when_used(*names: str) -> Iterator[None]:
             _forget(stand_in)
 
 
+@contextlib.contextmanager
+def loaded_when_called(name: str, *functions: str) -> Iterator[None]:
+    """Let what is imported in a block load a module when one of these functions is called.
+
+    As `loaded_when_used`, for who imports the functions by name. They may be classes that are
+    only instantiated. Whoever imports one in the block keeps a function that calls the genuine
+    one.
+    """
+    stand_in = ModuleType(name)
+    for function in functions:
+        setattr(stand_in, function, functools.partial(_call, name, function))
+    is_missing = sys.modules.setdefault(name, stand_in) is stand_in
+    try:
+        yield
+    finally:
+        if is_missing:
+            _forget(stand_in)
+
+
+def _call(module: str, function: str, *arguments: Any, **named: Any) -> Any:
+    return getattr(importlib.import_module(module), function)(*arguments, **named)
+
+
 class _StandIn(ModuleType):
     """Has the attributes of the module of its name, imported when one of them is read.
 
@@ -43,7 +67,7 @@ class _StandIn(ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
 
-def _forget(stand_in: _StandIn) -> None:
+def _forget(stand_in: ModuleType) -> None:
     """From now on, importing the module imports the genuine one."""
     if sys.modules.get(stand_in.__name__) is stand_in:
         del sys.modules[stand_in.__name__]

@@ -2,14 +2,17 @@
 """Options of libraries, with the defaults this service wants for them."""
 
 from oslo_config import cfg
-from oslo_log import log
 from oslo_policy import opts as policy_opts
 
 from placement import lazy_imports
 
-# For a middleware with passwords, and for health checks that show details as HTML: 20 ms of the
-# time to start, and 2 MB of memory.
-with lazy_imports.loaded_when_used('bcrypt', 'jinja2'):
+# For a middleware with passwords, health checks that show details as HTML, values of XML-RPC in a
+# log of JSON, and requests to other servers: 30 ms of the time to start, and 3 MB of memory.
+with (
+    lazy_imports.loaded_when_used('bcrypt', 'jinja2', 'xmlrpc.client'),
+    lazy_imports.loaded_when_called('urllib.request', 'urlopen'),
+):
+    from oslo_log import log
     from oslo_middleware import cors, http_proxy_to_wsgi
     from oslo_middleware.opts import list_opts_healthcheck
 

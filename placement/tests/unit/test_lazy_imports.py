@@ -109,6 +109,30 @@ def test_a_module_that_was_loaded_before_stays(write: Write) -> None:
     assert sys.modules[name] is module
 
 
+def test_a_module_is_loaded_when_one_of_its_functions_is_called(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = write('print("loaded")\nclass Pair(tuple):\n    pass\ndef add(a, b):\n    return a + b')
+    with lazy_imports.loaded_when_called(name, 'Pair', 'add'):
+        library: Any = importlib.import_module(write(f'from {name} import Pair, add'))
+
+    assert name not in sys.modules
+    assert capsys.readouterr().out == ''
+    assert library.add(2, b=3) == 5
+    assert type(library.Pair((1, 2))) is importlib.import_module(name).Pair
+    assert capsys.readouterr().out == 'loaded\n'
+
+
+def test_a_module_of_functions_that_was_loaded_before_stays(write: Write) -> None:
+    name = write('def add(a, b):\n    return a + b')
+    module = importlib.import_module(name)
+    with lazy_imports.loaded_when_called(name, 'add'):
+        library: Any = importlib.import_module(write(f'from {name} import add'))
+
+    assert library.add is module.add
+    assert sys.modules[name] is module
+
+
 def test_nothing_is_left_of_a_block_that_fails(write: Write) -> None:
     name = write('value = 5')
     with pytest.raises(ZeroDivisionError), lazy_imports.loaded_when_used(name):

@@ -88,16 +88,22 @@ def test_the_service_loads_nothing_that_it_seldom_uses(load: str) -> None:
     assert printed == '[]\n'
 
 
+@pytest.mark.parametrize('load', [START, 'import placement.cmd.serve'])
+def test_only_authentication_by_keystone_loads_an_http_client(load: str) -> None:
+    assert output_of(load, "import sys; print('requests' in sys.modules)") == 'False\n'
+
+
 def test_libraries_load_what_the_service_seldom_uses_when_they_use_it() -> None:
     printed = output_of(
         START,
         """
         from oslo_middleware import basic_auth, healthcheck
-        from oslo_policy import policy
+        from oslo_policy import _external, _parser, policy
         from oslo_versionedobjects import fields
         print(basic_auth.bcrypt.gensalt(4)[:7])
         print(healthcheck._expand_template('{{ n }}', {'n': 2}))
         print(policy.parse_file_contents('admin: "@"'))
+        print(type(_parser.parse_rule('https://host/path')) is _external.HttpsCheck)
         print(fields.FlexibleBoolean().coerce(None, 'flag', 'yes'))
 
         import bcrypt, jinja2, yaml
@@ -108,7 +114,7 @@ def test_libraries_load_what_the_service_seldom_uses_when_they_use_it() -> None:
         """,
     )
 
-    assert printed == "b'$2b$04$'\n2\n{'admin': '@'}\nTrue\nTrue\nTrue\n"
+    assert printed == "b'$2b$04$'\n2\n{'admin': '@'}\nTrue\nTrue\nTrue\nTrue\n"
 
 
 @pytest.mark.parametrize(
