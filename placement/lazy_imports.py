@@ -35,9 +35,9 @@ def loaded_when_used(*names: str) -> Iterator[None]:
 def loaded_when_called(name: str, *functions: str) -> Iterator[None]:
     """Let what is imported in a block load a module when one of these functions is called.
 
-    As `loaded_when_used`, for who imports the functions by name. They may be classes that are
-    only instantiated. Whoever imports one in the block keeps a function that calls the genuine
-    one.
+    As `loaded_when_used`, for a module of which only these functions are imported, by name. They
+    may be classes that are only instantiated. Whoever imports one in the block keeps a function
+    that calls the genuine one.
     """
     stand_in = ModuleType(name)
     for function in functions:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a database takes without our looking closer is what we would have taken."""
 
-import contextlib
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -65,14 +64,6 @@ def database() -> Iterator[Database]:
     kept.drop()
 
 
-@contextlib.contextmanager
-def undone(database: Database) -> Iterator[sa.Connection]:
-    """A transaction that leaves nothing."""
-    with database.engine.connect() as connection:
-        yield connection
-        connection.rollback()
-
-
 def prepare(connection: sa.Connection, provider_id: int, claim: dict[str, Any]) -> None:
     """An inventory, and what is used of it."""
     members = {name: claim[name] for name in MEMBERS}
@@ -109,7 +100,7 @@ def capacity_of(row: transactions.Row) -> Capacity:
 def test_optimistic_insert_takes_all_or_nothing_within_capacity(
     database: Database, asked: list[dict[str, Any]]
 ) -> None:
-    with undone(database) as connection:
+    with database.engine.connect() as connection:
         for provider_id, claim in enumerate(asked, start=1):
             prepare(connection, provider_id, claim)
         rows = inventories.list_with_usage(connection, range(1, len(asked) + 1))
@@ -141,14 +132,14 @@ def test_optimistic_insert_takes_amounts_below_the_safety_margin(
         'total': total, 'reserved': 0, 'min_unit': 1, 'max_unit': amount, 'step_size': amount,
         'allocation_ratio': ratio, 'used': total // 2, 'amount': amount,
     }  # fmt: skip
-    with undone(database) as connection:
+    with database.engine.connect() as connection:
         prepare(connection, 1, claim)
 
         assert allocations.insert_optimistically(connection, [wanted(1, claim)])
 
 
 def test_optimistic_insert_refuses_a_missing_inventory(database: Database) -> None:
-    with undone(database) as connection:
+    with database.engine.connect() as connection:
         assert not allocations.insert_optimistically(connection, [wanted(1, {'amount': 1})])
 
 
@@ -158,6 +149,6 @@ def test_optimistic_insert_refuses_a_ratio_that_is_not_a_number(database: Databa
         'total': 10, 'reserved': 0, 'min_unit': 1, 'max_unit': 10, 'step_size': 1,
         'allocation_ratio': float('nan'), 'used': 0, 'amount': 1,
     }  # fmt: skip
-    with undone(database) as connection:
+    with database.engine.connect() as connection:
         prepare(connection, 1, claim)
         assert not allocations.insert_optimistically(connection, [wanted(1, claim)])

@@ -23,7 +23,6 @@ def standard_database() -> Iterator[Database]:
 
 @pytest.fixture
 def connection(standard_database: Database) -> Iterator[sa.Connection]:
-    """A transaction of which nothing is kept."""
+    """A transaction of which nothing is kept, since nothing commits it."""
     with standard_database.engine.connect() as connection:
         yield connection
-        connection.rollback()
