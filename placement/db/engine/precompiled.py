@@ -3,23 +3,27 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+# A parameter that a driver takes by its name.
+_NAMED = re.compile(r'%\((\w+)\)s')
+
 
 class _Compiled(NamedTuple):
-    """A statement as one dialect has it.
+    """A statement as one dialect has it, with parameters by position.
 
-    `names` are those of the parameters in their order, where the driver takes them by position.
+    `names` are those of the parameters in their order, a name once for each place that it has.
     `constants` are the values that the statement has itself, and `converters` the functions that
     make of a value what the driver takes, both by the name of the parameter.
     """
 
     text: str
-    names: Sequence[str] | None
+    names: Sequence[str]
     constants: Mapping[str, Any]
     converters: Mapping[str, Callable[[Any], Any]]
 
@@ -49,17 +53,22 @@ class Precompiled:
         The result has the rows, `rowcount` and `lastrowid`. Raises what `Connection.execute`
         raises, and `ValueError` for a statement that cannot be executed like this.
         """
-        compiled = self._by_dialect.get(connection.dialect)
+        return connection.exec_driver_sql(*self.bound(connection.dialect, values))
+
+    def bound(self, dialect: sa.Dialect, values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+        """Return the text of the statement and its values in the order of their places in it.
+
+        The values are by the names of the parameters. Raises `ValueError` for a statement that
+        cannot be executed like this.
+        """
+        compiled = self._by_dialect.get(dialect)
         if compiled is None:
-            compiled = _compile(self._statement, connection.dialect)
-            self._by_dialect[connection.dialect] = compiled
+            compiled = self._by_dialect[dialect] = _compile(self._statement, dialect)
         text, names, constants, converters = compiled
         parameters = {**constants, **values}
         for name, convert in converters.items():
             parameters[name] = convert(parameters[name])
-        if names is None:
-            return connection.exec_driver_sql(text, parameters)
-        return connection.exec_driver_sql(text, tuple([parameters[name] for name in names]))
+        return text, tuple([parameters[name] for name in names])
 
 
 def _compile(statement: sa.sql.dml.UpdateBase, dialect: sa.Dialect) -> _Compiled:
@@ -76,5 +85,7 @@ def _compile(statement: sa.sql.dml.UpdateBase, dialect: sa.Dialect) -> _Compiled
             converters[name] = converter
         if not parameter.required:
             constants[name] = parameter.effective_value
-    names = compiled.positiontup if compiled.positional else None
-    return _Compiled(compiled.string, names, constants, converters)
+    if compiled.positional:
+        return _Compiled(compiled.string, compiled.positiontup, constants, converters)
+    names = _NAMED.findall(compiled.string)
+    return _Compiled(_NAMED.sub('%s', compiled.string), names, constants, converters)
