@@ -18,7 +18,7 @@ from placement.db.engine.causes import RETRIED
 from placement.db.schema.own_tables import EXTERNAL_ID_LENGTH
 from placement.db.schema.tables import utcnow
 from placement.db.statements import change_history
-from placement.db.statements.change_history import Change, Kind, Origin
+from placement.db.statements.change_history import Change, GenerationOf, Kind, Origin
 from placement.insight import provider_states
 from placement.insight.provider_states import Part, ProviderState
 
@@ -60,7 +60,7 @@ class _Provider:
     parts: Part = Part.NOTHING
     # Of one of which only allocations change; what is not known of it is read.
     uuid: str | None = None
-    generation: int | None = None
+    generation: int | GenerationOf | None = None
     allocations: dict[str, Any] | None = None
 
 
@@ -99,7 +99,7 @@ class ChangeRecorder:
         self,
         provider_id: int,
         uuid: str | None,
-        generation: int | None,
+        generation: int | GenerationOf | None,
         resources: Mapping[str, Mapping[str, int]],
     ) -> None:
         """Note what consumers have of a provider from now on, by their uuids.

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from placement.db.engine.transactions import Row
 from placement.db.schema.own_tables import change_history
+from placement.db.schema.tables import resource_providers
 
 _COLUMNS = change_history.c
 
@@ -45,6 +46,12 @@ class Origin(NamedTuple):
     action: str
 
 
+class GenerationOf(NamedTuple):
+    """The generation that a provider has when the row is inserted, which looks it up."""
+
+    provider_id: int
+
+
 class Change(NamedTuple):
     """The other columns of a row, but for its id: what became of one thing. `state` is JSON."""
 
@@ -52,7 +59,7 @@ class Change(NamedTuple):
     uuid: str | None = None
     project_id: str | None = None
     user_id: str | None = None
-    generation: int | None = None
+    generation: int | GenerationOf | None = None
     state: str | None = None
 
 
@@ -83,27 +90,34 @@ def insert(connection: sa.Connection, origin: Origin, changes: Sequence[Change])
     The statement is text, since an `Insert` of SQLAlchemy takes half of its time to bring values
     into the order of its parameters, which a claim would feel.
     """
-    is_sqlite = connection.dialect.name == 'sqlite'
+    placeholder = '?' if connection.dialect.name == 'sqlite' else '%s'
     # SQLite has no type for times; this is how SQLAlchemy stores and reads them.
-    at = origin.at.isoformat(' ', 'microseconds') if is_sqlite else origin.at
-    common = at, *origin[1:]
+    common = origin.at.isoformat(' ', 'microseconds'), *origin[1:]
     for start in range(0, len(changes), MAX_ROWS_AT_ONCE):
         some = changes[start : start + MAX_ROWS_AT_ONCE]
         values: list[object] = []
         for change in some:
             values += common
             values += change
-        connection.exec_driver_sql(_insert('?' if is_sqlite else '%s', len(some)), tuple(values))
+            if isinstance(change.generation, GenerationOf):
+                values[-2] = change.generation.provider_id
+        are_looked_up = tuple([isinstance(change.generation, GenerationOf) for change in some])
+        connection.exec_driver_sql(_insert(placeholder, are_looked_up), tuple(values))
 
 
-# Of as many numbers as requests mostly have: a long text takes 56 KB.
+# Of as many forms as requests mostly have: a long text takes 56 KB.
 @functools.lru_cache(maxsize=32)
-def _insert(placeholder: str, number: int) -> str:
-    """The statement that inserts so many rows."""
+def _insert(placeholder: str, are_looked_up: Sequence[bool]) -> str:
+    """The statement that inserts rows, some of which look up the generation of a provider."""
     columns = (*Origin._fields, *Change._fields)
-    row = f'({", ".join([placeholder] * len(columns))})'
-    rows = ', '.join([row] * number)
-    return f'INSERT INTO {change_history.name} ({", ".join(columns)}) VALUES {rows}'
+    generation = f'(SELECT generation FROM {resource_providers.name} WHERE id = {placeholder})'
+    rows = []
+    for is_looked_up in are_looked_up:
+        values = dict.fromkeys(columns, placeholder)
+        if is_looked_up:
+            values['generation'] = generation
+        rows.append(f'({", ".join(values.values())})')
+    return f'INSERT INTO {change_history.name} ({", ".join(columns)}) VALUES {", ".join(rows)}'
 
 
 def list_rows(

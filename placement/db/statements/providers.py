@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
+from placement.db.engine.compound import Step
 from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
@@ -64,15 +64,10 @@ _INCREMENT = (
     .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
     .values(generation=providers.c.generation + 1)
 )
-_OF_ONE = (
+_INCREMENT_ONE = Precompiled(
     sa.update(providers)
     .where(providers.c.id == sa.bindparam('of_id'), providers.c.uuid == sa.bindparam('of_uuid'))
     .values(generation=providers.c.generation + 1, updated_at=sa.bindparam('now'))
-)
-_INCREMENT_ONE = Precompiled(_OF_ONE)
-_INCREMENT_RETURNING = Precompiled(_OF_ONE.returning(providers.c.generation))
-_INCREMENT_TELLING = Precompiled(
-    _OF_ONE.values(generation=sa.func.last_insert_id(providers.c.generation + 1))
 )
 
 
@@ -135,66 +130,56 @@ def lock_by_uuid(
     """Lock the providers with some uuids and those with some ids, in one order; return them.
 
     A uuid whose id is remembered is not looked up. When the remembered id turns out to be that of
-    another provider, because SQLite reuses ids, every uuid is looked up and locked once more.
+    another provider, because SQLite reuses ids, it is looked up, and all are locked once more.
     """
-    found = id_cache.find(uuids)
     for _ in range(2):
-        missing = [uuid for uuid in uuids if uuid not in found]
-        if missing:
-            looked_up = list_ids(connection, missing)
-            id_cache.remember(looked_up)
-            found |= looked_up
+        found = find_ids(connection, uuids, id_cache)
         locked = lock(connection, {*found.values(), *ids})
         locked_uuids = {row.uuid for row in locked}
         if locked_uuids.issuperset(found):
             break
         id_cache.forget(found.keys() - locked_uuids)
-        found = {}
     return locked
 
 
+def find_ids(
+    connection: sa.Connection, uuids: Collection[str], id_cache: IdCache
+) -> dict[str, int]:
+    """Return the ids of providers by uuid, as they are remembered or else looked up.
+
+    One that is remembered may be that of another provider by now, or of none.
+    """
+    found = id_cache.find(uuids)
+    missing = [uuid for uuid in uuids if uuid not in found]
+    if missing:
+        looked_up = list_ids(connection, missing)
+        id_cache.remember(looked_up)
+        found |= looked_up
+    return found
+
+
 def increment_generation_of(
-    connection: sa.Connection, uuid: str, id_cache: IdCache, is_told: bool = False
-) -> tuple[dict[str, int], int | None]:
+    connection: sa.Connection, uuid: str, id_cache: IdCache
+) -> dict[str, int]:
     """Increment the generation of the provider with a uuid, which also locks it.
 
-    Returns its id by its uuid, or an empty mapping if there is no such provider, and its new
-    generation if that is to be told, which takes longer.
+    Returns its id by its uuid, or an empty mapping if there is no such provider.
     """
-    increment = _increment_and_tell if is_told else _increment
-    generation: int | None = None
-    found = id_cache.find([uuid])
     for _ in range(2):
-        if not found:
-            found = list_ids(connection, [uuid])
-            id_cache.remember(found)
-        if not found:
-            break
-        key = {'of_id': found[uuid], 'of_uuid': uuid, 'now': utcnow()}
-        is_done, generation = increment(connection, key)
-        if is_done:
-            break
+        found = find_ids(connection, [uuid], id_cache)
+        if not found or increment(found[uuid], uuid).execute(connection).rowcount:
+            return found
         # The provider was deleted; on SQLite another one may have its id by now.
         id_cache.forget([uuid])
-        found = {}
-    return found, generation
+    return {}
 
 
-def _increment(connection: sa.Connection, key: Mapping[str, Any]) -> tuple[bool, None]:
-    """Increment the generation of one provider; return whether there is one."""
-    return _INCREMENT_ONE.execute(connection, key).rowcount > 0, None
+def increment(provider_id: int, uuid: str) -> Step:
+    """The step that increments the generation of a provider, if its id is still that of its uuid.
 
-
-def _increment_and_tell(
-    connection: sa.Connection, key: Mapping[str, Any]
-) -> tuple[bool, int | None]:
-    """Increment the generation of one provider; return whether there is one, and what it is."""
-    if connection.dialect.update_returning:
-        generation = _INCREMENT_RETURNING.execute(connection, key).scalar()
-        return generation is not None, generation
-    # MySQL sends such a number with its reply to the UPDATE.
-    result = _INCREMENT_TELLING.execute(connection, key)
-    return result.rowcount > 0, result.lastrowid
+    It also locks the provider.
+    """
+    return Step(_INCREMENT_ONE, {'of_id': provider_id, 'of_uuid': uuid, 'now': utcnow()})
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import providers as statements
+from placement.db.statements.change_history import GenerationOf
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -20,17 +21,20 @@ class LockedProviders:
     """Providers that are locked until the transaction ends.
 
     `ids` are by uuid; what does not exist is missing. `rows` are those of providers whose
-    generation is still to be incremented, by uuid. `generation` is that of a single provider
-    whose generation was incremented, where the history wants to know it.
+    generation is still to be incremented, by uuid.
     """
 
     ids: Mapping[str, int]
     rows: Mapping[str, db.Row]
-    generation: int | None = None
 
-    def next_generation(self, uuid: str) -> int | None:
-        """The generation of a provider after the write, where that increments it."""
-        return self.rows[uuid].generation + 1 if uuid in self.rows else self.generation
+    def next_generation(self, uuid: str) -> int | GenerationOf:
+        """The generation of a provider after the write, where that increments it.
+
+        That of a single provider was incremented without a look at it.
+        """
+        if uuid in self.rows:
+            return self.rows[uuid].generation + 1
+        return GenerationOf(self.ids[uuid])
 
 
 def lock_providers(
@@ -46,10 +50,7 @@ def lock_providers(
     connection, cache = context.connection, context.database.id_cache
     if len(named) == 1 and not released and not also:
         (uuid,) = named
-        ids, generation = statements.increment_generation_of(
-            connection, uuid, cache, is_told=context.change_recorder is not None
-        )
-        return LockedProviders(ids, {}, generation)
+        return LockedProviders(statements.increment_generation_of(connection, uuid, cache), {})
     uuids = list(dict.fromkeys([*named, *also]))
     rows = {row.uuid: row for row in statements.lock_by_uuid(connection, uuids, released, cache)}
     return LockedProviders({uuid: row.id for uuid, row in rows.items()}, rows)
