@@ -25,7 +25,7 @@ COUNTERS_PATH = '/-/counters'
 STOP_PATH = '/-/counters/stop'
 
 # Statements that one driver sends itself and another leaves to SQLAlchemy: not counted.
-NOT_COUNTED = ('BEGIN', 'PRAGMA', 'SAVEPOINT', 'RELEASE', 'SET ')
+NOT_COUNTED = ('BEGIN IMMEDIATE', 'PRAGMA', 'SAVEPOINT', 'RELEASE', 'SET ')
 
 # A search that does not end must not exhaust the memory of the machine.
 MAX_MEMORY = 8 << 30

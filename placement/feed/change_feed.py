@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from placement.db.engine import commit_outcome
 from placement.db.engine.commit_outcome import insert_entries
+from placement.db.engine.compound import Step
+from placement.db.engine.precompiled import Precompiled
 from placement.db.schema.own_tables import NO_PROVIDER, change_feed, removed_changes
 from placement.db.schema.tables import allocations, resource_classes, utcnow
 from placement.feed.position import (
@@ -77,6 +80,25 @@ _ENTRY = (
     change_feed.c.provider_id,
     change_feed.c.allocations_only,
     change_feed.c.token,
+)
+
+# An entry about the provider of which a consumer has something, if it is one.
+_ENTRY_OF_CONSUMER = Precompiled(
+    sa.insert(change_feed).from_select(
+        ['provider_id', 'at', 'allocations_only', 'token', 'deleted_uuid'],
+        sa.select(
+            sa.func.min(allocations.c.resource_provider_id),
+            sa.bindparam('at', type_=change_feed.c.at.type),
+            sa.bindparam('allocations_only', type_=change_feed.c.allocations_only.type),
+            sa.bindparam('token', type_=change_feed.c.token.type),
+            sa.null(),
+        )
+        .where(allocations.c.consumer_id == sa.bindparam('consumer_uuid'))
+        .having(
+            sa.func.min(allocations.c.resource_provider_id)
+            == sa.func.max(allocations.c.resource_provider_id)
+        ),
+    )
 )
 
 # What is used of each class of some providers.
@@ -196,6 +218,28 @@ class ChangeFeed:
         if not provider_ids:
             return
         insert_entries(self._connection, sorted(set(provider_ids)), allocations_only)
+        self._prune_by_chance()
+
+    def step(self, provider_id: int) -> Step:
+        """The step that does as `record` for one provider of which only allocations change.
+
+        Whoever executes it has to call `recorded`.
+        """
+        mark = commit_outcome.mark_of(self._connection)
+        return commit_outcome.one_entry(mark, provider_id, allocations_only=True)
+
+    def step_of_consumer(self, consumer_uuid: str) -> Step:
+        """As `step`, for the provider of which a consumer has something.
+
+        It changes no row where there is no such provider, or where there are several.
+        """
+        mark = commit_outcome.mark_of(self._connection)
+        values = commit_outcome.entry_values(mark, allocations_only=True)
+        return Step(_ENTRY_OF_CONSUMER, {'consumer_uuid': consumer_uuid, **values})
+
+    def recorded(self, entry_id: int | None) -> None:
+        """Do the rest of `record` for a step that has inserted an entry with this id."""
+        commit_outcome.mark_of(self._connection).entry_id = entry_id
         self._prune_by_chance()
 
     def record_former_uuid(self, provider_id: int, uuid: str) -> None:

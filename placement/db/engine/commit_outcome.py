@@ -22,7 +22,8 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import errors
-from placement.db.engine import backoff, failures
+from placement.db.engine import backoff, compound, failures
+from placement.db.engine.compound import Step
 from placement.db.engine.precompiled import Precompiled
 from placement.db.schema.own_tables import NO_PROVIDER, change_feed
 from placement.db.schema.tables import utcnow
@@ -42,7 +43,7 @@ _INSERT_ONE = _INSERT.values(
 _ONE_ENTRY = Precompiled(_INSERT_ONE)
 _ONE_ENTRY_RETURNING = Precompiled(_INSERT_ONE.returning(change_feed.c.id))
 _TOKEN = sa.select(change_feed.c.token).where(change_feed.c.id == sa.bindparam('entry_id'))
-_WRITES = ('INSERT', 'UPDATE', 'DELETE')
+_WRITES = ('INSERT', 'UPDATE', 'DELETE', compound.BEGIN)
 _LOWEST = sa.select(sa.func.min(change_feed.c.id))
 
 
@@ -96,6 +97,26 @@ def note_writes(engine: sa.Engine) -> None:
                 mark.has_written = True
 
 
+def mark_of(connection: sa.Connection) -> Mark:
+    """Return the mark of the open transaction; of one without it, a mark that nobody looks at."""
+    mark: Mark | None = connection.info.get(_KEY)
+    return mark or Mark()
+
+
+def entry_values(mark: Mark, allocations_only: bool) -> dict[str, Any]:
+    """Return the columns that all entries of one transaction share."""
+    return {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}
+
+
+def one_entry(mark: Mark, provider_id: int, allocations_only: bool) -> Step:
+    """The step that inserts an entry about a provider that was not deleted.
+
+    The mark has to be given the id of the entry afterwards.
+    """
+    values = entry_values(mark, allocations_only)
+    return Step(_ONE_ENTRY, {'provider_id': provider_id, 'deleted_uuid': None, **values})
+
+
 def insert_entries(
     connection: sa.Connection,
     provider_ids: Sequence[int],
@@ -107,8 +128,8 @@ def insert_entries(
     `deleted_uuids` has the former uuid of each provider that was deleted, or has another uuid
     now, and None for the others; without it, there are only others.
     """
-    mark = connection.info.get(_KEY) or Mark()
-    common = {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}
+    mark = mark_of(connection)
+    common = entry_values(mark, allocations_only)
     uuids = deleted_uuids or [None] * len(provider_ids)
     rows = [
         {'provider_id': provider_id, 'deleted_uuid': uuid, **common}

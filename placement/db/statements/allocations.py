@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.db.engine.compound import Step
 from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
@@ -115,6 +116,7 @@ _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_U
 _BY_ONE_CONSUMER = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
 _PROVIDERS_OF_CONSUMER = sa.select(allocations.c.resource_provider_id).where(_BY_ONE_CONSUMER)
 _DELETE_BY_CONSUMER = sa.delete(allocations).where(_BY_ONE_CONSUMER)
+_DELETE_ONE_CONSUMER = Precompiled(_DELETE_BY_CONSUMER)
 _DELETE_ONE_CONSUMER_RETURNING = Precompiled(
     _DELETE_BY_CONSUMER.returning(allocations.c.resource_provider_id)
 )
@@ -174,16 +176,24 @@ def insert_optimistically(connection: sa.Connection, rows: Sequence[Mapping[str,
     """
     if not 0 < len(rows) <= MAX_OPTIMISTIC_AMOUNTS:
         return False
+    inserted = optimistic_insertion(rows).execute(connection).rowcount
+    if 0 < inserted < len(rows):
+        delete_inserted(connection, rows)
+    return inserted == len(rows)
+
+
+def optimistic_insertion(rows: Sequence[Mapping[str, Any]]) -> Step:
+    """The step that inserts those allocations that fit with a safety margin.
+
+    What `insert_optimistically` says of them holds here as well; there are
+    `MAX_OPTIMISTIC_AMOUNTS` at most.
+    """
     values = {'consumer_uuid': rows[0]['consumer_id'], 'created_at': utcnow()}
     for number, row in enumerate(rows):
         values[f'provider_{number}'] = row['resource_provider_id']
         values[f'class_{number}'] = row['resource_class_id']
         values[f'amount_{number}'] = row['used']
-    inserted = _insert_optimistically(len(rows)).execute(connection, values).rowcount
-    if 0 < inserted < len(rows):
-        there = allocations.c.resource_provider_id.in_({r['resource_provider_id'] for r in rows})
-        connection.execute(_DELETE_BY_CONSUMER.where(there), values)
-    return inserted == len(rows)
+    return Step(_insert_optimistically(len(rows)), values, rows=len(rows))
 
 
 @functools.cache
@@ -227,6 +237,18 @@ def delete(connection: sa.Connection, consumer_uuids: Collection[str]) -> None:
     """Delete every allocation of some consumers."""
     if consumer_uuids:
         connection.execute(_DELETE, {'consumer_uuids': list(consumer_uuids)})
+
+
+def delete_inserted(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Delete those allocations that an optimistic insertion has inserted; others did not fit."""
+    there = allocations.c.resource_provider_id.in_({row['resource_provider_id'] for row in rows})
+    values = {'consumer_uuid': rows[0]['consumer_id']}
+    connection.execute(_DELETE_BY_CONSUMER.where(there), values)
+
+
+def deletion(consumer_uuid: str) -> Step:
+    """The step that deletes every allocation of a consumer, however many there are."""
+    return Step(_DELETE_ONE_CONSUMER, {'consumer_uuid': consumer_uuid}, rows=None)
 
 
 def delete_by_consumer(connection: sa.Connection, consumer_uuid: str) -> set[int]:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
+from placement.db.engine.compound import Step
 from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import consumer_types, consumers, projects, users, utcnow
@@ -78,7 +80,7 @@ def insert(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
         return
     distinct = list(set(owners.values()))
     are_joined = len(distinct) == 1 and len(owners) <= MAX_JOINED
-    if are_joined and _insert_joined(connection, list(owners), distinct[0]):
+    if are_joined and _insertion(list(owners), distinct[0]).execute(connection).rowcount:
         return
     ids = owner_statements.ensure(connection, distinct)
     connection.execute(
@@ -96,19 +98,31 @@ def insert_new(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
     Raises `ConsumerExists` when one of them exists, or when another transaction is the first to
     insert what the owners name.
     """
-    try:
+    with expected_new():
         insert(connection, owners)
+
+
+@contextlib.contextmanager
+def expected_new() -> Iterator[None]:
+    """Raise `ConsumerExists` where a consumer that is inserted exists, as `insert_new` says."""
+    try:
+        yield
     except db_errors.DBDuplicateEntry as error:
         raise ConsumerExists from error
 
 
-def _insert_joined(connection: sa.Connection, uuids: Sequence[str], owner: Owner) -> bool:
-    """Insert consumers of one owner, if all that it names exists; return whether it does."""
+def insertion(uuid: str, owner: Owner) -> Step:
+    """The step that inserts a consumer, if all that its owner names exists."""
+    return _insertion([uuid], owner)
+
+
+def _insertion(uuids: Sequence[str], owner: Owner) -> Step:
+    """The step that inserts consumers of one owner, if all that it names exists, or else none."""
     values: dict[str, Any] = {**owner._asdict(), 'created_at': utcnow()}
     for number, uuid in enumerate(uuids):
         values[f'uuid_{number}'] = uuid
     statement = _joined_insert(len(uuids), owner.consumer_type is not None)
-    return statement.execute(connection, values).rowcount > 0
+    return Step(statement, values, rows=len(uuids))
 
 
 @functools.cache
@@ -120,8 +134,9 @@ def _joined_insert(number: int, has_type: bool) -> Precompiled:
     # With a type of its own, because PostgreSQL takes NULL in a union for text.
     type_id: sa.ColumnElement[Any] = sa.cast(sa.null(), sa.Integer)
     if has_type:
-        type_id = sa.select(consumer_types.c.id).where(_HAS_TYPE).scalar_subquery()
-        conditions.append(type_id.is_not(None))
+        named = named.join(consumer_types, sa.true())
+        conditions.append(_HAS_TYPE)
+        type_id = consumer_types.c.id
     consumers_of_owner = sa.union_all(
         *(
             sa.select(
@@ -189,7 +204,12 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
 
 def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
     """Delete the consumer with a uuid, which locks it as well; returns whether there was one."""
-    return _DELETE_ONE.execute(connection, {'uuid': uuid}).rowcount > 0
+    return deletion(uuid).execute(connection).rowcount > 0
+
+
+def deletion(uuid: str) -> Step:
+    """The step that does as `delete_by_uuid`."""
+    return Step(_DELETE_ONE, {'uuid': uuid})
 
 
 def delete_with_owner(connection: sa.Connection, uuid: str) -> Row | None:

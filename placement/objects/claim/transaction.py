@@ -10,12 +10,15 @@ from typing import Any
 
 from placement import errors
 from placement.context import RequestContext
+from placement.db.engine import compound
 from placement.db.engine import transactions as db
 from placement.db.statements import allocations, inventories, names
 from placement.db.statements import consumers as consumer_statements
 from placement.db.statements import providers as provider_statements
+from placement.db.statements.names import STANDARD_CLASS_IDS
 from placement.feed.change_feed import ChangeFeed
-from placement.objects.claim import decide, recorded
+from placement.objects.claim import at_once, decide, recorded
+from placement.objects.claim.at_once import Released
 from placement.objects.claim.claim import Claim, amounts, named_providers, released_consumers
 from placement.objects.claim.consumers import (
     LockConsumers,
@@ -61,8 +64,36 @@ def replace(context: RequestContext, claims: Sequence[Claim]) -> None:
     """
     if all(claim.is_of_new_consumer for claim in claims):
         with contextlib.suppress(consumer_statements.ConsumerExists):
-            return _replace(context, claims, new_consumers)
+            return _replace_new(context, claims)
     return _replace(context, claims, lock_consumers)
+
+
+def _replace_new(context: RequestContext, claims: Sequence[Claim]) -> None:
+    """Write claims whose consumers are said not to exist; raises `ConsumerExists` where one does.
+
+    The transaction is over then.
+    """
+    if at_once.is_possible(context, claims):
+        with contextlib.suppress(at_once.Unusual):
+            return _replace_at_once(context, claims)
+    return _replace(context, claims, new_consumers)
+
+
+@db.writer
+def _replace_at_once(context: RequestContext, claims: Sequence[Claim]) -> None:
+    connection, cache = context.connection, context.database.id_cache
+    ids = provider_statements.find_ids(connection, named_providers(claims), cache)
+    if not ids:
+        raise at_once.Unusual
+    locked = Locked(LockedConsumers(claims, {}), LockedProviders(ids, {}), (), ())
+    rows = _rows(locked, STANDARD_CLASS_IDS)
+    (claim,), (provider_id,) = claims, ids.values()
+    is_recorded = at_once.write_claim(context, claim, provider_id, rows)
+    if not is_recorded:
+        _insert_if_allowed(connection, locked, _class_ids(connection, locked), rows)
+    recorded.note(context, locked)
+    if not is_recorded:
+        _record(connection, locked)
 
 
 @db.writer
@@ -78,8 +109,14 @@ def _replace(
 def release(context: RequestContext, consumer_uuid: str) -> None:
     """Let a consumer have nothing, and delete it; raises `errors.AllocationsNotFound`."""
     connection = context.connection
-    # Which locks it as well, against writes of the same consumer.
-    was_there = recorded.delete_consumer(context, consumer_uuid)
+    if context.change_recorder is None and compound.is_supported(connection.dialect):
+        released = at_once.release(context, consumer_uuid)
+        if released is Released.EVERYTHING:
+            return
+        was_there = released is Released.CONSUMER
+    else:
+        # Which locks it as well, against writes of the same consumer.
+        was_there = recorded.delete_consumer(context, consumer_uuid)
     touched = recorded.delete_allocations(context, consumer_uuid)
     if not touched:
         raise errors.AllocationsNotFound(uuid=consumer_uuid)
@@ -125,19 +162,21 @@ def write(context: RequestContext, locked: Locked) -> None:
     Raises `errors.ResourceClassNotFound` and `errors.UnableToAllocate`.
     """
     connection = context.connection
-    wanted = (one.resource_class for one in amounts(locked.claims))
-    class_ids = names.resource_class_ids(connection, wanted)
+    class_ids = _class_ids(connection, locked)
     rows = _rows(locked, class_ids)
     if not _insert_optimistically(connection, locked, rows):
-        classes = sorted(class_ids, key=class_ids.__getitem__)
-        decide.check_fit(locked.claims, classes, _load(connection, locked))
-        allocations.delete(connection, {uuid for uuid, _provider_id in locked.used})
-        allocations.insert(connection, rows)
+        _insert_if_allowed(connection, locked, class_ids, rows)
     recorded.note(context, locked)
     before = locked.consumers.before
     leaving = [uuid for uuid in released_consumers(locked.claims) if uuid in before]
     consumer_statements.delete(connection, [before[uuid].id for uuid in leaving])
     _record(connection, locked)
+
+
+def _class_ids(connection: db.Connection, locked: Locked) -> Mapping[str, int]:
+    """The ids of the classes that claims name; raises `errors.ResourceClassNotFound`."""
+    wanted = (one.resource_class for one in amounts(locked.claims))
+    return names.resource_class_ids(connection, wanted)
 
 
 def _rows(locked: Locked, class_ids: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -164,6 +203,19 @@ def _insert_optimistically(
     if locked.used or len(locked.claims) > 1 or any(row['used'] > MAX_INT for row in rows):
         return False
     return allocations.insert_optimistically(connection, rows)
+
+
+def _insert_if_allowed(
+    connection: db.Connection,
+    locked: Locked,
+    class_ids: Mapping[str, int],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Read the inventories and insert what is claimed; raises `errors.UnableToAllocate`."""
+    classes = sorted(class_ids, key=class_ids.__getitem__)
+    decide.check_fit(locked.claims, classes, _load(connection, locked))
+    allocations.delete(connection, {uuid for uuid, _provider_id in locked.used})
+    allocations.insert(connection, rows)
 
 
 def _load(connection: db.Connection, locked: Locked) -> decide.Stocks:

@@ -153,7 +153,7 @@ class Cloud:
         seen: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-            if not statement.startswith('BEGIN'):
+            if not statement.startswith('BEGIN IMMEDIATE'):
                 seen.append(statement)
 
         sa.event.listen(self.database.engine, 'before_cursor_execute', note)
