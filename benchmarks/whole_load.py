@@ -36,12 +36,17 @@ def load(url: str) -> tuple[float, float]:
     return taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def fill(url: str, hosts: int) -> None:
-    """Make the schema, the standard names, and a cloud of so many hosts."""
+def make_schema(url: str) -> None:
+    """Make the schema and the standard names."""
     database = Database(create_engine(url))
     migration.sync(database.engine)
     standard_names.sync(database)
     database.dispose()
+
+
+def fill(url: str, hosts: int) -> None:
+    """Make the schema, the standard names, and a cloud of so many hosts."""
+    make_schema(url)
     load_as_rows(url, different(hosts))
 
 

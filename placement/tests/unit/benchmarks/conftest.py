@@ -1,40 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service in this process, for clients of the benchmark."""
 
-import json
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import Any
-from wsgiref.types import WSGIApplication
 
 import pytest
-from webob import Request
 
-from benchmarks.client import MICROVERSION, Answer, Client
+from benchmarks.in_process import InProcess
 from placement import conf as placement_conf
 from placement import deploy
 from placement.db.engine.database import Database
-
-
-class InProcess(Client):
-    """A client that needs no connection."""
-
-    def __init__(self, application: WSGIApplication) -> None:
-        super().__init__(port=0)
-        self._application = application
-
-    def request(self, method: str, path: str, body: Any = None) -> Answer:
-        request = Request.blank(path, method=method)
-        request.headers['X-Auth-Token'] = 'admin'
-        request.headers['X-Roles'] = 'admin,service'
-        request.headers['OpenStack-API-Version'] = f'placement {MICROVERSION}'
-        if body is not None:
-            request.content_type = 'application/json'
-            request.body = json.dumps(body).encode()
-        response = request.get_response(self._application)
-        self.statuses[response.status_int] += 1
-        return Answer(response.status_int, response.body)
-
 
 Serve = Callable[[str], tuple[InProcess, str]]
 
