@@ -60,21 +60,24 @@ def execute(connection: sa.Connection, steps: Sequence[Step]) -> Outcome:
     """
     lines = [BEGIN]
     values: list[Any] = []
-    for number, step in enumerate(steps):
+    for done, step in enumerate(steps):
         text, some = step.statement.bound(connection.dialect, step.values)
         lines.append(f'{text};')
         values += some
         if step.rows is not None:
-            lines.append(f'IF ROW_COUNT() <> {step.rows} THEN SELECT {number}, NULL; ELSE')
-    lines.append(f'SELECT {len(steps)}, LAST_INSERT_ID();')
+            lines.append(f'IF ROW_COUNT() <> {step.rows} THEN SELECT {done - len(steps)}; ELSE')
+    lines.append('SELECT LAST_INSERT_ID();')
     lines += ['END IF;' for step in steps if step.rows is not None]
     lines.append('END')
     text = '\n'.join(lines)
     result = connection.exec_driver_sql(text, tuple(values))
+    # One column, because PyMySQL takes as long for the description of another as for a row: the
+    # number of steps that are left, which is negative, or the id.
     row = result.fetchone()
     _check_end(connection, text, result)
     assert row is not None
-    return Outcome(*row)
+    number: int = row[0]
+    return Outcome(len(steps) + number) if number < 0 else Outcome(len(steps), number)
 
 
 def _check_end(connection: sa.Connection, text: str, result: sa.CursorResult[Any]) -> None:

@@ -52,7 +52,7 @@ class Late(Precompiled):
     def bound(
         self, _dialect: sa.Dialect, _values: Mapping[str, Any]
     ) -> tuple[str, tuple[Any, ...]]:
-        return f"SELECT 1, 1; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {self._number}", ()
+        return f"SELECT 1; SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {self._number}", ()
 
 
 @pytest.fixture
