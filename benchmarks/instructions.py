@@ -29,7 +29,7 @@ from benchmarks import clouds, features
 from benchmarks.client import Client
 from benchmarks.databases import ENGINES, temporary_database
 from benchmarks.in_process import InProcess
-from benchmarks.loading import claim, load_as_rows
+from benchmarks.loading import claim, load_as_rows, make_schema
 from benchmarks.report import columns
 from benchmarks.scenarios.claims import QUERY, SERVER, new_consumer
 from benchmarks.services import SETTINGS
@@ -170,19 +170,11 @@ def main() -> None:
         choices = features.choices(directory)
         for choice in CHOICES:
             with temporary_database(options.engine, choice, directory) as url:
-                _fill(url)
+                make_schema(url)
+                load_as_rows(url, clouds.flat(HOSTS))
                 connection = {'OS_PLACEMENT_DATABASE__CONNECTION': url}
                 measured[choice] = measure({**choices[choice], **connection}, directory)
     print(table(measured))
-
-
-def _fill(url: str) -> None:
-    """Make the schema, the standard names and the hosts."""
-    # Imported here because a process under cachegrind has no use for it.
-    from benchmarks.whole_load import make_schema
-
-    make_schema(url)
-    load_as_rows(url, clouds.flat(HOSTS))
 
 
 if __name__ == '__main__':

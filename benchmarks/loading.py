@@ -14,7 +14,9 @@ import sqlalchemy as sa
 
 from benchmarks.client import Client
 from benchmarks.clouds import PROJECT, USER, Cloud, Provider
-from placement.db.schema import tables
+from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
+from placement.db.schema import migration, standard_names, tables
 
 CONSUMERS_PER_REQUEST = 50
 ROWS_PER_STATEMENT = 5_000
@@ -62,6 +64,14 @@ def _send_provider(client: Client, provider: Provider) -> None:
             body = {part: value, 'resource_provider_generation': generation}
             client.send('PUT', f'{path}/{part}', body)
             generation += 1
+
+
+def make_schema(url: str) -> None:
+    """Make the schema and the standard names in an empty database of this service."""
+    database = Database(create_engine(url))
+    migration.sync(database.engine)
+    standard_names.sync(database)
+    database.dispose()
 
 
 def load_as_rows(database: str, cloud: Cloud) -> None:

@@ -18,10 +18,9 @@ import time
 
 from benchmarks.clouds import different
 from benchmarks.databases import temporary_database
-from benchmarks.loading import load_as_rows
+from benchmarks.loading import load_as_rows, make_schema
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration, standard_names
 from placement.feed.keeper import SnapshotKeeper
 
 
@@ -34,14 +33,6 @@ def load(url: str) -> tuple[float, float]:
     taken = time.process_time() - start
     database.dispose()
     return taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def make_schema(url: str) -> None:
-    """Make the schema and the standard names."""
-    database = Database(create_engine(url))
-    migration.sync(database.engine)
-    standard_names.sync(database)
-    database.dispose()
 
 
 def fill(url: str, hosts: int) -> None:

@@ -91,7 +91,8 @@ def insert(connection: sa.Connection, origin: Origin, changes: Sequence[Change])
     into the order of its parameters, which a claim would feel.
     """
     placeholder = '?' if connection.dialect.name == 'sqlite' else '%s'
-    # SQLite has no type for times; this is how SQLAlchemy stores and reads them.
+    # Every database takes this text, and SQLite, which has no type for times, keeps it as it is:
+    # SQLAlchemy reads it.
     common = origin.at.isoformat(' ', 'microseconds'), *origin[1:]
     for start in range(0, len(changes), MAX_ROWS_AT_ONCE):
         some = changes[start : start + MAX_ROWS_AT_ONCE]

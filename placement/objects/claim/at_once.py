@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The claim and the release that come most often, each as one statement where the server takes it.
 
-The claim is that of one new consumer on one provider, the release that of a consumer which has
-something of one provider. The statements, and the order of their locks, are those of the other
-writes; what is not as expected is left to those.
+The claim is that of one new consumer for standard classes of one provider, the release that of a
+consumer which has something of one provider. The statements, and the order of their locks, are
+those of the other writes; what is not as expected is left to those.
 """
 
 from __future__ import annotations
@@ -77,8 +77,10 @@ def write_claim(
     if outcome.done == len(steps):
         feed.recorded(outcome.inserted_id)
         return True
-    if outcome.done < 2:
+    if outcome.done == 1:
+        # The provider was deleted, or has another id by now.
         context.database.id_cache.forget(claim.resources)
+    if outcome.done < 2:
         raise Unusual
     allocations.delete_inserted(connection, rows)
     return False

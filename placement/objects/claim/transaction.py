@@ -15,7 +15,6 @@ from placement.db.engine import transactions as db
 from placement.db.statements import allocations, inventories, names
 from placement.db.statements import consumers as consumer_statements
 from placement.db.statements import providers as provider_statements
-from placement.db.statements.names import STANDARD_CLASS_IDS
 from placement.feed.change_feed import ChangeFeed
 from placement.objects.claim import at_once, decide, recorded
 from placement.objects.claim.at_once import Released
@@ -86,11 +85,12 @@ def _replace_at_once(context: RequestContext, claims: Sequence[Claim]) -> None:
     if not ids:
         raise at_once.Unusual
     locked = Locked(LockedConsumers(claims, {}), LockedProviders(ids, {}), (), ())
-    rows = _rows(locked, STANDARD_CLASS_IDS)
+    class_ids = _class_ids(connection, locked)
+    rows = _rows(locked, class_ids)
     (claim,), (provider_id,) = claims, ids.values()
     is_recorded = at_once.write_claim(context, claim, provider_id, rows)
     if not is_recorded:
-        _insert_if_allowed(connection, locked, _class_ids(connection, locked), rows)
+        _insert_if_allowed(connection, locked, class_ids, rows)
     recorded.note(context, locked)
     if not is_recorded:
         _record(connection, locked)

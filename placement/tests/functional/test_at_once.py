@@ -171,8 +171,11 @@ def test_other_claims_take_several_statements(
 
 
 def test_what_the_owner_names_is_made(cloud: Cloud) -> None:
-    cloud.take('new', {'host': {'VCPU': 1}}, project='another', consumer_type='NEW', **NEW)
+    with cloud.statements(by_a_new_process=False) as statements:
+        cloud.take('new', {'host': {'VCPU': 1}}, project='another', consumer_type='NEW', **NEW)
 
+    # The id of the provider is still remembered.
+    assert not any('SELECT resource_providers.uuid' in one for one in statements)
     consumers = state(cloud)[1]
     assert (uuid_of('new'), 1, 'another', 'user', 'NEW', True) in consumers
 
