@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an explanation and a capacity cost: processor time in process, without HTTP.
+"""The cost of explanations and capacities: processor time in process, without HTTP.
 
 Nobody else answers these questions, so there is nothing to compare with. Beside the time stands
 how long the interpreter is held at most before other threads have their turn, and how many trees
@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class InsightResult:
-    """What was measured of one case; times in milliseconds."""
+    """The measurements of one case; times in milliseconds."""
 
     cloud: str
     request: str
@@ -74,7 +74,7 @@ class InsightResult:
 
 
 def is_chosen(only: Sequence[str]) -> bool:
-    """Whether the words of --only ask for these questions; they are not part of other runs."""
+    """Tell if the words of --only ask for these questions; other runs leave them out."""
     return any(word in NAME for word in only)
 
 
@@ -110,7 +110,7 @@ def _capacity(inventory: InventoryRow) -> float:
 
 
 def flat_requests() -> dict[str, CandidateRequest]:
-    """What servers ask for."""
+    """The requests of servers."""
     small = {'VCPU': 8, 'MEMORY_MB': 16384, 'DISK_GB': 80}
     off = frozenset(['COMPUTE_STATUS_DISABLED'])
     return {
@@ -125,7 +125,7 @@ def _one(resources: dict[str, int], **conditions: object) -> CandidateRequest:
 
 
 def tree_requests() -> dict[str, CandidateRequest]:
-    """What servers on NUMA nodes ask for."""
+    """The requests of servers on NUMA nodes."""
     two_ports = tuple(RequestGroup(f'_{side}', {'SRIOV_NET_VF': 5}) for side in 'AB')
     no_such_port = RequestGroup('_P', {'SRIOV_NET_VF': 1}, required=(frozenset(['CUSTOM_X']),))
     node = RequestGroup('_N', {'VCPU': 2, 'MEMORY_MB': 2048})

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long the candidate search alone takes, without database and HTTP: medians in milliseconds.
+"""The time of the candidate search alone, without database and HTTP: medians in milliseconds.
 
     python benchmarks/search_core.py [repetitions [word...]]
 
 The clouds and the requests are those of `cases` and `hard_cases`; words choose those that have one
-of them in their name.  Processor time, so that a busy machine matters less.
+of them in their name. Processor time, so that a busy machine matters less.
 """
 
 import gc
@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from placement import memory
 from placement.search.candidates import find_candidates
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
@@ -189,7 +188,7 @@ def flat(**settings: Any) -> CandidateRequest:
 
 
 def cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
-    """What is measured: a name, a cloud and a request."""
+    """Cases to measure: a name, a cloud and a request."""
     for count in (1_000, 10_000, 50_000):
         snapshot = Snapshot.of(flat_rows(count))
         for limit in (10, 1_000, None):
@@ -224,7 +223,7 @@ def cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
 
 
 def hard_cases() -> Iterator[tuple[str, Snapshot, CandidateRequest]]:
-    """What is measured among hosts that are all different, and of requests that are hard."""
+    """Cases among hosts that are all different, and of requests that are hard."""
     budget = 1_500_000
     for aggregates in (1, 10):
         snapshot = Snapshot.of(full_rows(10_000, aggregates))
@@ -299,8 +298,9 @@ def main() -> None:
 def _measure_snapshots() -> None:
     rows = list(different_rows(100_000))
     name = '100000 different'
-    with memory.uncollected():
-        taken = median(lambda: Snapshot.of(rows), 3)
+    gc.disable()
+    taken = median(lambda: Snapshot.of(rows), 3)
+    gc.enable()
     print(f'{"snapshot of " + name:45} {taken:27.3f} ms')
     snapshot = Snapshot.of(rows)
     find_candidates(snapshot, flat(limit=10))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search: a snapshot and a request in, candidates out.
 
-It reads from here downwards: `resolved_request` divides the request into what single providers are
-asked for, `anchors` walks over the trees, `plan` says which slots of a tree could serve what,
-`candidates_of_tree` finds the ways to do so, if need be by `backtracking` over a constraint
-problem, `turns` lets the trees take turns, and `explain` says why nothing was found.
+It reads from here downwards, in `solver`: `resolved_request` divides the request into what single
+providers are asked for, `anchors` walks over the trees and lets them yield in turn, `plan` says
+which slots of a tree could serve what and finds the ways to do so, if need be by `backtracking`
+over a constraint `problem`. `insight.empty_search` says why nothing was found.
 
 Specification:
 allocation_candidates, "Terms of the search", "What can satisfy one group", "Combining groups",
@@ -15,16 +15,13 @@ import dataclasses
 import random
 from collections.abc import Iterator, Sequence
 
-from placement.search.explain import explain
-from placement.search.explanation import Explanation
+from placement.search.candidate import Candidate
+from placement.search.insight.empty_search import Explanation, explain_empty
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
-from placement.search.solver.anchors import Anchors
-from placement.search.solver.layout import Candidate
-from placement.search.solver.search_state import Search
-from placement.search.solver.tally import COMBINATION, Reason, Tally
-from placement.search.solver.turns import breadth_first, depth_first
+from placement.search.solver.anchors import Anchors, breadth_first, depth_first
+from placement.search.solver.search import Search
 from placement.search.solver.work import BudgetSpent, Work
 
 # For a search that draws nothing: to seed a generator takes 10 microseconds.
@@ -33,17 +30,16 @@ NOT_RANDOM = random.Random(0)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """What was found.
+    """The candidates that were found.
 
     `providers` are those to be summarised: the trees of all from which something is taken, or,
-    when whole trees are not asked for, only those providers.  `trees_examined` and `work`, in
-    places looked at, tell how far the search went; `is_cut` whether it ended because its budget
-    was spent, so that there may be more.  `explanation` says of an empty answer why it is empty.
+    when whole trees are not asked for, only those providers. `trees_examined` and `work`, in
+    steps, tell how far the search went; `is_cut` whether it ended because its budget was spent, so
+    that there may be more. `explanation` says of an empty answer why it is empty.
     """
 
     candidates: Sequence[Candidate]
     providers: Sequence[Provider]
-    tally: Tally
     trees_examined: int
     work: int = 0
     is_cut: bool = False
@@ -63,30 +59,28 @@ def find_candidates(
         generator = random.Random()
     search = Search(snapshot, request, generator or NOT_RANDOM, work)
     if search.resolved.names_missing_tree:
-        search.tally.add(COMBINATION, Reason.TREE)
-        return Result((), (), search.tally, 0, explanation=explain(search, is_cut=False))
+        return Result((), (), 0, explanation=explain_empty(search, is_cut=False))
     candidates, is_cut = _collected(search)
     if not candidates:
-        explanation = explain(search, is_cut)
-        return Result((), (), search.tally, search.trees_examined, work.spent, is_cut, explanation)
+        explanation = explain_empty(search, is_cut)
+        return Result((), (), search.trees_examined, work.spent, is_cut, explanation)
     if request.randomize:
         search.random.shuffle(candidates)
     summarised = _summarised(snapshot, request, candidates)
-    return Result(candidates, summarised, search.tally, search.trees_examined, work.spent, is_cut)
+    return Result(candidates, summarised, search.trees_examined, work.spent, is_cut)
 
 
 def _collected(search: Search) -> tuple[list[Candidate], bool]:
     """As many candidates as are wanted, and whether the budget was spent before."""
-    anchors, candidates = Anchors(search), list[Candidate]()
+    candidates = list[Candidate]()
     wanted, is_cut = search.request.wanted, False
     try:
-        for candidate in _distinct(search, _in_order(search.request, anchors)):
+        for candidate in _distinct(search, _in_order(search.request, Anchors(search))):
             candidates.append(candidate)
             if len(candidates) == wanted:
                 break
     except BudgetSpent:
         is_cut = True
-    anchors.settle()
     return candidates, is_cut
 
 
@@ -101,7 +95,7 @@ def _distinct(search: Search, candidates: Iterator[Candidate]) -> Iterator[Candi
     """Each candidate once.
 
     Only one that is made of sharing providers can be found under several anchors; any other
-    names its anchor.  So no more than some of what was yielded is held.
+    names its anchor. So no more than some of what was yielded is held.
     """
     return _without_repeats(candidates) if search.snapshot.has_sharing else candidates
 

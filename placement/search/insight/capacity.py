@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many consumers of a request could be claimed one after another, now and on an empty cloud.
+"""The number of consumers that could be claimed one after another, now and on an empty cloud.
 
-Where one provider serves the request it is a division (`closed_form`). Elsewhere consumers are
-claimed on a copy of the cloud until they are refused (`claims`), and after so many of them bounds
-are told instead.
+Where one provider serves the request, or each provider request has one provider in reach, they are
+minima of quotients (`closed_form`). Elsewhere consumers are claimed on a copy of the cloud until
+they are refused (`claims`): one order of claims, which is a lower bound beside an upper one.
 """
 
+from __future__ import annotations
+
+import dataclasses
 import heapq
 import sys
 from collections.abc import Mapping, Sequence
 
-from placement.search.insight.capacity_answer import (
-    ClassFragmentation,
-    Count,
-    Page,
-    RequestCapacity,
-    TreeCapacity,
-)
+from placement.search.insight.closed_form import Count
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_counts import TreeCounts
 from placement.search.model.request import CandidateRequest
@@ -27,37 +24,107 @@ from placement.search.model.tree import Tree
 CAPACITY_BUDGET = 2_000_000
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class TreeCapacity:
+    """The count of one tree for itself: as if nobody claimed anything from any other tree."""
+
+    root: str
+    now: Count
+    if_empty: Count
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClassFragmentation:
+    """The free amount of one class, and the part of it that this request can use.
+
+    `free` is the sum of what all providers of the class have beyond what is used; `usable` is
+    what so many consumers as could be claimed (`now`, at least) would take of it.
+    """
+
+    resource_class: str
+    capacity: int
+    used: int
+    free: int
+    usable: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RootPage:
+    """A part of the rows by tree, which are in the order of the roots' uuids: up to `limit` of
+    those that come after the uuid `after`, which need not be there any more."""
+
+    limit: int
+    after: str = ''
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RequestCapacity:
+    """The counts of a request.
+
+    `trees` are the rows that were asked for, None where none were. With `shares_pools` they do not
+    add up: several trees reach the same sharing provider. `has_more` tells whether rows follow
+    the last one. `work` counts places looked at, `claims` the consumers that were claimed on a
+    copy to find out.
+    """
+
+    now: Count
+    if_empty: Count
+    fragmentation: tuple[ClassFragmentation, ...]
+    shares_pools: bool
+    trees: tuple[TreeCapacity, ...] | None = None
+    has_more: bool = False
+    work: int = 0
+    claims: int = 0
+
+    @property
+    def is_exact(self) -> bool:
+        """True where both counts are exact."""
+        return self.now.is_exact and self.if_empty.is_exact
+
+    @property
+    def note(self) -> str | None:
+        """A sentence on the rows by tree, where they do not add up."""
+        if self.trees is None or not self.shares_pools:
+            return None
+        return 'Trees share providers, so their rows do not add up: each is for itself.'
+
+
 def capacity_of(
     snapshot: Snapshot,
     request: CandidateRequest,
     work: SlicedWork | None = None,
-    by_root: Page | None = None,
+    by_root: RootPage | None = None,
 ) -> RequestCapacity:
-    """How often a request would fit, with a page of rows by tree where one is wanted.
+    """Count how often a request would fit, with a page of rows by tree where one is wanted.
 
-    The request's limit makes no difference. Where claims or the budget do not suffice, counts are
-    bounds.
+    The request's limit makes no difference. Where candidates have to be chosen, counts are bounds,
+    which mostly meet; after so many claims, or at the end of the budget, they are wider.
     """
     work = work or SlicedWork(CAPACITY_BUDGET)
     trees, has_more = ([], False) if by_root is None else _page(snapshot, by_root)
-    counts = TreeCounts(snapshot, request, work)
-    total, rows = counts.all_trees({tree.root_id for tree in trees})
-    sums = _sums(snapshot, counts.amounts, work)
-    now = _bounded(total.now, counts.amounts, {name: free for name, (_, _, free) in sums.items()})
-    if_empty = _bounded(total.if_empty, counts.amounts, {name: s[0] for name, s in sums.items()})
+    counts = TreeCounts(snapshot, request, work, {tree.root_id for tree in trees})
+    sums = _sums(snapshot, counts.totals, work)
+    now = _bounded(counts.now.total, counts.totals, {name: s[2] for name, s in sums.items()})
+    if_empty = _bounded(
+        counts.if_empty.total, counts.totals, {name: s[0] for name, s in sums.items()}
+    )
+    rows = [
+        TreeCapacity(
+            tree.members[0].uuid, counts.now.rows[tree.root_id], counts.if_empty.rows[tree.root_id]
+        )
+        for tree in trees
+    ]
     return RequestCapacity(
         now,
         if_empty,
         tuple(
             [
                 ClassFragmentation(name, *sums[name], now.at_least * amount)
-                for name, amount in counts.amounts.items()
+                for name, amount in counts.totals.items()
             ]
         ),
-        counts.shares_pools,
-        None
-        if by_root is None
-        else tuple([TreeCapacity(one.members[0].uuid, *rows[one.root_id]) for one in trees]),
+        snapshot.has_sharing,
+        None if by_root is None else tuple(rows),
         has_more,
         work.spent,
         counts.claims_made,
@@ -67,7 +134,7 @@ def capacity_of(
 def capacities_of(
     snapshot: Snapshot, requests: Mapping[str, CandidateRequest], work: SlicedWork | None = None
 ) -> dict[str, RequestCapacity]:
-    """How often each request would fit, by the names of the requests.
+    """Count how often each request would fit, by the names of the requests.
 
     They share one budget: each may spend an equal part of what those before it have left over.
     """
@@ -81,7 +148,7 @@ def capacities_of(
     return found
 
 
-def _page(snapshot: Snapshot, page: Page) -> tuple[Sequence[Tree], bool]:
+def _page(snapshot: Snapshot, page: RootPage) -> tuple[Sequence[Tree], bool]:
     """The trees of a page by the uuid of the root, and whether more follow."""
     uuids = (
         (tree.members[0].uuid, tree.root_id)

@@ -1,28 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often a request fits where one provider serves all of it: no claim has to be tried."""
+"""Counts that need no claim: quotients of what there is and what is asked for.
 
-from collections.abc import Mapping
+They are exact where one provider serves the request, and where each provider request has one
+provider in reach; elsewhere they are upper bounds.
+"""
 
-from placement.search.insight.provider_masks import ProviderMasks
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
 from placement.search.model.provider import Provider
-from placement.search.model.tree import Tree
+from placement.search.model.snapshot import Snapshot
+from placement.search.solver.resolved_request import ResolvedRequest
 
-# How many consumers fit now, and if nothing were used.
-Both = tuple[int, int]
-NONE: Both = (0, 0)
+# By the number of the provider request, who serves it if nothing is used.
+Servers = Sequence[Collection[Provider]]
+# What one consumer takes of each provider.
+Taken = Sequence[tuple[Provider, Mapping[str, int]]]
 
 
-def times(provider: Provider, amounts: Mapping[str, int]) -> Both:
-    """How many consumers of these amounts a provider has room for, which has all of the classes
-    and takes such amounts."""
-    now = empty = -1
+@dataclasses.dataclass(frozen=True, slots=True)
+class Count:
+    """A number of consumers that could be claimed one after another, if each takes the best
+    candidate for those after it.
+
+    Some choice of candidates reaches `at_least`, none more than `at_most`.
+    """
+
+    at_least: int
+    at_most: int
+
+    @classmethod
+    def exactly(cls, number: int) -> Count:
+        """The count of which both bounds are the same."""
+        return cls(number, number)
+
+    @property
+    def is_exact(self) -> bool:
+        """True where both bounds are the same."""
+        return self.at_least == self.at_most
+
+    def __add__(self, other: Count) -> Count:
+        return Count(self.at_least + other.at_least, self.at_most + other.at_most)
+
+
+def quotients(provider: Provider, amounts: Mapping[str, int]) -> tuple[int, int]:
+    """The consumers of these amounts that a provider has room for, now and if nothing is used.
+
+    It has all of the classes, and takes such amounts but for the largest.
+    """
     kind, used = provider.kind, provider.used
-    position = kind.profile.position
+    position, now, empty = kind.profile.position, -1, -1
     for name, amount in amounts.items():
         number = position[name]
         capacity = kind.capacities[number]
         if amount > capacity.largest:
-            return NONE
+            return 0, 0
         of_all, of_free = capacity.ceiling // amount, (capacity.ceiling - used[number]) // amount
         if of_all < empty or empty < 0:
             empty = of_all
@@ -32,48 +68,98 @@ def times(provider: Provider, amounts: Mapping[str, int]) -> Both:
     return max(now, 0), max(empty, 0)
 
 
-class ClosedForm:
-    """Counts for one request: on trees of one provider, and where one provider request is all.
+class Room:
+    """The amounts that providers have left, now or if nothing were used, while consumers take of
+    them."""
 
-    A tree of one provider serves the request if it meets every condition and has the amounts of
-    all groups together; several isolated groups it cannot serve.
-    """
+    def __init__(self, resolved: ResolvedRequest, is_empty: bool) -> None:
+        self.is_empty = is_empty
+        self.totals: Mapping[str, int] = resolved.totals
+        self._requests = resolved.provider_requests
+        self._exclusive = [one.number for one in self._requests if one.is_exclusive]
+        self._left: dict[tuple[Provider, str], int] = {}
 
-    def __init__(self, masks: ProviderMasks, totals: Mapping[str, int], isolated: int) -> None:
-        self.masks = masks
-        self.totals = totals
-        self._is_isolated = isolated > 1
-        self._kept = masks.table.visible & ~masks.table.free
+    def free(self, provider: Provider, name: str) -> int:
+        """The amount of a class that all consumers together may take of a provider at first."""
+        capacity, used = provider.inventory(name)
+        # More may be used than there is.
+        return max(capacity.ceiling if self.is_empty else capacity.ceiling - used, 0)
 
-    def of_flat(self, tree: Tree) -> Both:
-        """The count of a tree of one provider that reaches no other."""
-        if self._is_isolated or self.masks.flat_key(tree) & self._kept:
-            return NONE
-        return times(tree.members[0], self.totals)
+    def times(self, provider: Provider, amounts: Mapping[str, int]) -> int:
+        """The consumers of these amounts that a provider has room for at first."""
+        return quotients(provider, amounts)[self.is_empty]
 
-    def of_providers(self, tree: Tree) -> dict[int, Both]:
-        """By id the count of each provider that serves the only provider request when it is used
-        from this tree."""
-        masks, table = self.masks, self.masks.table
-        if table.root_mask(tree.members[0].kind.profile):
-            return {}
-        collected = table.groups[table.group_of[0]].collected
-        counts: dict[int, Both] = {}
-        for slot, provider in enumerate((*tree.members, *masks.sharing_with(tree))):
-            if slot < len(tree.members):
-                (elements,) = masks.elements_of_member(tree, slot)
+    def take(self, taken: Taken) -> int:
+        """Claim as many consumers as there is room for now, which take so much each."""
+        pairs = [
+            (provider, name, amount)
+            for provider, amounts in taken
+            for name, amount in amounts.items()
+        ]
+        often = min(self._times_left(*one) for one in pairs)
+        for provider, name, amount in pairs:
+            self._left[provider, name] -= often * amount
+        return often
+
+    def _times_left(self, provider: Provider, name: str, amount: int) -> int:
+        left = self._left.setdefault((provider, name), self.free(provider, name))
+        return left // amount if amount <= provider.inventory(name)[0].largest else 0
+
+    def left_of(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot in which that is used which consumers have taken."""
+        used: dict[int, dict[str, int]] = {}
+        for (provider, name), left in self._left.items():
+            before = snapshot.provider(provider.id)
+            of_provider = used.setdefault(provider.id, {n: u for n, _, u in before.inventories})
+            of_provider[name] += self.free(provider, name) - left
+        return snapshot.with_used(used)
+
+    def most(self, servers: Servers) -> int:
+        """A number of consumers beyond which those who serve the requests have no room."""
+        if not all(servers):
+            return 0
+        bounds = itertools.chain(
+            self._bounds_by_request(servers),
+            self._bounds_by_class(servers),
+            self._bounds_by_isolation(servers),
+        )
+        return min(bounds, default=0)
+
+    def _bounds_by_request(self, servers: Servers) -> Iterator[int]:
+        for request, serving in zip(self._requests, servers, strict=True):
+            if request.amounts:
+                yield sum(self.times(provider, request.amounts) for provider in serving)
+
+    def _bounds_by_class(self, servers: Servers) -> Iterator[int]:
+        """Of a provider no consumer can use what is no multiple of the amounts' divisor."""
+        for name, total in self.totals.items():
+            asking = [request for request in self._requests if name in request.amounts]
+            divisor = math.gcd(*[request.amounts[name] for request in asking])
+            serving = {provider for request in asking for provider in servers[request.number]}
+            yield sum(self.free(one, name) // divisor for one in serving) * divisor // total
+
+    def _bounds_by_isolation(self, servers: Servers) -> Iterator[int]:
+        """Isolated requests of one consumer take as many providers, so that each provider takes
+        part in no more consumers than there are."""
+        if len(self._exclusive) < 2:
+            return
+        rooms: dict[Provider, float] = {}
+        for number in self._exclusive:
+            amounts = self._requests[number].amounts
+            for provider in servers[number]:
+                # One that is asked for traits alone takes any number of consumers.
+                often = self.times(provider, amounts) if amounts else math.inf
+                rooms[provider] = max(rooms.get(provider, 0), often)
+        if math.inf in rooms.values():
+            return
+        fits, fits_not = 0, int(sum(rooms.values())) + 1
+        while fits_not - fits > 1:
+            middle = (fits + fits_not) // 2
+            if (
+                sum(min(often, middle) for often in rooms.values())
+                >= len(self._exclusive) * middle
+            ):
+                fits = middle
             else:
-                (elements,) = masks.elements_of_sharing(tree, provider)
-            if any(not mask & self._kept and not collected & ~gained for mask, gained in elements):
-                counts[provider.id] = times(provider, self.totals)
-        return counts
-
-
-def upper_bound(providers: list[Provider], totals: Mapping[str, int], is_empty: bool) -> int:
-    """More consumers than this these providers have no room for, all together."""
-    free = dict.fromkeys(totals, 0)
-    for provider in providers:
-        for name, capacity, used in provider.inventories:
-            if name in free:
-                free[name] += max(capacity.ceiling - (0 if is_empty else used), 0)
-    return min([free[name] // amount for name, amount in totals.items()], default=0)
+                fits_not = middle
+        yield fits

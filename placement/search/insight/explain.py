@@ -1,28 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a request fits nowhere, or where it does not fit, and what would help.
+"""The reasons why a request fits nowhere, or where it does not fit, and what would help.
 
-It reads from here downwards: `survey` looks at every tree once and counts what stands in its way,
-`group_funnel` and `combination` lay the conditions over what was counted, `tree_reports` tells
-which trees miss least, `relaxations` what could be given up, and `summary` says it in one line.
+It reads from here downwards: `survey` looks at every tree once and says what stands in its way,
+`funnel` and `combination` lay the conditions over the trees, `nearest` finds those that miss
+least, `relaxations` what could be given up, and `summary` says it in one line.
 """
 
+from __future__ import annotations
+
 import contextlib
+import dataclasses
 import sys
 
-from placement.search.explanation import Verdict
 from placement.search.insight.combination import Combination
-from placement.search.insight.explain_answer import RequestExplanation, TreeReport
-from placement.search.insight.feasibility import Feasibility, groups_decide
-from placement.search.insight.group_funnel import group_funnels
-from placement.search.insight.judges import GroupJudge, SearchJudge
+from placement.search.insight.condition import Verdict
+from placement.search.insight.explanation import RequestExplanation, TreeReport
+from placement.search.insight.feasibility import Feasibility, could_be_found, groups_decide
+from placement.search.insight.funnel import group_funnels
+from placement.search.insight.nearest import nearest_trees
+from placement.search.insight.relaxation_counter import RelaxationCounter
 from placement.search.insight.relaxations import Relaxations, relaxations
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.summary import summary
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_reports import TreeReports
-from placement.search.insight.whole_search import could_be_found
+from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import is_disabled
 from placement.search.solver.resolved_request import ResolvedRequest
 from placement.search.solver.work import BudgetSpent
 
@@ -30,8 +35,9 @@ from placement.search.solver.work import BudgetSpent
 # classes counts six, so 100,000 hosts are examined, all of them.
 EXPLAIN_BUDGET = 1_000_000
 
-# How many unlike trees are examined where each has to be searched, several times.
-MAX_SEARCHED = 300
+# Which part of the budget is for the first look at the trees, and which where each of them has to
+# be searched afterwards, several times.
+LOOKING, LOOKING_TO_SEARCH = 2, 16
 
 # How many places are looked at to tell the verdict where not all trees were examined.
 SEARCH_PLACES = 200_000
@@ -43,7 +49,7 @@ def explain_request(
     work: SlicedWork | None = None,
     provider: str | None = None,
 ) -> RequestExplanation:
-    """Everything that can be said about a request and the trees of a snapshot.
+    """Explain what a snapshot has for a request.
 
     With the uuid of a `provider` its tree is reported on; where there is no such provider, there
     is no report. The request's limit makes no difference. Where the budget does not suffice, the
@@ -55,30 +61,30 @@ def explain_request(
         snapshot, request, work, None if asked_about is None else asked_about.root_id
     )
     survey, combination = explaining.survey, explaining.combination
-    verdict = explaining.verdict()
-    funnels, steps = group_funnels(survey), tuple(combination.steps)
+    verdict, funnels = explaining.verdict(), group_funnels(survey)
     relaxed = explaining.relaxations()
-    nearest, report = explaining.nearest(), explaining.report()
-    fitting = len(combination.trees)
-    return RequestExplanation(
+    answer = RequestExplanation(
         verdict,
-        summary(survey, verdict, fitting, funnels, steps, relaxed.found, relaxed.is_cut),
-        fitting,
+        '',
+        len(combination.trees),
         funnels,
-        steps,
-        nearest,
+        tuple(combination.steps),
+        explaining.nearest(),
         relaxed.found,
         relaxed.pairs_examined,
         relaxed.pairs_of,
         survey.examined,
         survey.of,
-        report,
-        work.spent,
+        relaxed.is_cut,
+        explaining.report(),
     )
+    disabled = snapshot.has_trait(DISABLED_TRAIT) and sum(map(is_disabled, combination.trees))
+    line = summary(answer, survey, disabled)
+    return dataclasses.replace(answer, summary=line, work=work.spent)
 
 
 class _Explaining:
-    """One explanation in the making.  Each step leaves out what the budget does not allow."""
+    """One explanation in the making. Each step leaves out what the budget does not allow."""
 
     def __init__(
         self,
@@ -91,29 +97,28 @@ class _Explaining:
         self.first_root = first_root
         resolved = ResolvedRequest.of(snapshot, request)
         is_simple = groups_decide(resolved)
-        # Half of the budget, so that something is left for what follows.
-        looking = work.part(sys.maxsize if work.budget is None else work.budget // 2)
-        max_states = None if is_simple else MAX_SEARCHED
-        self.survey = Survey(snapshot, resolved, looking, max_states, first_root)
+        part = LOOKING if is_simple else LOOKING_TO_SEARCH
+        looking = work.part(sys.maxsize if work.budget is None else work.budget // part)
+        self.survey = Survey(snapshot, resolved, looking, first_root)
         self.work.spent += looking.spent
         self.survey.work = work
-        self.judge = GroupJudge(self.survey, request)
+        self.counter = RelaxationCounter(self.survey, request, is_simple)
         unused = None
         if not is_simple:
-            self.judge = SearchJudge(self.survey, request)
             unused = Feasibility(snapshot, request, work, ignores_usage=True)
-        self.combination = Combination(self.judge, is_simple)
+        self.combination = Combination(self.counter)
         with contextlib.suppress(BudgetSpent):
             self.combination.work_out()
+            self.combination.count_only()
         self.reports = TreeReports(self.survey, self.combination, unused)
 
     def verdict(self) -> Verdict:
-        """Whether it fits, or could; of all trees, examined or not."""
+        """The verdict on all trees, examined or not."""
         if self.combination.trees:
             return Verdict.FITS
         if self.survey.examined == self.survey.of and self.combination.is_whole:
             return self._verdict_of_examined()
-        snapshot, request = self.survey.snapshot, self.judge.request
+        snapshot, request = self.survey.snapshot, self.counter.request
         for verdict, ignores_usage in ((Verdict.FITS, False), (Verdict.FULL, True)):
             fits = could_be_found(snapshot, request, self.work, SEARCH_PLACES, ignores_usage)
             if fits is None:
@@ -130,15 +135,15 @@ class _Explaining:
         return Verdict.FULL if is_full else Verdict.INFEASIBLE
 
     def relaxations(self) -> Relaxations:
-        """What could be given up; nothing where it is not known what fits."""
+        """The conditions that could be given up; none where it is not known what fits."""
         if not self.combination.is_whole:
             return Relaxations(is_cut=True)
-        return relaxations(self.judge, len(self.combination.trees))
+        return relaxations(self.counter, len(self.combination.trees))
 
     def nearest(self) -> tuple[TreeReport, ...]:
-        """The trees that miss least."""
+        """The trees that miss least; none where it is not known what fits."""
         try:
-            return self.reports.nearest()
+            return nearest_trees(self.reports) if self.combination.is_whole else ()
         except BudgetSpent:
             return ()
 
@@ -150,4 +155,4 @@ class _Explaining:
         try:
             return self.reports.report(self.survey.outcome(tree), tree)
         except BudgetSpent:
-            return TreeReport(tree.members[0].uuid, Verdict.UNKNOWN)
+            return TreeReport(tree.members[0].uuid, Verdict.UNKNOWN, is_disabled=is_disabled(tree))

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether one tree can serve a whole request, asked of the search itself."""
+"""Questions to the search itself: can one tree, or any, serve a whole request?"""
+
+from __future__ import annotations
 
 import dataclasses
 import random
 
+from placement.search.candidate import Candidate
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
-from placement.search.solver.bounded_cache import BoundedCache
-from placement.search.solver.layout import Candidate
-from placement.search.solver.plans import Plans
+from placement.search.solver.anchors import Anchors, Plans, breadth_first
 from placement.search.solver.resolved_request import ResolvedRequest
-from placement.search.solver.search_state import Search
-from placement.search.solver.work import Work
+from placement.search.solver.search import Search
+from placement.search.solver.work import BoundedCache, BudgetSpent, Work
 
 # What it takes to prepare the search, for each group of the request, in places.
 PLACES_TO_PREPARE = 10
@@ -22,12 +23,12 @@ MAX_STATES = 10_000
 
 
 def groups_decide(resolved: ResolvedRequest) -> bool:
-    """Whether a tree that can serve each group can serve all of them together."""
+    """Tell if a tree that can serve each group can serve all of them together."""
     return not (
         resolved.constraints
         or resolved.request.single_provider_per_tree
-        or sum(resolved.exclusive) > 1
-        or any(resolved.contested)
+        or sum(one.is_exclusive for one in resolved.provider_requests) > 1
+        or any(one.contested for one in resolved.provider_requests)
     )
 
 
@@ -53,7 +54,7 @@ class Feasibility:
         self._known: BoundedCache[object, bool] = BoundedCache(MAX_STATES)
 
     def fits(self, tree: Tree) -> bool:
-        """Whether there is a candidate with this tree as its anchor."""
+        """Tell if there is a candidate with this tree as its anchor."""
         key = self._key(tree)
         known = self._known.get(key)
         if known is None:
@@ -72,11 +73,10 @@ class Feasibility:
         search.work.check()
         if search.resolved.names_missing_tree:
             return None
-        of_tree = self._plans.candidates_of(tree)
-        if of_tree.plan.is_infeasible:
+        plan = self._plans.plan_for(tree)
+        if plan.is_infeasible:
             return None
-        found = of_tree.of(tree, needs_member=False)
-        return next((one for one in found if one is not None), None)
+        return next(plan.candidates(tree), None)
 
     def _key(self, tree: Tree) -> object:
         """Equal for trees of which the same is true."""
@@ -86,3 +86,28 @@ class Feasibility:
         if structure.has_sharing:
             return self._plans.pool_key(structure) or tree.root_id
         return (tree.shape, self.search.usage_of(tree))
+
+
+def could_be_found(
+    snapshot: Snapshot,
+    request: CandidateRequest,
+    work: Work,
+    places: int,
+    ignores_usage: bool = False,
+) -> bool | None:
+    """Tell if there is a candidate anywhere, now or if nothing were used.
+
+    None where so many places, or the rest of the work, do not suffice. Whole blocks of trees are
+    passed over.
+    """
+    part = work.part(places)
+    once = dataclasses.replace(request, limit=1, randomize=False)
+    search = Search(snapshot, once, random.Random(0), part, ignores_usage)
+    if search.resolved.names_missing_tree:
+        return False
+    try:
+        return any(True for _ in breadth_first(Anchors(search).streams()))
+    except BudgetSpent:
+        return None
+    finally:
+        work.spent += part.spent

@@ -19,7 +19,7 @@ PAUSE_SECONDS = 0.000_02
 
 
 def give_way() -> None:
-    """Let other threads have the interpreter."""
+    """Give the interpreter to other threads."""
     time.sleep(PAUSE_SECONDS)
 
 
@@ -55,6 +55,12 @@ class SlicedWork(Work):
             yield from part
             self.spent += len(part)
             self.check()
+
+    def paused(self, items: Sequence[Item]) -> Iterator[Item]:
+        """Every item, which counts nothing, with pauses among them."""
+        for start in range(0, len(items), PLACES_IN_SLICE):
+            yield from items[start : start + PLACES_IN_SLICE]
+            self._pause()
 
     def part(self, most: int) -> 'SlicedWork':
         """A budget of its own for one step, in slices as this one."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search works on: the cloud as it is at one moment, and a request."""
+"""The values of a search: the cloud as it is at one moment, and a request."""

@@ -20,26 +20,15 @@ class Refusal(enum.Enum):
     RESERVED = 'reserved'
     USED = 'used'
 
-    @property
-    def is_permanent(self) -> bool:
-        """Whether the amount would be refused by an inventory nobody uses, too."""
-        return self is not Refusal.USED
-
-
-class _Interned:
-    """Lets a snapshot hold one shared copy of equal values for as long as something uses it."""
-
-    __slots__ = ('__weakref__',)
-
 
 # Not frozen: 100,000 hosts that all differ would take 0.2 s longer to load. Nobody alters one.
-@dataclasses.dataclass(slots=True, unsafe_hash=True)
-class Capacity(_Interned):
+@dataclasses.dataclass(slots=True, weakref_slot=True, unsafe_hash=True)
+class Capacity:
     """One inventory without what is used of it: a value that alike providers share.
 
     The derived fields are computed once, here, because a search reads them far more often than
     inventories change: `capacity` as a product, `ceiling` the most that may be used in all, and
-    `largest` the most that one candidate may take when nothing is used.  Specification:
+    `largest` the most that one candidate may take when nothing is used. Specification:
     conventions, "Capacity and fit".
     """
 
@@ -93,7 +82,7 @@ class Capacity(_Interned):
         return None
 
     def allows_total(self, used_after: int, used_before: int = 0) -> bool:
-        """Whether a write may leave `used_after` where `used_before` was used.
+        """Return whether a write may leave `used_after` where `used_before` was used.
 
         An inventory that was shrunk below its usage accepts what does not make it worse.
         Specification: allocations, "Capacity rule for writes".
@@ -102,10 +91,23 @@ class Capacity(_Interned):
 
     def room(self, used: int) -> int:
         """How much one candidate may take in all, over every request group: what is free, and
-        no more than max_unit.  Specification: allocation_candidates, "Combining groups"."""
+        no more than max_unit. Specification: allocation_candidates, "Combining groups"."""
         free = self.ceiling - used
         # As min(), which takes twice as long: a search asks this of very many providers.
         return free if free < self.max_unit else self.max_unit
+
+    def largest_fit(self, used: int = 0) -> int:
+        """The largest amount that one consumer may take beside what is used; 0 for none."""
+        room = self.room(used)
+        if self.step_size > 1:
+            room -= room % self.step_size
+        return room if room >= self.min_unit and room > 0 else 0
+
+    @property
+    def smallest_fit(self) -> int:
+        """The smallest amount that one consumer may take of an empty provider, if any."""
+        step = max(self.step_size, 1)
+        return -(-max(self.min_unit, 1) // step) * step
 
 
 def _ceiling(capacity: float) -> int:

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cloud as one search sees it: an immutable value from which a changed one is made cheaply.
 
-Trees lie in blocks of neighbouring ids.  A new snapshot shares all blocks, trees and providers
+Trees lie in blocks of neighbouring ids. A new snapshot shares all blocks, trees and providers
 that did not change with the one before; it costs what changed, plus a shallow copy of the list of
-blocks.  Readers hold a snapshot and never see it change, whatever is made of it meanwhile.
+blocks. Readers hold a snapshot and never see it change, whatever is made of it meanwhile.
 """
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from placement.search.model.block import BLOCK_BITS, Block
-from placement.search.model.interning import InternPool
-from placement.search.model.name_counts import changed_counts, classes_of, traits_of
+from placement.search.model.indexes import (
+    ShardedMap,
+    SharingIndex,
+    changed_counts,
+    changed_sharing,
+    trait_key,
+)
+from placement.search.model.kind import InternPool
 from placement.search.model.provider import Provider, ProviderFactory, ProviderRow
-from placement.search.model.sharded_map import ShardedMap
-from placement.search.model.sharing_index import SharingIndex, changed_sharing
 from placement.search.model.tree import Tree
 
 
 class Snapshot:
     """Providers, trees, capacities, usage, traits, aggregates and sharing, at one moment."""
 
-    __slots__ = ('_class_counts', '_ids', '_pool', '_roots', '_sharing', '_trait_counts', 'blocks')
+    __slots__ = ('_ids', '_name_counts', '_pool', '_roots', '_sharing', 'blocks')
 
     def __init__(
         self,
@@ -29,8 +35,7 @@ class Snapshot:
         ids: ShardedMap[str, int],
         roots: ShardedMap[int, int],
         sharing: SharingIndex,
-        trait_counts: Counter[str],
-        class_counts: Counter[str],
+        name_counts: Counter[str],
         pool: InternPool,
     ) -> None:
         # Use `of`, `with_changes` and `with_used`: they keep all of these in step.
@@ -38,48 +43,49 @@ class Snapshot:
         self._ids = ids
         self._roots = roots
         self._sharing = sharing
-        self._trait_counts = trait_counts
-        self._class_counts = class_counts
+        self._name_counts = name_counts
         self._pool = pool
 
     @classmethod
-    def of(cls, rows: Iterable[ProviderRow]) -> 'Snapshot':
+    def of(cls, rows: Iterable[ProviderRow]) -> Snapshot:
         """A snapshot of exactly these providers."""
-        empty = cls({}, ShardedMap(), ShardedMap(), {}, Counter(), Counter(), InternPool())
+        empty = cls({}, ShardedMap(), ShardedMap(), {}, Counter(), InternPool())
         return empty.with_changes(rows)
 
     def with_changes(
         self, changed: Iterable[ProviderRow], removed_ids: Iterable[int] = ()
-    ) -> 'Snapshot':
+    ) -> Snapshot:
         """A new snapshot in which these rows are new or replace older ones, and those ids are
         gone.
 
         Where a provider moves to another tree its descendants move too, so their rows have to be
-        among the changed ones.  Ids that are not there can be removed.
+        among the changed ones. Ids that are not there can be removed.
         """
         after = self._made(changed)
-        removed = {one for one in removed_ids if one in self._roots} - after.keys()
-        before = {
-            provider_id: self.provider(provider_id)
+        removed = {
+            provider_id for provider_id in removed_ids if provider_id in self._roots
+        } - after.keys()
+        before = [
+            self.provider(provider_id)
             for provider_id in (*after, *removed)
             if provider_id in self._roots
-        }
+        ]
+        # Claims change neither uuids nor trees, so most changes need no copy of the indexes.
         return Snapshot(
-            self._changed_blocks(before, after),
-            self._changed_ids(before, after),
-            self._changed_roots(before, after),
-            changed_sharing(self._sharing, before, after),
-            changed_counts(self._trait_counts, before, after, traits_of),
-            changed_counts(self._class_counts, before, after, classes_of),
+            self._changed_blocks(before, after.values()),
+            self._ids.with_changes(_ids(before), _ids(after.values())),
+            self._roots.with_changes(_roots(before), _roots(after.values())),
+            changed_sharing(self._sharing, before, after.values()),
+            changed_counts(self._name_counts, before, after.values()),
             self._pool,
         )
 
-    def with_used(self, used: Mapping[int, Mapping[str, int]]) -> 'Snapshot':
+    def with_used(self, used: Mapping[int, Mapping[str, int]]) -> Snapshot:
         """A new snapshot in which these providers, by id, use so much by class; this one where
         they do already.
 
         All else is shared, down to the shapes of the trees: who is whose parent, what is offered
-        and who shares it do not depend on what is used.  Raises KeyError for an unknown provider.
+        and who shares it do not depend on what is used. Raises KeyError for an unknown provider.
         """
         members: dict[int, dict[int, Provider]] = {}
         for provider_id, amounts in used.items():
@@ -101,8 +107,7 @@ class Snapshot:
             self._ids,
             self._roots,
             self._sharing,
-            self._trait_counts,
-            self._class_counts,
+            self._name_counts,
             self._pool,
         )
 
@@ -129,10 +134,9 @@ class Snapshot:
         }
 
     def _changed_blocks(
-        self, before: dict[int, Provider], after: dict[int, Provider]
+        self, before: Iterable[Provider], after: Iterable[Provider]
     ) -> dict[int, Block]:
-        gone = _by_block(before.values())
-        come = _by_block(after.values())
+        gone, come = _by_block(before), _by_block(after)
         blocks = dict(self.blocks)
         numbers = gone.keys() | come.keys()
         for number in numbers:
@@ -169,23 +173,6 @@ class Snapshot:
             return {}
         return {member.id: member for member in block.trees[root_id].members}
 
-    def _changed_ids(
-        self, before: dict[int, Provider], after: dict[int, Provider]
-    ) -> ShardedMap[str, int]:
-        # Claims change neither uuids nor trees, so most changes need no copy here and below.
-        old = {provider.uuid: provider.id for provider in before.values()}
-        new = {provider.uuid: provider.id for provider in after.values()}
-        return self._ids if old == new else self._ids.with_changes(old.keys() - new.keys(), new)
-
-    def _changed_roots(
-        self, before: dict[int, Provider], after: dict[int, Provider]
-    ) -> ShardedMap[int, int]:
-        old = {provider.id: provider.root_id for provider in before.values()}
-        new = {provider.id: provider.root_id for provider in after.values()}
-        return (
-            self._roots if old == new else self._roots.with_changes(old.keys() - new.keys(), new)
-        )
-
     def __len__(self) -> int:
         return len(self._roots)
 
@@ -196,7 +183,7 @@ class Snapshot:
                 yield from tree.members
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same of every provider.  Compares everything: not for haste."""
+        """Compare everything; this takes as long as loading."""
         if not isinstance(other, Snapshot):
             return NotImplemented
         return self.rows() == other.rows() and self._sharing == other._sharing
@@ -208,11 +195,11 @@ class Snapshot:
         return {provider.id: provider.as_row() for provider in self}
 
     def provider(self, provider_id: int) -> Provider:
-        """The provider with this id.  Raises KeyError when there is none."""
+        """The provider with this id. Raises KeyError when there is none."""
         return self.tree(self._roots[provider_id]).member(provider_id)
 
     def has_provider(self, provider_id: int) -> bool:
-        """Whether there is a provider with this id."""
+        """Return whether there is a provider with this id."""
         return provider_id in self._roots
 
     def find_by_uuid(self, uuid: str) -> Provider | None:
@@ -221,36 +208,44 @@ class Snapshot:
         return None if provider_id is None else self.provider(provider_id)
 
     def has_trait(self, name: str) -> bool:
-        """Whether any provider has this trait."""
-        return self._trait_counts[name] > 0
+        """Return whether any provider has this trait."""
+        return self._name_counts[trait_key(name)] > 0
 
     def has_class(self, name: str) -> bool:
-        """Whether any provider has inventory of this class."""
-        return self._class_counts[name] > 0
+        """Return whether any provider has inventory of this class."""
+        return self._name_counts[name] > 0
 
     @property
     def has_sharing(self) -> bool:
-        """Whether there is any sharing provider."""
+        """Return whether there is any sharing provider."""
         return bool(self._sharing)
 
     @property
     def sharing_providers(self) -> Iterator[Provider]:
         """Every sharing provider, by id."""
-        ids = {one for sharing in self._sharing.values() for one in sharing}
+        ids = {provider_id for sharing in self._sharing.values() for provider_id in sharing}
         return (self.provider(provider_id) for provider_id in sorted(ids))
 
     def tree(self, root_id: int) -> Tree:
-        """The tree with this root.  Raises KeyError when there is none."""
+        """The tree with this root. Raises KeyError when there is none."""
         return self.blocks[root_id >> BLOCK_BITS].trees[root_id]
-
-    def has_sharing_in(self, aggregates: Iterable[str]) -> bool:
-        """Whether a sharing provider is in any of these aggregates."""
-        return any(aggregate in self._sharing for aggregate in aggregates)
 
     def sharing_with(self, aggregates: Iterable[str]) -> list[Provider]:
         """The sharing providers that are in at least one of these aggregates, by id."""
-        ids = {one for aggregate in aggregates for one in self._sharing.get(aggregate, ())}
+        ids = {
+            provider_id
+            for aggregate in aggregates
+            for provider_id in self._sharing.get(aggregate, ())
+        }
         return [self.provider(provider_id) for provider_id in sorted(ids)]
+
+
+def _ids(providers: Iterable[Provider]) -> dict[str, int]:
+    return {provider.uuid: provider.id for provider in providers}
+
+
+def _roots(providers: Iterable[Provider]) -> dict[int, int]:
+    return {provider.id: provider.root_id for provider in providers}
 
 
 def _by_block(providers: Iterable[Provider]) -> dict[int, list[Provider]]:

@@ -6,24 +6,72 @@ and kept with the object it is derived from, so it goes when that object is repl
 that race to do so arrive at the same value.
 """
 
+from __future__ import annotations
+
 import bisect
+import dataclasses
 import functools
 import operator
-import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from placement.search.model.ancestry import Ancestry
-from placement.search.model.interning import InternPool
-from placement.search.model.kind import Profile, ProviderKind
+from placement.search.model.kind import DISABLED_TRAIT, InternPool, Profile, ProviderKind
 from placement.search.model.provider import Provider
 
 # What the members of a tree use: for each of them the amounts, in the order of its classes.
 Usage = tuple[tuple[int, ...], ...]
 
 
+class Ancestry:
+    """Ancestors in a forest, in a memory and a time that grow with its members alone.
+
+    `parents` holds the position of each parent, -1 for none. Positions are numbered from the tops
+    downwards, each before what lies beneath it, so what lies beneath one has successive numbers.
+    A circle of parents cannot be written through the API; should rows hold one, it is cut open at
+    its first position.
+    """
+
+    __slots__ = ('_first', '_last', 'upwards')
+
+    def __init__(self, parents: Sequence[int] = ()) -> None:
+        downwards = _downwards(parents)
+        self.upwards: Sequence[int] = downwards[::-1]
+        self._first = [0] * len(parents)
+        for number, position in enumerate(downwards):
+            self._first[position] = number
+        self._last = list(self._first)
+        for position in self.upwards:
+            parent = parents[position]
+            if parent >= 0 and self._first[parent] < self._first[position]:
+                self._last[parent] = max(self._last[parent], self._last[position])
+
+    def is_within(self, position: int, top: int) -> bool:
+        """Return whether `top` is this position or an ancestor of it."""
+        first = self._first
+        return first[top] <= first[position] <= self._last[top]
+
+
+def _downwards(parents: Sequence[int]) -> list[int]:
+    """Every position, each after its parent and before what lies beneath others."""
+    children: list[list[int]] = [[] for _ in parents]
+    tops: list[int] = []
+    for position, parent in enumerate(parents):
+        (tops if parent < 0 else children[parent]).append(position)
+    order: list[int] = []
+    seen = [False] * len(parents)
+    # After the tops whoever is left: those lie in a circle, or beneath one.
+    for top in (*tops, *range(len(parents))):
+        stack = [top]
+        while stack:
+            position = stack.pop()
+            if not seen[position]:
+                seen[position] = True
+                order.append(position)
+                stack.extend(reversed(children[position]))
+    return order
+
+
 class Structure:
-    """What trees have in common whatever their amounts: the profiles of the members, root first,
-    and who is whose parent.
+    """Profiles of the members of trees, root first, and who is whose parent.
 
     `parents` holds the position of each member's parent, -1 for none. Compared by identity.
     """
@@ -43,14 +91,15 @@ class Structure:
         return Ancestry(self.parents)
 
 
+@dataclasses.dataclass(slots=True, weakref_slot=True, eq=False)
 class Shape:
-    """What trees have in common that differ in nothing but usage. Compared by identity."""
+    """A structure with capacities: trees of one shape differ in nothing but usage.
 
-    __slots__ = ('__weakref__', 'kinds', 'structure')
+    Compared by identity.
+    """
 
-    def __init__(self, kinds: tuple[ProviderKind, ...], structure: Structure) -> None:
-        self.kinds = kinds
-        self.structure = structure
+    kinds: tuple[ProviderKind, ...]
+    structure: Structure
 
     @property
     def unused(self) -> Usage:
@@ -71,12 +120,9 @@ class Tree:
         self.usage: Usage = tuple([member.used for member in members])
 
     @classmethod
-    def of(cls, root_id: int, members: Iterable[Provider], pool: InternPool) -> 'Tree':
+    def of(cls, root_id: int, members: Iterable[Provider], pool: InternPool) -> Tree:
         """The tree of exactly these members, in any order."""
-        ordered = tuple(members)
-        if len(ordered) == 1:
-            return cls(root_id, ordered, _shape_alone(ordered[0].kind, pool))
-        ordered = tuple(sorted(ordered, key=lambda member: (member.id != root_id, member.id)))
+        ordered = tuple(sorted(members, key=lambda member: (member.id != root_id, member.id)))
         positions = {member.id: position for position, member in enumerate(ordered)}
         structure = pool.shared(
             Structure,
@@ -86,7 +132,7 @@ class Tree:
         kinds = tuple([member.kind for member in ordered])
         return cls(root_id, ordered, pool.shared(Shape, kinds, structure))
 
-    def with_used(self, changed: Mapping[int, Provider]) -> 'Tree':
+    def with_used(self, changed: Mapping[int, Provider]) -> Tree:
         """This tree with other records of some members, by id, that differ in usage alone."""
         members = tuple([changed.get(member.id, member) for member in self.members])
         return Tree(self.root_id, members, self.shape)
@@ -106,17 +152,9 @@ class Tree:
         return position
 
 
+def is_disabled(tree: Tree) -> bool:
+    """Return whether a host of the tree is disabled, so that nova takes no server there."""
+    return any(DISABLED_TRAIT in profile.traits for profile in tree.shape.structure.profiles)
+
+
 _id_of = operator.attrgetter('id')
-
-
-def _shape_alone(kind: ProviderKind, pool: InternPool) -> Shape:
-    """The shape of trees of one provider of this kind.
-
-    The kind remembers it: an entry of the pool for each of 100,000 hosts that all differ would
-    take 20 MB, and a tenth of the time to load them.
-    """
-    known: Shape | None = None if kind.shape_alone is None else kind.shape_alone()
-    if known is None:
-        known = Shape((kind,), pool.shared(Structure, (kind.profile,), (-1,)))
-        kind.shape_alone = weakref.ref(known)
-    return known

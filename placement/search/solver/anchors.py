@@ -1,58 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trees that a request is laid over, one after the other, as far as somebody asks.
+"""The trees that a request is laid over, and the order in which they yield their candidates.
 
-Blocks of trees that have nothing to offer are passed over in one step.  Specification:
+Blocks of trees that cannot serve the request are skipped in one step. Breadth-first makes two
+passes. The first takes one candidate of each tree, and defers trees in which that is hard:
+`TreeDeferred` says so. The second takes one more of each in turn, the deferred trees last, and
+searches these to the end. So a hard tree delays no other. Specification:
 allocation_candidates, "Terms of the search", "Limits, order and randomisation".
 """
 
 import bisect
+import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
+from placement.search.candidate import Candidate
 from placement.search.model.block import Block
-from placement.search.model.tree import Tree
-from placement.search.solver.layout import Candidate
-from placement.search.solver.plan import SharedDomains
-from placement.search.solver.plans import Plans
-from placement.search.solver.search_state import Search
+from placement.search.model.provider import Provider
+from placement.search.model.tree import Structure, Tree
+from placement.search.solver.backtracking import TreeDeferred
+from placement.search.solver.plan import Plan, SharedDomains, suits_root
+from placement.search.solver.search import BlockFilter, Search
+from placement.search.solver.slots import sharing_with
+from placement.search.solver.work import BoundedCache
+
+# How many plans, and how many structures with a known plan, are remembered at a time; a cloud has
+# fewer, as a rule.
+MAX_PLANS = 2048
+
+# In the key of a plan that is good for trees with any root.
+ANY_ROOT = -1
+
+
+class OpenTree(Protocol):
+    """The candidates of one tree, from the beginning."""
+
+    def __call__(self, *, is_first_pass: bool) -> Iterator[Candidate]: ...
 
 
 class Anchors:
-    """The trees worth a look, each with its candidates."""
+    """The trees that may serve a request, each with its candidates."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
         self._plans = Plans(search)
         self._shared_domains: set[SharedDomains] = set()
 
-    def streams(self) -> Iterator[Iterable[Candidate | None]]:
-        """The candidates of one tree after the other, in the order the request wants.
+    def streams(self) -> Iterator[OpenTree]:
+        """One tree after the other that may have candidates, in the order the request wants.
 
-        Each is a tuple where it holds no more than one candidate; else None stands among the
-        candidates whenever a slice of work was done. Raises `BudgetSpent`.
+        Raises `BudgetSpent`.
         """
         search = self.search
-        work, candidates_of = search.work, self._plans.candidates_of
+        work, plan_for = search.work, self._plans.plan_for
         for tree in self._trees():
             search.trees_examined += 1
             work.spent += 2 + len(tree.members)
             work.check()
-            of_tree = candidates_of(tree)
-            plan = of_tree.plan
-            plan.trees += 1
+            plan = plan_for(tree)
             if plan.is_infeasible:
                 continue
             needs_member = plan.may_be_all_shared and self._is_known(plan.shared_domains(tree))
             if plan.uses_members or not needs_member:
-                yield of_tree.of(tree, needs_member)
-
-    def settle(self) -> None:
-        """Add to the tally what was refused in the trees looked at."""
-        self._plans.settle()
+                yield functools.partial(plan.candidates, tree, needs_member)
 
     def _is_known(self, domains: SharedDomains) -> bool:
-        """Whether the candidates of sharing providers alone were, or will be, found under an
-        anchor before: that is so where the same ones can serve each provider request."""
+        """Return whether the candidates of sharing providers alone were, or will be, found under
+        an anchor before: that is so where the same ones can serve each provider request."""
         if not all(domains) or domains in self._shared_domains:
             return True
         self._shared_domains.add(domains)
@@ -71,9 +85,9 @@ class Anchors:
 
     def _blocks(self) -> Iterator[Block]:
         """The blocks in which some tree may serve the request."""
-        search = self.search
+        search, block_filter = self.search, BlockFilter(self.search)
         for block in search.snapshot.blocks.values():
-            if search.admits(block):
+            if block_filter.admits(block):
                 yield block
             else:
                 search.trees_examined += len(block.trees)
@@ -92,3 +106,109 @@ class Anchors:
             trees = blocks[block].trees
             start = ends[block] - len(trees)
             yield next(itertools.islice(trees.values(), number - start, None))
+
+
+def depth_first(trees: Iterable[OpenTree]) -> Iterator[Candidate]:
+    """All candidates of one tree before those of the next."""
+    for candidates_of in trees:
+        yield from candidates_of(is_first_pass=False)
+
+
+def breadth_first(trees: Iterable[OpenTree]) -> Iterator[Candidate]:
+    """One candidate of each tree in turn.
+
+    Holds no more trees than it has yielded candidates, and those that were deferred: the next tree
+    is opened when it is asked for.
+    """
+    begun: list[Iterator[Candidate]] = []
+    deferred: list[Iterator[Candidate]] = []
+    for candidates_of in trees:
+        candidates = candidates_of(is_first_pass=True)
+        try:
+            candidate = next(candidates, None)
+        except TreeDeferred:
+            deferred.append(candidates_of(is_first_pass=False))
+            continue
+        if candidate is not None:
+            yield candidate
+            begun.append(candidates)
+    yield from _in_turn([*begun, *deferred])
+
+
+def _in_turn(trees: Sequence[Iterator[Candidate]]) -> Iterator[Candidate]:
+    while trees:
+        not_ended = []
+        for candidates in trees:
+            for candidate in candidates:
+                yield candidate
+                not_ended.append(candidates)
+                break
+        trees = not_ended
+
+
+class Plans:
+    """The plans of a search: one for all trees whose members answer every provider request alike.
+
+    Trees of different structures share a plan where they differ in what the request does not ask
+    for: other traits, other classes, aggregates that nobody names.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self._named_roots = search.resolved.named_roots
+        # By structure, or by the key of alike pools.
+        self._by_structure: BoundedCache[object, Plan] = BoundedCache(MAX_PLANS)
+        self._by_answers: BoundedCache[object, Plan] = BoundedCache(MAX_PLANS)
+
+    def plan_for(self, tree: Tree) -> Plan:
+        """The plan of this tree.
+
+        A tree that is named by `in_tree`, or has sharing providers of its own, stands for itself.
+        But of alike pools only the first has a plan, with the slots of that tree: whatever the
+        others could offer was offered there, and a thousand pools would need a thousand slots
+        each.
+        """
+        structure = tree.shape.structure
+        is_named = tree.root_id in self._named_roots
+        key = self.pool_key(structure) if structure.has_sharing else structure
+        plan = None if is_named or key is None else self._by_structure.get(key)
+        if plan is None:
+            stands_for_itself = is_named or structure.has_sharing
+            plan = self._plan(tree, tree.root_id if stands_for_itself else ANY_ROOT)
+            if not is_named and key is not None:
+                self._by_structure.add(key, plan)
+        return plan
+
+    def pool_key(self, structure: Structure) -> object:
+        """Equal for trees that consist of one sharing provider and have the same candidates, which
+        are those of all that share in the same aggregates; None for any other tree."""
+        if len(structure.profiles) > 1:
+            return None
+        return (structure.aggregates, suits_root(self.search, structure))
+
+    def _plan(self, tree: Tree, root_id: int) -> Plan:
+        structure = tree.shape.structure
+        sharing = sharing_with(self.search.snapshot, tree)
+        self.search.work.spent += len(sharing)
+        key = (root_id, *self._answers(structure, sharing))
+        plan = self._by_answers.get(key)
+        if plan is None:
+            plan = Plan(self.search, structure, sharing, tree.root_id)
+            self._by_answers.add(key, plan)
+        return plan
+
+    def _answers(self, structure: Structure, sharing: Sequence[Provider]) -> tuple[object, ...]:
+        """All that matters of a structure to the request: equal for those with a common plan."""
+        search, aggregates = self.search, structure.profiles[0].aggregates
+        return (
+            tuple([search.answer(profile) for profile in structure.profiles]),
+            structure.parents if search.resolved.constraints else None,
+            tuple([provider.id for provider in sharing]),
+            suits_root(search, structure),
+            # The aggregates of the root span the tree for the unsuffixed group.
+            *[
+                (request.is_within(aggregates), request.is_barred_from(aggregates))
+                for request in search.distinct
+                if not request.is_suffixed
+            ],
+        )

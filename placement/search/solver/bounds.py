@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether variables can be assigned at all: bounds that are cheap, and never wrong to say no.
+"""Bounds of a problem: quick tests that are never wrong to say that it has no assignment.
 
 They let a tree, or a part of its assignments, be given up before anything is tried.
 """
 
 import collections
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from placement.search.solver.work import Work
@@ -13,45 +12,29 @@ from placement.search.solver.work import Work
 # An amount, and the slots over which it may be spread.
 Load = tuple[int, Sequence[int]]
 
-# Beyond this many steps a sum is no longer made exact.
-LARGEST_SUM = 4096
-
 
 def have_slots_of_their_own(domains: Sequence[Sequence[int]], work: Work) -> bool:
-    """Whether each of these can have one of its slots that no other has.  Exact: a matching."""
+    """Return whether each variable can have a slot of its domain that no other has. Exact: a
+    matching."""
     alike = collections.Counter(tuple(domain) for domain in domains)
     room = {slot: 1 for domain in alike for slot in domain}
     return can_carry([(count, domain) for domain, count in alike.items()], room, work)
 
 
 def sums_fit(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool:
-    """Whether the slots have room for what is wanted of one class, all in all."""
+    """Return whether the slots have room for all amounts of one class."""
     if not counts_fit([amount for amount, _ in loads], room.values(), work):
         return False
-    alike: dict[tuple[int, ...], list[int]] = {}
+    alike: dict[tuple[int, ...], int] = {}
     # To compare two domains takes less than to look at their slots one by one.
     work.spent += sum(len(domain) for _, domain in loads) // 8
     for amount, domain in loads:
-        alike.setdefault(tuple(domain), []).append(amount)
-    # Which domains a slot is in says which amounts may fill it: alike slots are filled alike.
-    domains_of: dict[int, list[tuple[int, ...]]] = {}
-    for domain in alike:
-        for slot in domain:
-            domains_of.setdefault(slot, []).append(domain)
-    known: dict[tuple[int, tuple[tuple[int, ...], ...]], int] = {}
-    usable = {}
-    for slot, domains in domains_of.items():
-        key = (room[slot], tuple(domains))
-        if key not in known:
-            amounts = [amount for domain in domains for amount in alike[domain]]
-            work.spent += len(amounts)
-            known[key] = largest_sum(amounts, room[slot])
-        usable[slot] = known[key]
-    return can_carry([(sum(amounts), domain) for domain, amounts in alike.items()], usable, work)
+        alike[tuple(domain)] = alike.get(tuple(domain), 0) + amount
+    return can_carry([(amount, domain) for domain, amount in alike.items()], room, work)
 
 
 def counts_fit(amounts: Iterable[int], rooms: Iterable[int], work: Work) -> bool:
-    """Whether the slots have room for as many amounts as there are, whichever go where.
+    """Return whether the slots have room for as many amounts as there are, whichever go where.
 
     A slot of eight holds one amount of five or more, and two of three or more: so fifty such slots
     do not hold 51 amounts of five and six, though they have room for more in sum.
@@ -69,119 +52,94 @@ def counts_fit(amounts: Iterable[int], rooms: Iterable[int], work: Work) -> bool
 
 
 def can_carry(loads: Sequence[Load], room: Mapping[int, int], work: Work) -> bool:
-    """Whether (amount, domain) loads fit into the room of their slots.
+    """Return whether (amount, domain) loads fit into the room of their slots.
 
     A load may be split over its slots here, so a no is certain and a yes is a hope; where all
-    rooms are one it is exact (a matching).  Augmenting paths, as by Ford and Fulkerson.
+    rooms are one it is exact (a matching). Augmenting paths, as by Ford and Fulkerson.
     """
-    if sum(amount for amount, _ in loads) > sum(room.values()):
-        return False
-    free = dict(room)
-    carried: list[dict[int, int]] = [{} for _ in loads]
-    holders: dict[int, set[int]] = collections.defaultdict(set)
-    for load, (amount, slots) in enumerate(loads):
-        work.spent += len(slots)
-        for slot in slots:
-            moved = min(amount, free[slot])
-            if moved > 0:
-                _move(carried, holders, load, slot, moved)
-                free[slot] -= moved
+    return (
+        sum(amount for amount, _ in loads) <= sum(free for free in room.values() if free > 0)
+        and _Flow(loads, room, work).is_complete()
+    )
+
+
+class _Flow:
+    """Loads on their way into slots."""
+
+    def __init__(self, loads: Sequence[Load], room: Mapping[int, int], work: Work) -> None:
+        self.loads = loads
+        self.free = dict(room)
+        self.work = work
+        # How much of each load is in which slot, and the loads that are in a slot.
+        self.carried: list[dict[int, int]] = [{} for _ in loads]
+        self.holders: dict[int, set[int]] = collections.defaultdict(set)
+
+    def is_complete(self) -> bool:
+        """Return whether all loads could be placed."""
+        for load, (amount, slots) in enumerate(self.loads):
+            self.work.spent += len(slots)
+            for slot in slots:
+                moved = min(amount, self.free[slot])
+                if moved > 0:
+                    self._move(load, slot, moved)
+                    self.free[slot] -= moved
+                    amount -= moved
+            while amount:
+                moved = self._augment(load, amount)
+                if not moved:
+                    return False
                 amount -= moved
-                if not amount:
-                    break
-        while amount:
-            moved = _augment(load, amount, loads, free, carried, holders, work)
-            if not moved:
-                return False
-            amount -= moved
-    return True
+        return True
 
+    def _move(self, load: int, slot: int, amount: int) -> None:
+        total = self.carried[load].get(slot, 0) + amount
+        self.carried[load][slot] = total
+        if total:
+            self.holders[slot].add(load)
+        else:
+            self.holders[slot].discard(load)
 
-def _move(
-    carried: list[dict[int, int]],
-    holders: dict[int, set[int]],
-    load: int,
-    slot: int,
-    amount: int,
-) -> None:
-    total = carried[load].get(slot, 0) + amount
-    carried[load][slot] = total
-    if total:
-        holders[slot].add(load)
-    else:
-        holders[slot].discard(load)
-
-
-def _augment(
-    start: int,
-    amount: int,
-    loads: Sequence[Load],
-    free: dict[int, int],
-    carried: list[dict[int, int]],
-    holders: dict[int, set[int]],
-    work: Work,
-) -> int:
-    """Make room for some more of a load by moving others along; how much was placed."""
-    # Which load wants which slot, and the one it would push on from there.
-    came_from: dict[int, tuple[int, int]] = {}
-    seen_slots: set[int] = set()
-    queue = collections.deque([start])
-    while queue:
-        load = queue.popleft()
-        work.spent += len(loads[load][1])
-        for slot in loads[load][1]:
-            if slot in seen_slots:
-                continue
-            seen_slots.add(slot)
-            if free[slot] > 0:
-                return _shift(start, load, slot, amount, free, carried, holders, came_from)
-            for other in holders[slot]:
-                if other != start and other not in came_from:
-                    came_from[other] = (load, slot)
-                    queue.append(other)
-    return 0
-
-
-def _shift(
-    start: int,
-    load: int,
-    slot: int,
-    amount: int,
-    free: dict[int, int],
-    carried: list[dict[int, int]],
-    holders: dict[int, set[int]],
-    came_from: dict[int, tuple[int, int]],
-) -> int:
-    path = [(load, slot)]
-    while load != start:
-        load, slot = came_from[load]
-        path.append((load, slot))
-    # Each load but the first gives up, at the slot of the next step, what it takes at its own.
-    gives_up = [(path[step][0], path[step + 1][1]) for step in range(len(path) - 1)]
-    moved = min(amount, free[path[0][1]], *(carried[one][at] for one, at in gives_up))
-    free[path[0][1]] -= moved
-    for one, at in path:
-        _move(carried, holders, one, at, moved)
-    for one, at in gives_up:
-        _move(carried, holders, one, at, -moved)
-    return moved
-
-
-def largest_sum(amounts: Iterable[int], room: int) -> int:
-    """How much of the room some of the amounts can fill together, at most.
-
-    This is what tells that three do not hold two groups of two.
-    """
-    amounts = [amount for amount in amounts if amount <= room]
-    room = min(room, sum(amounts))
-    if room <= 0:
+    def _augment(self, start: int, amount: int) -> int:
+        """Place some more of a load by moving others along; how much was placed."""
+        # The load that wants a slot, and the slot where it would push another one on.
+        came_from: dict[int, tuple[int, int]] = {}
+        seen_slots: set[int] = set()
+        queue = collections.deque([start])
+        while queue:
+            load = queue.popleft()
+            self.work.spent += len(self.loads[load][1])
+            for slot in self.loads[load][1]:
+                if slot in seen_slots:
+                    continue
+                seen_slots.add(slot)
+                if self.free[slot] > 0:
+                    return self._shift(start, load, slot, amount, came_from)
+                for other in self.holders[slot]:
+                    if other != start and other not in came_from:
+                        came_from[other] = (load, slot)
+                        queue.append(other)
         return 0
-    step = math.gcd(*amounts)
-    room //= step
-    if room > LARGEST_SUM:
-        return room * step
-    # Bit n of `sums` says that some of the amounts make n steps.
-    sums, within = 1, (1 << (room + 1)) - 1
-    for amount in amounts:
-        sums |= sums << (amount // step) & within
-    return (sums.bit_length() - 1) * step
+
+    def _shift(
+        self,
+        start: int,
+        load: int,
+        slot: int,
+        amount: int,
+        came_from: Mapping[int, tuple[int, int]],
+    ) -> int:
+        """Move an amount along the path that ends with this load in this slot."""
+        path = [(load, slot)]
+        while load != start:
+            load, slot = came_from[load]
+            path.append((load, slot))
+        # Each load but the first gives up, at the slot of the next step, what it takes at its own.
+        given = [(path[step][0], path[step + 1][1]) for step in range(len(path) - 1)]
+        last = path[0][1]
+        moved = min(amount, self.free[last], *(self.carried[load][at] for load, at in given))
+        self.free[last] -= moved
+        for load, at in path:
+            self._move(load, at, moved)
+        for load, at in given:
+            self._move(load, at, -moved)
+        return moved

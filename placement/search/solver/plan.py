@@ -1,242 +1,218 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request laid over trees of one structure: which slots can serve what, and in which ways.
 
-What depends on profiles alone is worked out once for all trees whose members have the same roles.
-What depends on capacities is worked out for each shape, and for each tree it remains to compare
-numbers.  Where the ways to choose slots are few, all solutions are kept and checked against each
-tree; where they are many, each tree is a constraint problem of its own.
+What depends on profiles alone is worked out once for all trees whose members answer every provider
+request alike. For each tree it remains to compare numbers: where the ways to choose slots are few,
+all solutions of the structure are checked against it; where they are many, the tree is a
+constraint problem of its own.
 """
 
-import itertools
 import math
-import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from placement.search.model.kind import Profile
+from placement.search.candidate import Candidate, Layout
 from placement.search.model.provider import Provider
-from placement.search.model.tree import Shape, Structure, Tree
-from placement.search.solver.backtracking import Assignment, StoreByOrder, assignments
-from placement.search.solver.bounded_cache import BoundedCache
-from placement.search.solver.domains import DomainValue, Refusals, members_for, sharing_for
-from placement.search.solver.provider_request import capacity_refusal
-from placement.search.solver.search_state import Search
-from placement.search.solver.slots import Slots
-from placement.search.solver.solution import Check, Solution, Taking, fits
-from placement.search.solver.tally import ROOT, Reason
-from placement.search.solver.tree_problem import RoomOf, problem_for
+from placement.search.model.request import ROOT_PARAMETERS
+from placement.search.model.tree import Shape, Structure, Tree, Usage
+from placement.search.solver.backtracking import assignments
+from placement.search.solver.nogoods import NogoodStore
+from placement.search.solver.problem import Assignment, problem_for
+from placement.search.solver.resolved_request import fits
+from placement.search.solver.search import Search
+from placement.search.solver.slots import Occupants, Slots
+from placement.search.solver.work import BoundedCache
 
 # Up to this many ways to choose a slot for each provider request, all solutions are kept.
 FEW = 64
-
-# For how many shapes, or assignments, a plan keeps what was worked out.
-MAX_ENTRIES = 1024
+# How many states of trees without candidates are remembered.
+MAX_INFEASIBLE = 1024
 
 # The ids of the sharing providers that can serve each provider request.
 SharedDomains = tuple[frozenset[int], ...]
-# The slots that the capacities of a shape admit, each with what its usage is compared with, by the
-# number of the first provider request that asks for the same.
-Admitted = dict[int, list[tuple[int, tuple[Check, ...]]]]
+
+
+class Solution(NamedTuple):
+    """An assignment that the structure of a tree allows, to be checked against amounts.
+
+    `slots` are those of the providers of the layout. `amounts` holds slot, position, sum and
+    single amounts. `is_all_shared` tells whether sharing providers alone serve the request, so
+    that other trees may have the same solution.
+    """
+
+    assignment: Assignment
+    layout: Layout
+    slots: tuple[int, ...]
+    amounts: Sequence[tuple[int, int, int, Sequence[int]]]
+    is_all_shared: bool
+
+    def fits(self, occupants: Occupants) -> bool:
+        """Return whether these providers have room for it."""
+        _, kinds, usage = occupants
+        for slot, position, total, amounts in self.amounts:
+            capacity = kinds[slot].capacities[position]
+            if total > capacity.room(usage[slot][position]):
+                return False
+            for amount in amounts:
+                if capacity.unit_refusal(amount):
+                    return False
+        return True
+
+    def candidate(self, providers: Sequence[Provider]) -> Candidate:
+        """The candidate with these providers in the slots."""
+        return Candidate(self.layout, tuple([providers[slot] for slot in self.slots]))
 
 
 class Plan:
-    """A request laid over one structure.
-
-    `domains` holds for each provider request the slots that can serve it. `refusals` counts why
-    other slots cannot, `trees` how many trees were looked at with this plan.
-    """
+    """A request laid over one structure."""
 
     def __init__(
         self, search: Search, structure: Structure, sharing: Sequence[Provider], root_id: int
     ) -> None:
         self.search = search
-        self.slots = Slots(search.snapshot, structure, sharing, search.ignores_usage)
-        self.trees = 0
-        self.refusals: Counter[tuple[str, Reason]] = Counter()
-        # Of provider requests that ask for the same, by the number of the first.
-        self._distinct: dict[int, list[DomainValue]] = {}
-        self.domains: list[list[DomainValue]] = [[]]
-        if self._suits_root(structure.profiles[0]):
-            self.domains = self._find_domains(root_id)
-        distinct = self._distinct.values()
-        self.is_infeasible = not all(self.domains)
-        self.is_small = math.prod(map(len, self.domains)) <= FEW
+        self.slots = Slots(search, structure, sharing)
+        # By number of the provider request; those that ask for the same have one domain.
+        domains = self.slots.domains(root_id)
+        self._domains = dict(
+            zip([request.number for request in search.distinct], domains, strict=True)
+        )
+        self._alike = [request.alike for request in search.resolved.provider_requests]
+        self.is_infeasible = not (suits_root(search, structure) and all(domains))
+        self._is_small = math.prod([len(self._domains[alike]) for alike in self._alike]) <= FEW
         self.uses_members = any(
-            not self.is_sharing(value.slot) for domain in distinct for value in domain
+            not self._is_sharing(slot) for domain in domains for slot in domain
         )
-        self.may_be_all_shared = all(
-            any(self.is_sharing(value.slot) for value in domain) for domain in distinct
-        )
-        self._positions = self._class_positions()
+        self.may_be_all_shared = all(any(map(self._is_sharing, domain)) for domain in domains)
+        self._all_solutions: Sequence[Solution] | None = None
+        self._first_of_last: Solution | None = None
         self._shared_domains: SharedDomains | None = None
-        self._stores = StoreByOrder()
-        self._admitted: BoundedCache[Shape, Admitted] = BoundedCache(MAX_ENTRIES)
+        self._nogoods = NogoodStore()
+        self._infeasible: BoundedCache[tuple[Shape, Usage], bool] = BoundedCache(MAX_INFEASIBLE)
 
-    def _find_domains(self, root_id: int) -> list[list[DomainValue]]:
-        resolved, refusals = self.search.resolved, dict[int, Refusals]()
-        for request in resolved.provider_requests:
-            alike = resolved.alike[request.number]
-            if alike not in self._distinct:
-                refusals[alike] = Counter()
-                self.search.work.spent += len(self.slots.profiles)
-                self._distinct[alike] = [
-                    *members_for(request, self.slots, root_id, refusals[alike]),
-                    *sharing_for(request, self.slots, refusals[alike]),
-                ]
-            for reason, count in refusals[alike].items():
-                self.refusals[request.group.suffix, reason] += count
-        return [self._distinct[alike] for alike in resolved.alike]
-
-    def _suits_root(self, root: Profile) -> bool:
-        request = self.search.request
-        if not request.root_required <= root.traits:
-            self.refusals[ROOT, Reason.REQUIRED_TRAIT] += 1
-            return False
-        if not request.root_forbidden.isdisjoint(root.traits):
-            self.refusals[ROOT, Reason.FORBIDDEN_TRAIT] += 1
-            return False
-        return True
-
-    def _class_positions(self) -> dict[tuple[int, str], int]:
-        """The position of each class that something is asked of, by slot."""
-        requests = self.search.resolved.provider_requests
-        return {
-            (value.slot, name): position
-            for alike, domain in self._distinct.items()
-            for value in domain
-            for name, (position, _) in zip(requests[alike].amounts, value.match.needs, strict=True)
-        }
-
-    def is_sharing(self, slot: int) -> bool:
-        """Whether the provider in the slot is a sharing one, of this tree or of another."""
+    def _is_sharing(self, slot: int) -> bool:
+        """Return whether the provider in the slot is a sharing one, of this tree or of another."""
         return self.slots.profiles[slot].is_sharing
-
-    def settle(self) -> None:
-        """Add to the tally what was refused in the trees looked at so far."""
-        for (where, reason), count in self.refusals.items():
-            self.search.tally.add(where, reason, count * self.trees)
-        self.trees = 0
 
     def shared_domains(self, tree: Tree) -> SharedDomains:
         """For each provider request, the ids of the sharing providers that can serve it."""
         # Sharing members of a tree have a plan of their own, so all trees of a plan agree.
         if self._shared_domains is None:
-            self._shared_domains = self._find_shared_domains(tree)
+            occupants = self.slots.occupants(tree)
+            ids = [provider.id for provider in occupants[0]]
+            self._shared_domains = tuple(
+                [
+                    frozenset([ids[slot] for slot in domain if self._is_sharing(slot)])
+                    for domain in self._open_domains(occupants)
+                ]
+            )
         return self._shared_domains
 
-    def _find_shared_domains(self, tree: Tree) -> SharedDomains:
-        providers = self.providers(tree)
-        return tuple(
-            [
-                frozenset([providers[slot].id for slot in domain if self.is_sharing(slot)])
-                for domain in self.open_domains(tree)
+    def candidates(
+        self, tree: Tree, needs_member: bool = False, is_first_pass: bool = False
+    ) -> Iterator[Candidate]:
+        """Every candidate of the tree: those of known solutions, then those that are searched.
+
+        With `needs_member` only candidates in which somebody serves who is no sharing provider:
+        those of sharing providers alone are known already. Raises `BudgetSpent`, and
+        `TreeDeferred` where it is the first pass and the first candidate is hard to find.
+        """
+        search, work = self.search, self.search.work
+        occupants = providers, _, usage = self.slots.occupants(tree)
+        known: Solution | None = None
+        for solution in self._known_solutions():
+            if solution.fits(occupants) and not (needs_member and solution.is_all_shared):
+                known = solution
+                work.spent += search.steps_per_candidate
+                yield solution.candidate(providers)
+                work.check()
+        state, is_empty = (tree.shape, usage), known is None
+        if self._is_small or state in self._infeasible:
+            return
+        is_first_pass = is_first_pass and is_empty
+        for assignment in self._assignments(occupants, needs_member, is_first_pass):
+            if known is not None and assignment == known.assignment:
+                continue
+            if is_empty and not search.request.randomize:
+                # Hosts are mostly alike, so the first solution of a tree is the first that is
+                # tried with the next: a thousand of them need one search instead of a thousand.
+                self._first_of_last = self._solution(assignment)
+            is_empty = False
+            work.spent += search.steps_per_candidate
+            layout, slots = self._layout(assignment)
+            yield Candidate(layout, tuple([providers[slot] for slot in slots]))
+            work.check()
+        if is_empty and not needs_member:
+            self._infeasible.add(state, True)
+
+    def _known_solutions(self) -> Sequence[Solution]:
+        """All solutions of a structure that has few, else the first one of the last tree."""
+        if not self._is_small:
+            return [] if self._first_of_last is None else [self._first_of_last]
+        if self._all_solutions is None:
+            self._all_solutions = list(self._solutions_of_structure())
+        if self.search.request.randomize:
+            return self.search.random.sample(self._all_solutions, len(self._all_solutions))
+        return self._all_solutions
+
+    def _solutions_of_structure(self) -> Iterator[Solution]:
+        """Every solution that the structure allows, whatever the amounts."""
+        search = self.search
+        domains = [list(self._domains[alike]) for alike in self._alike]
+        problem = problem_for(search, self.slots, domains)
+        if problem is not None:
+            for assignment in assignments(problem, self._nogoods, search.work):
+                yield self._solution(assignment)
+
+    def _assignments(
+        self, occupants: Occupants, needs_member: bool, is_first_pass: bool
+    ) -> Iterator[Assignment]:
+        """Every assignment in a tree."""
+        search, domains = self.search, self._open_domains(occupants)
+        if not all(domains):
+            return iter(())
+        if search.request.randomize:
+            domains = [search.random.sample(domain, len(domain)) for domain in domains]
+        problem = problem_for(search, self.slots, domains, occupants, needs_member)
+        if problem is None:
+            return iter(())
+        return assignments(problem, self._nogoods, search.work, is_first_pass)
+
+    def _open_domains(self, occupants: Occupants) -> list[list[int]]:
+        """For each provider request, the slots that have room for it alone."""
+        _, kinds, usage = occupants
+        open_slots = {}
+        for number, domain in self._domains.items():
+            self.search.work.spent += len(domain)
+            open_slots[number] = [
+                slot
+                for slot, demand in domain.items()
+                if fits(demand, kinds[slot].capacities, usage[slot])
             ]
+        return [open_slots[alike] for alike in self._alike]
+
+    def _solution(self, assignment: Assignment) -> Solution:
+        """The assignment as a solution."""
+        amounts: dict[tuple[int, int], list[int]] = {}
+        for alike, slot in zip(self._alike, assignment, strict=True):
+            for position, amount in self._domains[alike][slot]:
+                amounts.setdefault((slot, position), []).append(amount)
+        layout, slots = self._layout(assignment)
+        return Solution(
+            assignment,
+            layout,
+            slots,
+            [(*at, sum(of_class), of_class) for at, of_class in amounts.items()],
+            self.may_be_all_shared and all(map(self._is_sharing, slots)),
         )
 
-    def providers(self, tree: Tree) -> Sequence[Provider]:
-        """The provider in each slot."""
-        return (*tree.members, *self.slots.sharing) if self.slots.sharing else tree.members
-
-    def open_domains(self, tree: Tree) -> list[list[int]]:
-        """For each provider request, the slots that have room for it alone in this tree."""
-        usage, work = self.search.usage_of(tree), self.search.work
-        open_slots = {}
-        for alike, domain in self._admitted_by(tree.shape).items():
-            work.spent += len(domain)
-            open_slots[alike] = [slot for slot, checks in domain if fits(checks, usage)]
-        return [open_slots[alike] for alike in self.search.resolved.alike]
-
-    def _admitted_by(self, shape: Shape) -> Admitted:
-        admitted = self._admitted.get(shape)
-        if admitted is None:
-            admitted = {
-                alike: list(self._admitted_values(domain, shape))
-                for alike, domain in self._distinct.items()
-            }
-            self._admitted.add(shape, admitted)
-        return admitted
-
-    def _admitted_values(
-        self, domain: Iterable[DomainValue], shape: Shape
-    ) -> Iterator[tuple[int, tuple[Check, ...]]]:
-        for slot, match in domain:
-            if slot >= self.slots.size:
-                yield slot, ()
-                continue
-            capacities = shape.kinds[slot].capacities
-            if capacity_refusal(match.needs, capacities) is None:
-                yield (
-                    slot,
-                    tuple(
-                        [
-                            (slot, position, capacities[position].ceiling - amount)
-                            for position, amount in match.needs
-                        ]
-                    ),
-                )
-
-    def refusals_of(self, shape: Shape) -> Counter[tuple[str, Reason]]:
-        """Why members of a shape cannot serve what their profiles could, beside usage."""
-        refusals: Counter[tuple[str, Reason]] = Counter()
-        for request, domain in zip(
-            self.search.resolved.provider_requests, self.domains, strict=True
-        ):
-            for slot, match in domain:
-                if slot < self.slots.size:
-                    refusal = capacity_refusal(match.needs, shape.kinds[slot].capacities)
-                    if refusal:
-                        refusals[request.group.suffix, Reason(refusal.value)] += 1
-        return refusals
-
-    def solution(self, assignment: Assignment) -> Solution:
-        """The assignment as a solution."""
+    def _layout(self, assignment: Assignment) -> tuple[Layout, tuple[int, ...]]:
         slots = tuple(dict.fromkeys(assignment))
         numbers = {slot: number for number, slot in enumerate(slots)}
-        layout = self.search.layout(tuple([numbers[slot] for slot in assignment]))
-        is_all_shared = self.may_be_all_shared and all(map(self.is_sharing, slots))
-        return Solution(layout, slots, is_all_shared)
+        return self.search.layout(tuple([numbers[slot] for slot in assignment])), slots
 
-    def takings(self, assignment: Assignment) -> tuple[Taking, ...]:
-        """What the assignment takes from members of the tree."""
-        amounts: dict[tuple[int, str], list[int]] = {}
-        for request, slot in zip(self.search.resolved.provider_requests, assignment, strict=True):
-            if slot < self.slots.size:
-                for name, amount in request.amounts.items():
-                    amounts.setdefault((slot, name), []).append(amount)
-        return tuple(
-            Taking(slot, self._positions[slot, name], sum(of_slot), tuple(of_slot))
-            for (slot, name), of_slot in amounts.items()
-        )
 
-    def assignments(
-        self, domains: Sequence[Sequence[int]], room_of: RoomOf, needs_member: bool
-    ) -> Iterable[Assignment | None]:
-        """Every assignment within these domains, and None whenever a slice of work was done.
-
-        With `needs_member` only those in which somebody serves who is no sharing provider.
-        """
-        problem = problem_for(self.search, self.slots, domains, room_of, needs_member)
-        if problem is None:
-            return ()
-        if problem.is_independent:
-            return itertools.product(*domains)
-        return assignments(problem, self._stores, self.search.tally, self.search.work)
-
-    def unlimited_room(self, slot: int, resource_class: str) -> int:
-        """Room as far as the structure tells: that of members is without bound."""
-        if slot < self.slots.size:
-            return sys.maxsize
-        return self.slots.sharing_room(slot, resource_class)
-
-    def room_in(self, tree: Tree) -> RoomOf:
-        """How much of a class one candidate may take from each slot of a tree."""
-        usage, kinds = self.search.usage_of(tree), tree.shape.kinds
-        slots, positions = self.slots, self._positions
-
-        def room_of(slot: int, resource_class: str) -> int:
-            if slot >= slots.size:
-                return slots.sharing_room(slot, resource_class)
-            position = positions[slot, resource_class]
-            return kinds[slot].capacities[position].room(usage[slot][position])
-
-        return room_of
+def suits_root(search: Search, structure: Structure) -> bool:
+    """Return whether the root has the traits that the request wants of it, and none that it
+    bars."""
+    root = structure.profiles[0]
+    return all(parameter.is_met(search.request, root) for parameter in ROOT_PARAMETERS)

@@ -3,87 +3,160 @@
 
 A suffixed group is one provider request; the unsuffixed group is one for each class, since every
 class is served entirely by one provider. Two different ways of serving the provider requests are
-two different candidates. Specification:
+two different candidates.
+
+Traits, classes and aggregates belong to the profile, so they are compared once for all providers
+of a profile; amounts are compared provider by provider. Specification:
 allocation_candidates, "What can satisfy one group", "Combining groups".
 """
 
-import dataclasses
-from collections.abc import Container, Mapping, Sequence
+from __future__ import annotations
 
-from placement.search.model.request import AnyOf, CandidateRequest, RequestGroup
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from placement.search.model.capacity import Capacity
+from placement.search.model.kind import Profile
+from placement.search.model.request import (
+    GROUP_PARAMETERS,
+    OWN_PARAMETERS,
+    AnyOf,
+    CandidateRequest,
+    RequestGroup,
+)
 from placement.search.model.snapshot import Snapshot
-from placement.search.solver.provider_request import ProviderRequest
-from placement.search.solver.work import Work
+
+# The amount asked of each class, by the position of the class in a profile.
+Demand = Sequence[tuple[int, int]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ProviderRequest:
+    """The request of one provider: a whole suffixed group, or one class of the unsuffixed one.
+
+    `number` is its number among those of the search, `tree_id` the root of the tree that `in_tree`
+    names, None for any tree. An exclusive one takes a provider for itself among others of the
+    kind. `contested` holds the amounts of the classes of which one provider may have to serve
+    several requests, `weight` the largest part of all that is asked of a class, and `alike` the
+    number of the first request that asks for the same.
+    """
+
+    number: int
+    group: RequestGroup
+    amounts: Mapping[str, int]
+    tree_id: int | None = None
+    is_exclusive: bool = False
+    contested: tuple[tuple[str, int], ...] = ()
+    weight: float = 0.0
+    alike: int = -1
+
+    @property
+    def is_suffixed(self) -> bool:
+        """Return whether one provider has to satisfy the whole group."""
+        return self.group.suffix != ''
+
+    @property
+    def sets(self) -> int:
+        """How many sets of alternatives a profile is compared with."""
+        return len(self.group.required) + len(self.group.member_of)
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """Equal for requests that the same providers can serve with the same amounts."""
+        group = self.group
+        return (
+            tuple(self.amounts.items()),
+            self.is_suffixed,
+            *[
+                getattr(group, parameter.field)
+                for parameter in GROUP_PARAMETERS
+                if self.is_suffixed or not parameter.is_collected
+            ],
+            self.tree_id,
+        )
+
+    def demand_on(self, profile: Profile) -> Demand | None:
+        """The amounts by position in this profile, None where it cannot serve the request."""
+        if not self.suits(profile, profile):
+            return None
+        return tuple([(profile.position[name], amount) for name, amount in self.amounts.items()])
+
+    def suits(self, has: Profile, may_have: Profile) -> bool:
+        """Return whether a provider suits with the classes and names of `has`, which lacks
+        those that `may_have` lacks.
+
+        Required traits and wanted aggregates of the unsuffixed group are not its own matter: all
+        who serve the group bring the traits together, and the root may be the member.
+        """
+        parameters = GROUP_PARAMETERS if self.is_suffixed else OWN_PARAMETERS
+        return self.amounts.keys() <= has.position.keys() and all(
+            parameter.is_met(self.group, may_have if parameter.is_barred else has)
+            for parameter in parameters
+        )
+
+    def is_within(self, aggregates: frozenset[str]) -> bool:
+        """Return whether these aggregates hold one of each set the group wants."""
+        return all(not wanted.isdisjoint(aggregates) for wanted in self.group.member_of)
+
+    def is_barred_from(self, aggregates: frozenset[str]) -> bool:
+        """Return whether the group must stay clear of one of these aggregates."""
+        return not self.group.forbidden_aggregates.isdisjoint(aggregates)
+
+
+def fits(demand: Demand, capacities: Sequence[Capacity], used: Sequence[int]) -> bool:
+    """Return whether a provider with these capacities, of which so much is used, has the
+    amounts."""
+    for position, amount in demand:
+        if capacities[position].refusal(amount, used[position]):
+            return False
+    return True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """One request against one snapshot, as numbered provider requests and what ties them together.
+    """One request against one snapshot, as numbered provider requests and their constraints.
 
-    By the number of the provider request: `exclusive` tells whether it takes a provider for
-    itself among others of the kind, `contested` holds its amounts of the classes of which one
-    provider may have to serve several, `weights` how large it is beside the others, and
-    `alike` the number of the first one that asks for the same.
-
-    `constraints` are the sets of provider requests that same_subtree holds together. `collected`
-    are the traits that the providers of the unsuffixed group have to bring together. `totals` is
-    all that is asked for, by class. `tree_ids` gives, for each `in_tree`, the id of the root of
-    the tree, None where no provider has that uuid.
+    `tree_ids` gives, for each `in_tree`, the id of the root of the tree, None where no provider
+    has that uuid. `constraints` are the sets of provider requests that same_subtree holds
+    together. `collected` are the traits that the providers of the unsuffixed group have to bring
+    together. `totals` is all that is asked for, by class.
     """
 
     request: CandidateRequest
     provider_requests: Sequence[ProviderRequest]
     tree_ids: Mapping[str, int | None]
-    exclusive: Sequence[bool]
-    contested: Sequence[tuple[tuple[str, int], ...]]
-    weights: Sequence[float]
-    alike: Sequence[int]
     constraints: Sequence[frozenset[int]]
     collected: Sequence[AnyOf]
     totals: Mapping[str, int]
 
     @classmethod
-    def of(
-        cls, snapshot: Snapshot, request: CandidateRequest, work: Work | None = None
-    ) -> 'ResolvedRequest':
-        """The request with its trees looked up in the snapshot.
-
-        `work` counts the profiles that its provider requests are compared with.
-        """
+    def of(cls, snapshot: Snapshot, request: CandidateRequest) -> ResolvedRequest:
+        """The request with its trees looked up in the snapshot."""
         tree_ids = _tree_ids(snapshot, request)
-        requests = _provider_requests(request, tree_ids, work or Work())
-        exclusive = [request.isolate and one.is_suffixed for one in requests]
-        contended = _contended(requests, exclusive)
+        requests = _provider_requests(request, tree_ids)
         totals: dict[str, int] = {}
-        for one in requests:
-            for name, amount in one.amounts.items():
+        for provider_request in requests:
+            for name, amount in provider_request.amounts.items():
                 totals[name] = totals.get(name, 0) + amount
         return cls(
             request,
-            requests,
+            _compared(requests, totals),
             tree_ids,
-            exclusive,
-            [_only(contended, one.amounts) for one in requests],
-            [_weight(one, totals) for one in requests],
-            _alike(requests),
             _constraints(request, requests),
             next((group.required for group in request.groups if not group.is_suffixed), ()),
             totals,
-        )  # fmt: skip
+        )
 
     @property
     def names_missing_tree(self) -> bool:
-        """Whether some `in_tree` names a provider that is not there: nothing can be found then."""
+        """Return whether some `in_tree` names a provider that is not there, so that nothing can be
+        found."""
         return None in self.tree_ids.values()
 
     @property
     def distinct_requests(self) -> list[ProviderRequest]:
-        """The provider requests without those that ask for the same as one before."""
-        return [
-            one
-            for one, alike in zip(self.provider_requests, self.alike, strict=True)
-            if one.number == alike
-        ]
+        """The provider requests without those that ask for the same as an earlier one."""
+        return [request for request in self.provider_requests if request.number == request.alike]
 
     @property
     def named_roots(self) -> set[int]:
@@ -101,50 +174,48 @@ def _tree_ids(snapshot: Snapshot, request: CandidateRequest) -> dict[str, int | 
 
 
 def _provider_requests(
-    request: CandidateRequest, tree_ids: Mapping[str, int | None], work: Work
+    request: CandidateRequest, tree_ids: Mapping[str, int | None]
 ) -> list[ProviderRequest]:
     requests: list[ProviderRequest] = []
     for group in request.groups:
         tree_id = None if group.in_tree is None else tree_ids[group.in_tree]
-        for amounts in _amounts_by_provider(group):
-            requests.append(ProviderRequest(len(requests), group, amounts, tree_id, work))
+        is_exclusive = request.isolate and group.is_suffixed
+        single = [{name: amount} for name, amount in group.resources.items()]
+        for amounts in [group.resources] if group.is_suffixed else single:
+            requests.append(ProviderRequest(len(requests), group, amounts, tree_id, is_exclusive))
     return requests
 
 
-def _amounts_by_provider(group: RequestGroup) -> list[Mapping[str, int]]:
-    if group.is_suffixed:
-        return [group.resources]
-    return [{name: amount} for name, amount in group.resources.items()]
-
-
-def _contended(requests: Sequence[ProviderRequest], exclusive: Sequence[bool]) -> set[str]:
-    """The classes that several provider requests may want of one provider."""
-    # Exclusive ones never meet on a provider, so among them a class is not contended.
+def _compared(
+    requests: Sequence[ProviderRequest], totals: Mapping[str, int]
+) -> list[ProviderRequest]:
+    """The requests with their relation to each other."""
+    # Exclusive ones never meet on a provider, so among them a class is not contested.
     askers: dict[str, list[bool]] = {}
-    for one, is_exclusive in zip(requests, exclusive, strict=True):
-        for name in one.amounts:
-            askers.setdefault(name, []).append(is_exclusive)
-    return {name for name, those in askers.items() if len(those) > 1 and not all(those)}
-
-
-def _only(names: Container[str], amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple([item for item in amounts.items() if item[0] in names])
-
-
-def _weight(request: ProviderRequest, totals: Mapping[str, int]) -> float:
-    """The largest part of all that is asked of some class that this one asks for."""
-    parts = [amount / totals[name] for name, amount in request.amounts.items() if amount]
-    return max(parts, default=0.0)
-
-
-def _alike(requests: Sequence[ProviderRequest]) -> list[int]:
+    for request in requests:
+        for name in request.amounts:
+            askers.setdefault(name, []).append(request.is_exclusive)
     first: dict[object, int] = {}
-    return [first.setdefault(one.likeness, one.number) for one in requests]
+    return [
+        dataclasses.replace(
+            request,
+            contested=tuple(
+                [
+                    (name, amount)
+                    for name, amount in request.amounts.items()
+                    if len(askers[name]) > 1 and not all(askers[name])
+                ]
+            ),
+            weight=max([n / totals[name] for name, n in request.amounts.items() if n], default=0),
+            alike=first.setdefault(request.likeness, request.number),
+        )
+        for request in requests
+    ]
 
 
 def _constraints(
     request: CandidateRequest, requests: Sequence[ProviderRequest]
 ) -> list[frozenset[int]]:
-    numbers = {one.group.suffix: one.number for one in requests}
+    numbers = {request.group.suffix: request.number for request in requests}
     sets = (frozenset(numbers[suffix] for suffix in suffixes) for suffixes in request.same_subtree)
     return list(dict.fromkeys(members for members in sets if len(members) > 1))

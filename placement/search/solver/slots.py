@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slots of a tree: every provider that can be used with the tree as anchor, numbered.
+"""The slots of a tree, and which of them can serve a provider request.
 
-First the members of the tree, then the sharing providers of other trees that share with it.
+Every provider that can be used with the tree as anchor has a slot: first the members of the tree,
+then the sharing providers of other trees that share with it. The domain of a provider request are
+the slots that can serve it as far as profiles tell; amounts are compared tree by tree.
 Specification:
-allocation_candidates, "Terms of the search".
+allocation_candidates, "Terms of the search", "What can satisfy one group".
 """
 
 import functools
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from placement.search.model.ancestry import Ancestry
-from placement.search.model.kind import Profile
+from placement.search.model.kind import ProviderKind
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Structure, Tree
+from placement.search.model.tree import Ancestry, Structure, Tree, Usage
+from placement.search.solver.resolved_request import Demand, ProviderRequest, fits
+from placement.search.solver.search import Answer, Search
+
+# The provider in each slot of a tree, its kind, and what is used of it.
+Occupants = tuple[Sequence[Provider], Sequence[ProviderKind], Usage]
+
+# Slots that can serve a provider request, each with the amounts by position.
+Domain = Mapping[int, Demand]
 
 
 def sharing_with(snapshot: Snapshot, tree: Tree) -> list[Provider]:
@@ -26,66 +36,118 @@ def sharing_with(snapshot: Snapshot, tree: Tree) -> list[Provider]:
 
 
 class Slots:
-    """The slots of trees of one structure.
+    """The slots of trees of one structure, all of which the same providers share with.
 
-    `size` is the number of members; from there on slots are of `sharing`, the sharing providers of
-    other trees. Who these are does not depend on the tree, nor does what they use:
-    `sharing_usage`, which is nothing where usage is to be ignored.
+    `profiles`, `trees`, `parents` and `ancestry` describe each slot; the tree is a number, which
+    is no id for members, and the parent of a sharing provider is its nearest ancestor with a slot.
     """
 
     # No __slots__: cached properties are kept in the dictionary, and there is one for each plan.
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        structure: Structure,
-        sharing: Sequence[Provider],
-        ignores_usage: bool,
-    ) -> None:
-        self.snapshot = snapshot
-        self.structure = structure
-        self.size = len(structure.profiles)
-        self.sharing = sharing
-        self.sharing_usage = [
-            (0,) * len(provider.used) if ignores_usage else provider.used for provider in sharing
-        ]
-        self.profiles: Sequence[Profile] = (
+    def __init__(self, search: Search, structure: Structure, sharing: Sequence[Provider]) -> None:
+        self._search = search
+        self._structure = structure
+        self._size = len(structure.profiles)
+        self._sharing = tuple(sharing)
+        self._sharing_kinds = tuple([provider.kind for provider in sharing])
+        self._sharing_usage: Usage = tuple(
+            [
+                (0,) * len(provider.used) if search.ignores_usage else provider.used
+                for provider in sharing
+            ]
+        )
+        self.profiles = (
             *structure.profiles,
             *[provider.kind.profile for provider in sharing],
         )
+        self.trees = [-1] * self._size + [provider.root_id for provider in sharing]
 
-    def sharing_room(self, slot: int, resource_class: str) -> int:
-        """How much of a class one candidate may take from a sharing provider of another tree."""
-        provider = self.sharing[slot - self.size]
-        position = provider.kind.profile.position[resource_class]
-        used = self.sharing_usage[slot - self.size][position]
-        return provider.kind.capacities[position].room(used)
+    def occupants(self, tree: Tree) -> Occupants:
+        """The occupants of the slots of a tree."""
+        usage = self._search.usage_of(tree)
+        if not self._sharing:
+            return tree.members, tree.shape.kinds, usage
+        return (
+            tree.members + self._sharing,
+            tree.shape.kinds + self._sharing_kinds,
+            usage + self._sharing_usage,
+        )
 
-    def trees(self) -> list[int]:
-        """The tree of each slot, as a number."""
-        # Any number that is no id will do for the tree itself.
-        return [-1] * self.size + [provider.root_id for provider in self.sharing]
+    def room(self, slot: int, resource_class: str, occupants: Occupants | None) -> int:
+        """How much of a class one candidate may take from a slot.
+
+        Without occupants, as far as the structure tells: there is no bound for members.
+        """
+        position = self.profiles[slot].position[resource_class]
+        if occupants is not None:
+            _, kinds, usage = occupants
+            return kinds[slot].capacities[position].room(usage[slot][position])
+        if slot < self._size:
+            return sys.maxsize
+        number = slot - self._size
+        capacity = self._sharing_kinds[number].capacities[position]
+        return capacity.room(self._sharing_usage[number][position])
+
+    def domains(self, root_id: int) -> list[Domain]:
+        """For each distinct provider request, its domain in the tree with this root."""
+        answers = [self._search.answer(profile) for profile in self.profiles]
+        self._search.work.spent += len(answers) * len(self._search.distinct)
+        return [
+            dict(self._domain(request, number, answers, root_id))
+            for number, request in enumerate(self._search.distinct)
+        ]
+
+    def _domain(
+        self, request: ProviderRequest, number: int, answers: Sequence[Answer], root_id: int
+    ) -> Iterator[tuple[int, Demand]]:
+        # The aggregates of the root span the tree, but not for groups that one provider serves
+        # alone, and not the sharing providers of other trees.
+        spanning = frozenset() if request.is_suffixed else self._structure.profiles[0].aggregates
+        if request.is_barred_from(spanning):
+            return
+        is_spanned = request.is_within(spanning)
+        # With in_tree, the unsuffixed group uses no sharing providers of other trees.
+        is_shared = request.is_suffixed or request.tree_id is None
+        for slot, answer in enumerate(answers):
+            demand = answer.demands[number]
+            if demand is None:
+                continue
+            if slot < self._size:
+                if request.tree_id in (None, root_id) and (is_spanned or answer.is_member[number]):
+                    yield slot, demand
+            elif (
+                is_shared
+                and answer.is_member[number]
+                and request.tree_id in (None, self.trees[slot])
+                and self._has_room(slot - self._size, demand)
+            ):
+                yield slot, demand
+
+    def _has_room(self, number: int, demand: Demand) -> bool:
+        """Return whether a sharing provider has room for a request."""
+        capacities = self._sharing_kinds[number].capacities
+        return fits(demand, capacities, self._sharing_usage[number])
 
     @functools.cached_property
     def parents(self) -> Sequence[int]:
-        """The slot of each slot's parent, or -1: for sharing providers of other trees, of the
-        nearest ancestor that has a slot."""
-        if not self.sharing:
-            return self.structure.parents
+        """The slot of each slot's parent, or -1."""
+        if not self._sharing:
+            return self._structure.parents
+        snapshot, size = self._search.snapshot, self._size
         positions: dict[int, dict[int, int]] = {}
-        for number, one in enumerate(self.sharing):
-            position = self.snapshot.tree(one.root_id).position(one.id)
-            positions.setdefault(one.root_id, {})[position] = self.size + number
-        parents = [-1] * len(self.sharing)
+        for slot, provider in enumerate(self._sharing, size):
+            position = snapshot.tree(provider.root_id).position(provider.id)
+            positions.setdefault(provider.root_id, {})[position] = slot
+        parents = [-1] * len(self._sharing)
         for root_id, of_tree in positions.items():
-            structure = self.snapshot.tree(root_id).shape.structure
+            structure = snapshot.tree(root_id).shape.structure
             for slot, parent in _parents_among(of_tree, structure):
-                parents[slot - self.size] = parent
-        return [*self.structure.parents, *parents]
+                parents[slot - size] = parent
+        return [*self._structure.parents, *parents]
 
     @functools.cached_property
     def ancestry(self) -> Ancestry:
         """Which slots are above which others."""
-        return Ancestry(self.parents) if self.sharing else self.structure.ancestry
+        return Ancestry(self.parents) if self._sharing else self._structure.ancestry
 
 
 def _parents_among(slots: Mapping[int, int], structure: Structure) -> Iterator[tuple[int, int]]:

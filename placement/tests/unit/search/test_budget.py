@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 from placement.search.candidates import find_candidates
-from placement.search.explanation import Verdict
+from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
@@ -62,9 +62,9 @@ def test_every_candidate_of_unlike_hosts_is_found_once(question: tuple) -> None:
 
 @examples(200)
 @hypothesis.given(questions(), st.integers(1, 30), st.booleans())
-def test_slices_lose_no_candidate(question: tuple, places: int, randomize: bool) -> None:
+def test_slices_lose_no_candidate(question: tuple, steps: int, randomize: bool) -> None:
     rows, request = question
-    with every_tree_searched(slice_of_work=places):
+    with every_tree_searched(slice_of_work=steps):
         found = ask(Snapshot.of(rows), request, randomize=randomize)
         again = ask(Snapshot.of(rows), request, randomize=randomize)
     assert len(found) == len(set(found))
@@ -75,11 +75,11 @@ def test_slices_lose_no_candidate(question: tuple, places: int, randomize: bool)
 @examples(100)
 @hypothesis.given(questions(), st.integers(1, 30), st.integers(1, 9))
 def test_limit_keeps_the_first_of_a_search_in_slices(
-    question: tuple, places: int, limit: int
+    question: tuple, steps: int, limit: int
 ) -> None:
     rows, request = question
     snapshot = Snapshot.of(rows)
-    with every_tree_searched(slice_of_work=places):
+    with every_tree_searched(slice_of_work=steps):
         found = ask(snapshot, request)
         assert ask(snapshot, request, limit=limit) == found[:limit]
 
@@ -139,6 +139,8 @@ def test_hard_host_holds_nobody_up() -> None:
     with mock.patch(f'{BACKTRACKING}.SLICE', 50):
         result = search(cloud(*rows), query, limit=10)
     assert len(result.candidates) == 10
+    # Its search is put off, and ten others have been found by then.
+    assert result.work < search(cloud(*rows), query, limit=10).work
     hosts = {name.split('+')[0].split('_')[0] for name in who(result)}
     assert len(hosts) == 10
     assert 'pf1' not in hosts
@@ -164,7 +166,7 @@ def test_cut_search_says_so() -> None:
     assert result.explanation is not None
     assert result.explanation.verdict is Verdict.UNKNOWN
     assert result.explanation.line == (
-        f'No candidates: the search budget was spent after {result.work} places; '
+        f'No candidates: the search budget was spent after {result.work} steps; '
         'unknown whether it could fit.'
     )
 
@@ -210,7 +212,7 @@ def test_one_provider_has_to_bring_all_traits_that_a_single_class_collects() -> 
 
 
 def work_of(query: str, *hosts: dict, **options: object) -> int:
-    """How many places a search looks at."""
+    """The number of steps of a search."""
     return search(cloud(*hosts), query, **options).work
 
 

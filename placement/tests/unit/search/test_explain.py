@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of an empty answer, and what is counted on the way."""
+"""The explanation of an empty answer."""
+
+import re
 
 import pytest
 
-from placement.search.explanation import Condition, Rejection, Verdict
-from placement.search.solver.tally import COMBINATION, ROOT, Reason
+from placement.search.insight.condition import Verdict
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider, search
 
 CLOUD = cloud(
@@ -15,7 +16,6 @@ CLOUD = cloud(
     provider('pf2', parent='cn2', VF={'total': 4, 'used': 3}, traits='SLOW', aggregates='B'),
     provider('ss1', DISK_GB={'total': 10, 'used': 8}, traits=SHARING, aggregates='A'),
 )
-APART = 'resources_A=VCPU:1&resources_B=DISK_GB:1&same_subtree=_A,_B&group_policy=none'
 INFEASIBLE = 'infeasible as the cloud is configured.'
 FULL = 'full at present (it would fit if nothing were used).'
 
@@ -23,33 +23,48 @@ FULL = 'full at present (it would fit if nothing were used).'
 @pytest.mark.parametrize(
     ('query', 'reason'),
     [
-        ('resources=FPGA:1', 'class missing FPGA turned away the last 6 of 6'),
-        ('resources=VCPU:5', 'VCPU: 5 asked, largest 4 (reserved) turned away the last 1 of 6'),
+        ('resources=FPGA:1', 'class missing FPGA turned away the last 3 of 3 trees;'),
+        ('resources=VCPU:5', 'VCPU: 5 asked, largest 4 (max_unit) turned away the last 2 of 3'),
         (
             'resources_N=VCPU:5&required_N=FAST',
-            '(max_unit) turned away the last 1 of 6 providers (before that: class missing VCPU 4,',
+            '(max_unit) turned away the last 1 of 3 trees (before that: class missing VCPU 1,',
         ),
         ('resources=VCPU:400', 'VCPU: 400 asked, largest 4 (too small) turned away the last 2'),
-        ('resources=VF:1&required=!SLOW', 'VF: 1 asked (min_unit) turned away the last 1 of 6'),
-        ('resources=VF:3&required=!SLOW', 'VF: 3 asked (step_size) turned away the last 1 of 6'),
+        (
+            'resources=VF:1&required=!SLOW',
+            'VF: 1 asked, largest 4 (min_unit) turned away the last 1',
+        ),
+        (
+            'resources=VF:3&required=!SLOW',
+            'VF: 3 asked, largest 4 (step_size) turned away the last 1',
+        ),
         ('resources_N=VCPU:1&required_N=SLOW', 'required trait SLOW turned away the last 2'),
         ('resources_N=VCPU:1&required_N=in:X,Y', 'required trait X or Y turned away the last 2'),
         ('resources_N=VCPU:1&member_of_N=A', 'aggregate A turned away the last 2'),
-        ('resources=VF:1&required=SLOW,!SLOW', 'VF: 1 asked (min_unit) turned away'),
+        ('resources=VF:1&required=SLOW,!SLOW', 'forbidden trait SLOW turned away'),
         ('resources=VCPU:1&in_tree=nobody', 'in_tree names no provider: nobody;'),
-        ('resources=VCPU:1&root_required=FAST', 'root_required FAST leaves no tree'),
-        ('resources=VCPU:1&required=ROOT', 'required trait ROOT leaves no tree'),
+        (
+            'resources=VCPU:1&root_required=FAST',
+            'root_required FAST turned away the last 2 of 3',
+        ),
+        (
+            'resources=VCPU:1&required=ROOT',
+            'required trait ROOT turned away the last 2 of',
+        ),
         ('resources=VCPU:1&member_of=B', 'aggregate B turned away the last 2'),
         (
             'resources=DISK_GB:1&in_tree=cn1',
-            'turned away the last 3 of 6 providers (before that: tree cn1 3)',
+            'DISK_GB turned away the last 1 of 3 trees (before that: tree cn1 2)',
         ),
-        ('resources_P=VF:2&resources_Q=VF:2&group_policy=isolate', 'isolate leaves no tree'),
+        (
+            'resources_P=VF:2&resources_Q=VF:2&group_policy=isolate',
+            'isolate (2 groups',
+        ),
         (
             'resources_P=VF:4&resources_Q=VF:4&group_policy=none',
-            'VF in one tree: 8 asked, largest 4 (too small)',
+            'amounts of all groups together (VF: 8 asked, most free 4 in one tree)',
         ),
-        ('resources=VCPU:3,VF:1', 'no tree has all that is asked for together'),
+        ('resources=VCPU:3,VF:1', 'VF: 1 asked, largest 4 (min_unit) turned away'),
         ('resources=VCPU:1,DISK_GB:1,PCPU:1', 'class missing PCPU turned away'),
     ],
 )
@@ -69,7 +84,7 @@ def test_explanation_names_what_makes_a_request_infeasible(query: str, reason: s
     [
         ('resources=DISK_GB:5', 'DISK_GB: 5 asked, most free 2, largest 10 (used)'),
         ('resources=VCPU:1,DISK_GB:5', 'DISK_GB: 5 asked, most free 2, largest 10 (used)'),
-        ('resources=VF:2&required=SLOW', 'no tree has all that is asked for together'),
+        ('resources=VF:2&required=SLOW', 'VF: 2 asked, most free 1, largest 4 (used)'),
         (
             'resources_P=VF:4&required_P=SLOW&group_policy=none',
             "group '_P' (VF:4): VF: 4 asked, most free 1, largest 4 (used)",
@@ -90,20 +105,25 @@ def test_explanation_names_the_aggregate_of_another_tree_nearby() -> None:
     result = search(beside, 'resources=A:3&member_of=G')
 
     assert result.explanation is not None
-    assert 'aggregate G turned away the last 1 of 2' in result.explanation.line
+    assert 'aggregate G turned away the last 1 of 2 trees' in result.explanation.line
 
 
-def test_explanation_is_data() -> None:
+def test_line_of_a_large_cloud_says_how_many_trees_were_examined() -> None:
+    hosts = [provider(f'cn{n}', VCPU=8 + n) for n in range(4000)]
+    explanation = search(cloud(*hosts), 'resources=VCPU:9000').explanation
+    assert explanation is not None
+    assert explanation.verdict is Verdict.INFEASIBLE
+    found = re.search(r'the last (\d+) of (\d+) trees examined, of 4000; ', explanation.line)
+    assert found is not None
+    assert 250 < int(found[1]) == int(found[2]) < 4000
+
+
+def test_line_counts_what_each_condition_turned_away() -> None:
     explanation = search(CLOUD, 'resources_D=DISK_GB:5').explanation
     assert explanation is not None
-    assert explanation.decisive == Condition(Reason.USED, ('DISK_GB',), 5, 10, 2)
-    assert explanation.providers == 6
-    assert explanation.funnel is not None
-    assert explanation.funnel.suffix == '_D'
-    assert explanation.funnel.amounts == (('DISK_GB', 5),)
-    assert explanation.funnel.rejections == (
-        Rejection(Condition(Reason.CLASS_MISSING, ('DISK_GB',)), 5),
-        Rejection(explanation.decisive),
+    assert explanation.cause == (
+        "group '_D' (DISK_GB:5): DISK_GB: 5 asked, most free 2, largest 10 (used) "
+        'turned away the last 2 of 3 trees (before that: class missing DISK_GB 1)'
     )
 
 
@@ -120,7 +140,7 @@ def test_explanation_names_same_subtree() -> None:
     query = 'resources_L=VCPU:1&resources_R=FPGA:1&same_subtree=_L,_R&group_policy=none'
     explanation = search(snapshot, query).explanation
     assert explanation is not None
-    assert 'subtree _L,_R leaves no tree' in explanation.line
+    assert 'subtree _L,_R turned away the last 1 of 1 trees' in explanation.line
 
 
 def test_explanation_says_that_the_cloud_is_empty() -> None:
@@ -129,38 +149,6 @@ def test_explanation_says_that_the_cloud_is_empty() -> None:
     assert explanation.line == (
         'No candidates: there are no resource providers; infeasible as the cloud is configured.'
     )
-
-
-def test_refusals_are_counted_by_group_and_reason() -> None:
-    result = search(CLOUD, 'resources=VF:3&resources_D=DISK_GB:2&group_policy=none')
-    assert result.tally.by_group('') == {
-        Reason.CLASS_MISSING: 5,  # once more for the storage, under the anchor cn1
-        Reason.STEP_SIZE: 1,
-    }
-    assert result.tally.by_group('_D') == {Reason.CLASS_MISSING: 5}
-
-
-def test_refusals_of_blocks_passed_over_are_counted() -> None:
-    result = search(CLOUD, 'resources=VCPU:5')
-    assert result.tally.by_group('') == {Reason.CLASS_MISSING: 4, Reason.ROOM: 2}
-
-
-@pytest.mark.parametrize(
-    ('query', 'where', 'reason'),
-    [
-        ('resources=VCPU:1&root_required=ROOT', ROOT, Reason.REQUIRED_TRAIT),
-        ('resources=VCPU:1&root_required=!ROOT', ROOT, Reason.FORBIDDEN_TRAIT),
-        ('resources=VCPU:1&in_tree=nobody', COMBINATION, Reason.TREE),
-        ('resources=VCPU:1&required=!FAST', '', Reason.FORBIDDEN_TRAIT),
-        ('resources=VCPU:1&member_of=B', '', Reason.AGGREGATE),
-        ('resources=VCPU:1&member_of=!A', '', Reason.AGGREGATE),
-        ('resources_A=VF:2&resources_B=VF:2&group_policy=isolate', COMBINATION, Reason.ISOLATE),
-        ('resources_A=VF:4&resources_B=VF:2&group_policy=none', COMBINATION, Reason.ROOM),
-        (APART, COMBINATION, Reason.SUBTREE),
-    ],
-)
-def test_every_filter_counts(query: str, where: str, reason: Reason) -> None:
-    assert search(CLOUD, query).tally.counts[where, reason] > 0
 
 
 def test_a_request_knows_its_classes() -> None:

@@ -19,7 +19,7 @@ from unittest import mock
 import pytest
 
 from placement.search.candidates import find_candidates
-from placement.search.explanation import Verdict
+from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
@@ -164,18 +164,15 @@ def combinations(cloud: Cloud, request: CandidateRequest) -> int:
 
 @contextlib.contextmanager
 def forgetful(chance: random.Random) -> Iterator[None]:
-    """Lets the search forget, pause and search trees one by one as it would with many more."""
+    """Lets the search forget, defer and search trees one by one as it would with many more."""
     with contextlib.ExitStack() as stack:
         for name, values in (
             ('backtracking.SLICE', (1, 2, 7, 4000)),
             ('plan.FEW', (0, 0, 3, 64)),
-            ('plan.MAX_ENTRIES', (1, 2, 1024)),
-            ('plans.MAX_PLANS', (1, 2, 2048)),
-            ('candidates_of_tree.MAX_SHAPES', (1, 2, 1024)),
+            ('anchors.MAX_PLANS', (1, 2, 2048)),
+            ('plan.MAX_INFEASIBLE', (1, 2, 1024)),
             ('nogoods.MAX_NOGOODS', (1, 3, 20_000)),
-            ('nogoods.MAX_SLOT_STATES', (1, 5, 100_000)),
-            ('provider_request.MAX_VERDICTS', (1, 2, 10_000)),
-            ('turns.SLICES_IN_TURN', (1, 2, 32)),
+            ('nogoods.MAX_NUMBERS', (1, 5, 100_000)),
         ):
             stack.enter_context(mock.patch(f'{SOLVER}.{name}', chance.choice(values)))
         yield

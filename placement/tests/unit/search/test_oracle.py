@@ -16,12 +16,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from placement.search.candidate import Candidate
 from placement.search.candidates import find_candidates
-from placement.search.explanation import Verdict
+from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
-from placement.search.solver.layout import Candidate
 from placement.tests.unit.search import test_examples
 from placement.tests.unit.search.cloud import parse
 from placement.tests.unit.search.oracle import SHARING, Cloud, Found, solve, summarised

@@ -5,18 +5,18 @@ No test here takes the time: they count what was looked at.
 """
 
 import random
+from collections import Counter
 
 import pytest
 
+from placement.search.candidate import Candidate, Layout
 from placement.search.candidates import Result, find_candidates
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
-from placement.search.solver.candidates_of_tree import CandidatesOfTree
-from placement.search.solver.layout import Candidate, Layout
-from placement.search.solver.partial_assignment import PartialAssignment
-from placement.search.solver.tally import Reason
+from placement.search.solver.backtracking import PartialAssignment
+from placement.search.solver.plan import Plan
 from placement.tests.unit.search.cloud import (
     SHARING,
     cloud,
@@ -70,7 +70,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
             super().__init__(layout, providers)
             made.append(self)
 
-    monkeypatch.setattr('placement.search.solver.solution.Candidate', Counted)
+    monkeypatch.setattr('placement.search.solver.plan.Candidate', Counted)
     return made
 
 
@@ -210,13 +210,13 @@ def test_nogoods_cover_subtrees_that_mean_the_same(tried: list[int], policy: str
 
 def test_search_passes_over_full_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Tree] = []
-    of = CandidatesOfTree.of
+    candidates = Plan.candidates
 
-    def counted(self: CandidatesOfTree, tree: Tree, needs_member: bool) -> object:
+    def counted(self: Plan, tree: Tree, *passed: bool, **options: bool) -> object:
         opened.append(tree)
-        return of(self, tree, needs_member)
+        return candidates(self, tree, *passed, **options)
 
-    monkeypatch.setattr(CandidatesOfTree, 'of', counted)
+    monkeypatch.setattr(Plan, 'candidates', counted)
     full = hosts(1000, used=8)
     assert not search(full, SERVER).candidates
     # By the explanation: a host that would have room if nothing were used.
@@ -298,6 +298,26 @@ def test_random_searches_return_different_samples() -> None:
     assert {len(set(sample)) for sample in samples} == {5}
 
 
+def test_random_search_begins_with_every_host_about_equally_often() -> None:
+    snapshot, request = hosts(70), parse(SERVER, limit=1, randomize=True)
+    generator = random.Random(11)
+    first = Counter(who(find_candidates(snapshot, request, generator))[0] for _ in range(70 * 40))
+    assert len(first) == 70
+    # Forty each are expected; one in ten million differs by more than five standard deviations.
+    assert all(8 < times < 72 for times in first.values())
+
+
+def test_random_answers_do_not_take_hosts_in_turn() -> None:
+    snapshot, request = nested(2, 4), parse('resources1=VF:1', randomize=True)
+    generator = random.Random(5)
+    same_host = 0
+    for _ in range(200):
+        first, second, *_ = mapped(find_candidates(snapshot, request, generator))
+        same_host += first['1'][0][:3] == second['1'][0][:3]
+    # Three of seven others are on the same host.
+    assert 60 < same_host < 112
+
+
 def test_every_candidate_may_be_in_a_random_sample() -> None:
     snapshot, request = nested(3, 3), parse('resources1=VF:1', limit=2, randomize=True)
     seen = {
@@ -314,4 +334,3 @@ def test_hosts_outside_the_wanted_aggregates_are_passed_over() -> None:
 
     assert who(result) == ['cn7', 'cn9']
     assert result.trees_examined == 200
-    assert result.tally.total(Reason.AGGREGATE) == 198

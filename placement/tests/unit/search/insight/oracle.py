@@ -37,7 +37,7 @@ def labels(group: RequestGroup) -> list[Label]:
 
 
 def passes(cloud: Cloud, group: RequestGroup, anchor: ProviderRow, kept: Iterable[Label]) -> bool:
-    """Whether somebody serves the group under the anchor, where only these conditions count."""
+    """Tell if somebody serves the group under the anchor, where only these conditions count."""
     kept = set(kept)
     reached = [row for row in cloud.rows.values() if anchor in cloud.anchors(row)]
     if group.is_suffixed:
@@ -64,7 +64,7 @@ def serves(
     names: Iterable[str],
     kept: set[Label],
 ) -> bool:
-    """Whether one provider meets those of the conditions that are about it alone."""
+    """Tell if one provider meets those of the conditions that are about it alone."""
     traits, own, spanning = set(row.traits), set(row.aggregates), set(row.aggregates)
     is_of_tree = cloud.root(row) is anchor
     barred = set(own)
@@ -91,7 +91,7 @@ def serves(
 
 
 def has_amount(row: ProviderRow, name: str, amount: int, kept: set[Label]) -> bool:
-    """Whether a provider offers the amount, as far as these conditions ask for it."""
+    """Tell if a provider offers the amount, as far as these conditions ask for it."""
     if name not in row.inventories:
         return ('class missing', name) not in kept
     fits_unused = fits(unused(row), name, amount)
@@ -202,8 +202,8 @@ def changes(group: RequestGroup, word: str, name: str, amount: int) -> dict[str,
 def relaxed_trees(
     cloud: Cloud, request: CandidateRequest, given: tuple[Given, ...]
 ) -> tuple[int, int | None]:
-    """How many trees fit without these, with whichever amounts; and the largest amount that fits
-    one where one amount alone is given up."""
+    """Count the trees that fit without these, with whichever amounts; and find the largest amount
+    that fits one where one amount alone is given up."""
     amounts = [one for one in given if one[1] == 'amount']
     for one in given:
         if one not in amounts:
@@ -250,12 +250,12 @@ def relaxations(
 
 
 def is_about_one_amount(one: Given, other: Given) -> bool:
-    """Whether one gives up the amount of a class, and the other the class."""
+    """Tell if one gives up the amount of a class, and the other the class."""
     return {one[1], other[1]} == {'amount', 'class'} and (one[0], one[2]) == (other[0], other[2])
 
 
 def leaves_nothing_of_group(request: CandidateRequest, one: Given, other: Given) -> bool:
-    """Whether both classes of a group are given up, so that it would be another group."""
+    """Tell if both classes of a group are given up, so that it would be another group."""
     return one[1] == other[1] == 'class' and any(
         group.suffix == one[0] == other[0] and set(group.resources) == {one[2], other[2]}
         for group in request.groups

@@ -3,10 +3,17 @@
 
 from unittest import mock
 
+import pytest
+
 from placement.search.insight import claims
-from placement.search.insight.capacity import capacities_of, capacity_of
-from placement.search.insight.capacity_answer import ClassFragmentation, Count, Page
+from placement.search.insight.capacity import (
+    ClassFragmentation,
+    RootPage,
+    capacities_of,
+    capacity_of,
+)
 from placement.search.insight.claims import MAX_CLAIMS
+from placement.search.insight.closed_form import Count
 from placement.search.insight.feasibility import Feasibility
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
@@ -30,7 +37,7 @@ NUMA = [
 
 
 def test_one_provider_is_a_division() -> None:
-    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'), by_root=Page(10))
+    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'), by_root=RootPage(10))
     assert answer.now == Count(2 + 0 + 0, 2)
     assert answer.if_empty == Count(4 + 4 + 4, 12)
     assert answer.trees is not None
@@ -39,6 +46,25 @@ def test_one_provider_is_a_division() -> None:
     ]  # fmt: skip
     assert answer.claims == 0
     assert answer.note is None
+
+
+UNITS = cloud(provider('cn', VCPU={'total': 100, 'max_unit': 4}))
+
+
+@pytest.mark.parametrize(
+    ('query', 'times'),
+    [
+        ('resources=VCPU:4', 25),
+        ('resources=VCPU:5', 0),
+        ('resources_A=VCPU:2&resources_B=VCPU:2&group_policy=none', 25),
+        # One consumer takes no more than max_unit, however many groups it has.
+        ('resources_A=VCPU:3&resources_B=VCPU:3&group_policy=none', 0),
+        ('resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate', 0),
+        ('resources=VCPU:1&resources_B=VCPU:1&group_policy=isolate', 50),
+    ],
+)
+def test_capacity_of_a_host_without_children(query: str, times: int) -> None:
+    assert capacity_of(UNITS, parse(query)).now == Count(times, times)
 
 
 def test_fragmentation_sets_free_beside_usable() -> None:
@@ -64,14 +90,14 @@ def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
         provider('cn1', VCPU=2, aggregates='A'),
         provider('cn2', VCPU=2, aggregates='A'),
     )
-    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=Page(10))
+    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=RootPage(10))
     assert answer.now == Count(3, 3)
     assert answer.trees is not None
     assert [(row.root, row.now.at_least) for row in answer.trees] == [
         ('cn1', 2), ('cn2', 2), ('nfs', 0)
     ]  # fmt: skip
     assert answer.note == 'Trees share providers, so their rows do not add up: each is for itself.'
-    disk = capacity_of(snapshot, parse('resources=DISK_GB:10'), by_root=Page(10))
+    disk = capacity_of(snapshot, parse('resources=DISK_GB:10'), by_root=RootPage(10))
     assert disk.now == Count(3, 3)
     assert disk.trees is not None
     assert [row.now.at_least for row in disk.trees] == [3, 3, 3]
@@ -83,14 +109,85 @@ def test_bounds_are_told_after_so_many_claims() -> None:
         for n in range(2)
         for part in (
             provider(f'cn{n}', MEMORY_MB=10_000 + n),
-            provider(f'cn{n}_0', parent=f'cn{n}', VCPU=800),
+            provider(f'cn{n}_0', parent=f'cn{n}', VCPU=400),
+            provider(f'cn{n}_1', parent=f'cn{n}', VCPU=400),
         )
     ]
-    answer = capacity_of(cloud(*large), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=Page(9))
+    answer = capacity_of(cloud(*large), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=RootPage(9))
     assert answer.now == Count(MAX_CLAIMS, 1600)
     assert not answer.is_exact
     assert answer.trees is not None
     assert [row.now for row in answer.trees] == [Count(800, 800), Count(200, 800)]
+
+
+def test_one_order_of_claims_is_no_upper_bound() -> None:
+    """Which child serves the second group decides how often the first one is served."""
+    query = 'resources_1=VGPU:1,MEMORY_MB:1&resources_2=VGPU:1&group_policy=none'
+    children = [
+        provider('p', parent='host', VGPU=2, MEMORY_MB=8),
+        provider('q', parent='host', VGPU=2),
+    ]
+    for order in (children, children[::-1]):
+        answer = capacity_of(cloud(provider('host', VCPU=1), *order), parse(query))
+        assert answer.now.at_least <= 2 == answer.now.at_most
+        assert answer.is_exact is (answer.now.at_least == 2)
+
+
+def test_two_isolated_groups_need_two_providers_each_time() -> None:
+    host = [
+        provider('host', MEMORY_MB=100),
+        provider('large', parent='host', VCPU=8),
+        provider('small', parent='host', VCPU=1),
+    ]
+    query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
+    assert capacity_of(cloud(*host), parse(query)).now == Count(1, 1)
+
+
+def test_root_that_alone_has_the_classes_needs_no_claim() -> None:
+    host = [
+        provider('host', VCPU={'total': 5000, 'used': 10}, MEMORY_MB=100_000),
+        provider('card', parent='host', VGPU=4),
+    ]
+    answer = capacity_of(cloud(*host), parse('resources=VCPU:2,MEMORY_MB:10'))
+    assert (answer.now, answer.if_empty) == (Count(2495, 2495), Count(2500, 2500))
+    assert answer.claims == 0
+
+
+def test_hosts_and_their_pools_are_minima_of_quotients() -> None:
+    """Each pool is shared by its own hosts, of which some have room for more than it has."""
+    rows = [
+        part
+        for n in range(50)
+        for part in (
+            provider(f'pool{n}', DISK_GB={'total': 1000 + n, 'used': 300}, traits=SHARING,
+                     aggregates=f'A{n}'),
+            *[
+                provider(f'cn{n}_{m}', VCPU={'total': 40 + 40 * m, 'used': m}, aggregates=f'A{n}')
+                for m in range(2)
+            ],
+        )
+    ]  # fmt: skip
+    answer = capacity_of(cloud(*rows), parse('resources=VCPU:1,DISK_GB:10'), by_root=RootPage(3))
+    now = sum(min(40 + 79, (700 + n) // 10) for n in range(50))
+    if_empty = sum(min(40 + 80, (1000 + n) // 10) for n in range(50))
+    assert (answer.now, answer.if_empty) == (Count(now, now), Count(if_empty, if_empty))
+    assert answer.claims == 0
+    assert answer.trees is not None
+    assert [(row.root, row.now) for row in answer.trees] == [
+        ('cn0_0', Count(40, 40)), ('cn0_1', Count(70, 70)), ('cn10_0', Count(40, 40))
+    ]  # fmt: skip
+
+
+def test_hosts_of_several_pools_are_counted_after_those_of_one() -> None:
+    """The room that hosts with one pool have taken is gone for those that have a choice."""
+    snapshot = cloud(
+        provider('near', DISK_GB=30, traits=SHARING, aggregates='A'),
+        provider('far', DISK_GB=30, traits=SHARING, aggregates='B'),
+        provider('cn1', VCPU=2, aggregates='A'),
+        provider('cn2', VCPU=9, aggregates='A B'),
+    )
+    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'))
+    assert answer.now == answer.if_empty == Count(6, 6)
 
 
 def test_spent_budget_gives_bounds() -> None:
@@ -102,7 +199,7 @@ def test_spent_budget_gives_bounds() -> None:
 
 
 def test_empty_cloud_has_no_capacity() -> None:
-    answer = capacity_of(cloud(), parse('resources=VCPU:1'), by_root=Page(5))
+    answer = capacity_of(cloud(), parse('resources=VCPU:1'), by_root=RootPage(5))
     assert answer.now == answer.if_empty == Count(0, 0)
     assert answer.trees == ()
     assert not answer.has_more

@@ -6,13 +6,13 @@ import tracemalloc
 
 import pytest
 
-from placement.search.explanation import Verdict
+from placement.search.insight.condition import Reason, Verdict
 from placement.search.insight.explain import EXPLAIN_BUDGET, explain_request
-from placement.search.insight.explain_answer import RequestExplanation
+from placement.search.insight.explanation import RequestExplanation
 from placement.search.insight.feasibility import PLACES_TO_PREPARE
 from placement.search.insight.sliced_work import PLACES_IN_SLICE, SlicedWork
+from placement.search.model.request import ISOLATE
 from placement.search.model.snapshot import Snapshot
-from placement.search.solver.tally import Reason
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
 from placement.tests.unit.search.test_budget import hard_host
 
@@ -46,10 +46,42 @@ def test_funnel_follows_the_conditions_in_the_order_of_testing() -> None:
         (f'forbidden trait {DISABLED}', 4, 3, 1),
         ('aggregate !Z', 3, 2, 1),
         ('VCPU: 6 asked, largest 8 (too small)', 2, 1, 0),
-        ('MEMORY_MB: 2048 asked, largest 4096 (too small)', 1, 1, 0),
-        ('VCPU: 6 asked, most free 3, largest 8 (used)', 1, 0, 1),
-        ('MEMORY_MB: 2048 asked, most free 4096, largest 4096 (used)', 0, 0, 0),
+        ('MEMORY_MB: 2048 asked, largest 4096', 1, 1, 0),
+        ('VCPU: 6 asked, most free 2, largest 8 (used)', 1, 0, 1),
+        ('MEMORY_MB: 2048 asked', 0, 0, 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ('query', 'words'),
+    [
+        # The pool is larger, and no host with such disks reaches it.
+        (
+            'resources=DISK_GB:450&required=SSD',
+            'DISK_GB: 450 asked, largest 400 (max_unit) rules out both trees left with trait SSD',
+        ),
+        (
+            'resources=DISK_GB:300&in_tree=ssd2',
+            'DISK_GB: 300 asked, most free 100, largest 400 (used) rules out the only tree left',
+        ),
+        # A host that is too small for the memory has more processors free.
+        (
+            'resources=VCPU:6,MEMORY_MB:2048',
+            'VCPU: 6 asked, most free 4, largest 8 (used) rules out both trees left',
+        ),
+    ],
+)
+def test_amounts_are_those_of_the_trees_left_before(query: str, words: str) -> None:
+    disk = {'total': 500, 'max_unit': 400}
+    hosts = cloud(
+        provider('ssd1', DISK_GB=disk, VCPU=16, traits='SSD', aggregates='A'),
+        provider('ssd2', DISK_GB=disk | {'used': 400}, traits='SSD', aggregates='A'),
+        provider('pool', DISK_GB=100_000, traits=SHARING, aggregates='B'),
+        provider('cn1', VCPU={'total': 8, 'used': 4}, MEMORY_MB=4096),
+        provider('cn2', VCPU={'total': 8, 'used': 5}, MEMORY_MB=4096),
+        provider('cn3', VCPU=8, MEMORY_MB=1024),
+    )
+    assert words in explain(hosts, query).summary
 
 
 def test_explanation_names_what_would_help() -> None:
@@ -57,7 +89,7 @@ def test_explanation_names_what_would_help() -> None:
     assert answer.verdict is Verdict.FULL
     assert answer.trees_fitting == 0
     assert [
-        ([one.words for one in relaxation.conditions], relaxation.trees, relaxation.largest)
+        ([one.full_words for one in relaxation.conditions], relaxation.trees, relaxation.largest)
         for relaxation in answer.relaxations
     ] == [
         (['required trait AVX'], 1, None),
@@ -74,11 +106,12 @@ def test_nearest_trees_come_with_numbers() -> None:
     used = answer.nearest[0]
     assert used.verdict is Verdict.FULL
     (missing,) = used.missing
-    assert (missing.provider, missing.resource_class, missing.reason) == ('used', 'VCPU', 'used')
-    assert (missing.asked, missing.free, missing.capacity, missing.used) == (6, 2, 8, 6)
+    assert (missing.provider.uuid, missing.resource_class) == ('used', 'VCPU')
+    assert missing.reason is Reason.USED
+    assert (missing.asked, missing.free, missing.capacity.total, missing.used) == (6, 2, 8, 6)
     assert [one.words for one in answer.nearest[2].failed] == [f'forbidden trait {DISABLED}']
     assert answer.nearest[2].missing == ()
-    assert [one.reason for one in answer.nearest[4].missing] == ['too small', 'too small']
+    assert [one.reason for one in answer.nearest[4].missing] == [Reason.TOO_SMALL] * 2
 
 
 @pytest.mark.parametrize(
@@ -99,6 +132,72 @@ def test_summary_names_the_rule_of_the_inventory(inventory: dict[str, int], word
     assert told == ([] if 'reserved' in inventory else [words])
 
 
+def test_amounts_come_with_the_trees_that_they_fit() -> None:
+    sizes = [128, 128, 128, 96, 64, 64, 16, 16]
+    hosts = [provider(f'cn{n}', VCPU=size) for n, size in enumerate(sizes)]
+    (relaxation,) = explain(cloud(*hosts), 'resources=VCPU:400').relaxations
+    assert (relaxation.trees, relaxation.largest) == (8, 128)
+    assert relaxation.amounts == ((128, 3), (64, 6), (16, 8))
+
+
+def test_amounts_of_groups_that_share_a_node_are_searched() -> None:
+    nodes = [
+        part
+        for n, size in enumerate([8, 8, 6])
+        for part in (
+            provider(f'cn{n}', DISK_GB=1),
+            provider(f'cn{n}_0', parent=f'cn{n}', VCPU=size),
+        )
+    ]
+    query = 'resources_A=VCPU:2&resources_B=VCPU:9&group_policy=none'
+    relaxations = explain(cloud(*nodes), query).relaxations
+    assert relaxations[0].amounts == ((6, 2), (3, 3))
+
+
+def test_hosts_that_are_full_come_before_those_that_can_never_fit() -> None:
+    hosts = cloud(
+        provider('other', VCPU=8, MEMORY_MB=64),
+        provider('full', VCPU={'total': 8, 'used': 8}, MEMORY_MB={'total': 64, 'used': 64},
+                 traits='A'),
+        provider('off', VCPU=8, MEMORY_MB=64, traits=f'A {DISABLED}'),
+    )  # fmt: skip
+    answer = explain(hosts, f'resources=VCPU:1,MEMORY_MB:1&required=A,!{DISABLED}')
+    assert [one.root for one in answer.nearest] == ['full', 'other', 'off']
+    assert [one.is_disabled for one in answer.nearest] == [False, False, True]
+
+
+def test_nearest_of_hosts_that_can_never_fit_fail_fewest_conditions() -> None:
+    """One that fails two conditions, both on usage, is infeasible by the groups together."""
+    hosts = cloud(
+        provider('two', VCPU={'total': 4, 'used': 4}, VGPU={'total': 1, 'used': 1}),
+        provider('one', VCPU=4),
+    )
+    query = 'resources_A=VCPU:3&resources_B=VCPU:3,VGPU:1&group_policy=none'
+    failed = [(one.root, len(one.failed)) for one in explain(hosts, query).nearest]
+    assert failed == [('one', 1), ('two', 3)]
+
+
+def test_as_many_unlike_trees_are_searched_as_the_budget_allows() -> None:
+    """Hundreds of NUMA hosts of which the last one has a node that is wholly free."""
+    hosts = [
+        part
+        for n in range(700)
+        for part in (
+            provider(f'cn{n}', DISK_GB=1),
+            *[
+                provider(f'cn{n}_{node}', parent=f'cn{n}',
+                         PCPU={'total': 48, 'used': 48 - (n % 23 + node if n < 699 else 48)},
+                         MEMORY_MB={'total': 4096 + n})
+                for node in range(2)
+            ],
+        )
+    ]  # fmt: skip
+    query = 'resources_A=PCPU:49&resources_B=MEMORY_MB:1&same_subtree=_A,_B&group_policy=none'
+    answer = explain(cloud(*hosts), query)
+    assert answer.examined == answer.of == 700
+    assert answer.relaxations[0].amounts[0] == (48, 1)
+
+
 def test_nearest_trees_of_equal_distance_differ_in_what_they_fail() -> None:
     elsewhere = [provider(f'far{n}', VCPU=8, aggregates='Z') for n in range(6)]
     off = provider('off', VCPU=8, aggregates='A', traits=DISABLED)
@@ -111,7 +210,7 @@ def test_nearest_trees_of_equal_distance_differ_in_what_they_fail() -> None:
 def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
     assert explain(HOSTS, SERVER).summary == (
         'Fits nowhere now, but would if nothing were used: '
-        'VCPU: 6 asked, most free 3, largest 8 (used) rules out '
+        'VCPU: 6 asked, most free 2, largest 8 (used) rules out '
         'the only tree left with enough VCPU. '
         '1 tree would fit without required trait AVX. '
         f'1 tree would fit without forbidden trait {DISABLED}. '
@@ -121,9 +220,11 @@ def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
     assert explain(HOSTS, 'resources=VCPU:400').summary == (
         'Fits nowhere as the cloud is configured, even if nothing were used: '
         'VCPU: 400 asked, largest 8 (too small) rules out all 5 trees. '
-        '5 trees would fit with another amount of VCPU: 8 is the largest that fits one tree.'
+        '5 trees would fit with another amount of VCPU: 8 is the largest now, on 3 trees.'
     )
-    assert explain(HOSTS, 'resources=VCPU:1').summary == 'Fits 5 trees of 5.'
+    assert explain(HOSTS, 'resources=VCPU:1').summary == (
+        f'Fits 5 trees of 5, 1 of them disabled ({DISABLED}).'
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,7 +346,7 @@ def test_empty_cloud_is_infeasible() -> None:
 def test_pair_is_told_where_no_single_condition_decides() -> None:
     answer = explain(HOSTS, 'resources=VCPU:9,MEMORY_MB:8192&required=AVX')
     assert [
-        ([one.words for one in relaxation.conditions], relaxation.trees)
+        ([one.full_words for one in relaxation.conditions], relaxation.trees)
         for relaxation in answer.relaxations
     ] == [
         (
@@ -371,15 +472,39 @@ def test_combination_counts_what_groups_lose_together(
     ] == expected
 
 
+def test_scarce_class_of_all_groups_is_named_with_its_amounts_and_the_remedy_once() -> None:
+    hosts = [
+        part
+        for n in range(2)
+        for part in (
+            provider(f'cn{n}', VCPU=8),
+            *[provider(f'gpu{n}_{m}', parent=f'cn{n}', VGPU=2) for m in range(2)],
+        )
+    ]
+    groups = '&'.join(f'resources_{n}=VGPU:1' for n in range(5))
+    answer = explain(cloud(*hosts), f'{groups}&group_policy=none')
+    words = 'amounts of all groups together (VGPU: 5 asked, most free 4 in one tree)'
+    assert answer.combination[-1].condition.words == words
+    assert answer.summary == (
+        'Fits nowhere as the cloud is configured, even if nothing were used: '
+        f'{words} rules out both trees. '
+        '2 trees would fit without asking for VGPU in group _0 or _1 or _2 or _3 or _4.'
+    )
+    isolated = explain(
+        cloud(*hosts), f'{groups}&group_policy=isolate'.replace('_4=VGPU', '_4=VCPU')
+    )
+    assert 'isolate (5 groups, each on a provider of its own) rules out both' in isolated.summary
+
+
 def test_group_policy_is_a_step_of_its_own() -> None:
     query = 'resources_A=FPGA:1&resources_B=DISK_GB:1&resources_C=VCPU:1&resources_D=VCPU:1'
     answer = explain(NUMA, f'{query}&resources_E=VCPU:1&group_policy=isolate')
     assert answer.verdict is Verdict.INFEASIBLE
-    assert answer.combination[-1].condition.reason is Reason.ISOLATE
+    assert answer.combination[-1].condition.reason == ISOLATE.reason
     assert answer.combination[-1].only == 1
-    assert answer.relaxations[0].conditions[0].condition.reason is Reason.ISOLATE
+    assert answer.relaxations[0].conditions[0].reason == ISOLATE.reason
     (failed,) = answer.nearest[0].failed
-    assert failed.condition.reason is Reason.ISOLATE
+    assert failed.reason == ISOLATE.reason
 
 
 def test_spent_budget_examines_a_fair_part_and_says_so() -> None:
@@ -388,7 +513,6 @@ def test_spent_budget_examines_a_fair_part_and_says_so() -> None:
     answer = explain_request(snapshot, request, SlicedWork(2000, pause=lambda: None))
     assert answer.of == 4000
     assert 500 < answer.examined < 2000
-    assert not answer.is_exact
     assert answer.verdict is Verdict.INFEASIBLE
     assert f'Examined {answer.examined} of 4000 trees.' in answer.summary
     assert answer.groups[0].steps[0].trees_before == answer.examined

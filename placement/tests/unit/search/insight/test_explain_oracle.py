@@ -10,9 +10,9 @@ import itertools
 import hypothesis
 from hypothesis import strategies as st
 
-from placement.search.explanation import Condition, Verdict
+from placement.search.insight.condition import Condition, Verdict
 from placement.search.insight.explain import explain_request
-from placement.search.insight.explain_answer import RequestExplanation
+from placement.search.insight.explanation import RequestExplanation
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
@@ -48,8 +48,7 @@ def explained(rows: list[ProviderRow], request: CandidateRequest) -> RequestExpl
 def label_of(condition: Condition) -> str:
     """The reason as the oracle has it, which knows one for all that an empty provider refuses."""
     by_capacity = {'min_unit', 'max_unit', 'step_size', 'reserved'}
-    reason = condition.reason.value
-    return 'too small' if reason in by_capacity else reason
+    return 'too small' if condition.reason in by_capacity else condition.reason
 
 
 @examples(600)
@@ -123,11 +122,9 @@ def told(answer: RequestExplanation) -> dict[frozenset[oracle.Given], tuple[int,
             (
                 one.suffix,
                 'amount'
-                if one.condition.asked is not None
-                else {'class missing': 'class'}.get(
-                    one.condition.reason.value, one.condition.reason.value
-                ),
-                one.condition.names[0] if one.condition.names else '',
+                if one.asked is not None
+                else {'class missing': 'class'}.get(one.reason, one.reason),
+                one.names[0] if one.names else '',
             )
             for one in relaxation.conditions
         ): (relaxation.trees, relaxation.largest)
@@ -144,6 +141,13 @@ def test_every_relaxation_is_found_and_counted(question: tuple) -> None:
     assert answer.pairs_examined == answer.pairs_of
     if len(expected) <= 50:
         assert told(answer) == expected
+    for relaxation in answer.relaxations:
+        if len(relaxation.conditions) == 1 and relaxation.amounts:
+            (given,) = relaxation.conditions
+            word = (given.suffix or '', 'amount', given.names[0])
+            for amount, count in relaxation.amounts:
+                asked = oracle.without(request, word, amount)
+                assert count == len(oracle.trees(Cloud(rows), asked))
 
 
 @examples(250)
@@ -154,19 +158,21 @@ def test_nearest_trees_miss_least(question: tuple) -> None:
     fitting = oracle.trees(cloud, request)
     missing = [root for root in cloud.roots if root.uuid not in fitting]
     assert len(answer.nearest) == min(5, len(missing))
+    unused = oracle.trees(cloud.unused(), request)
     fewest = {root.uuid: max(failures(cloud, request, root), 1) for root in missing}
+    expected = sorted((root not in unused, count) for root, count in fewest.items())
     told_failures = []
     for report in answer.nearest:
         assert report.verdict is not Verdict.FITS
         assert len(report.failed) == fewest[report.root]
-        told_failures.append(len(report.failed))
+        told_failures.append((report.root not in unused, len(report.failed)))
         by_uuid = {row.uuid: row for row in rows}
         for one in report.missing:
-            row = by_uuid[one.provider]
+            row = by_uuid[one.provider.uuid]
             assert not oracle.fits(row, one.resource_class, one.asked)
             inventory = row.inventories[one.resource_class]
-            assert (one.used, one.total) == (inventory.used, inventory.total)
-    assert told_failures == sorted(fewest.values())[:5]
+            assert (one.used, one.capacity.total) == (inventory.used, inventory.total)
+    assert told_failures == expected[:5]
 
 
 def failures(cloud: Cloud, request: CandidateRequest, root: ProviderRow) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of single trees."""
+"""Reports on single trees."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_shortage_is_told_rather_than_that_the_root_has_nothing() -> None:
         'VCPU: 4 asked, most free 3, largest 8 (used)'
     ]
     (missing,) = answer.nearest[0].missing
-    assert (missing.provider, missing.free, missing.used) == ('node2', 3, 5)
+    assert (missing.provider.uuid, missing.free, missing.used) == ('node2', 3, 5)
 
 
 def ports(used: dict[int, dict[str, int]]) -> Snapshot:
@@ -60,7 +60,40 @@ def test_what_is_missing_in_one_subtree_is_told(
 
     (nearest,) = answer.nearest
     assert [one.words for one in nearest.failed] == ['subtree _A,_B']
-    assert [(one.provider, one.suffix, one.asked, one.free) for one in nearest.missing] == missing
+    assert [
+        (one.provider.uuid, one.suffix, one.asked, one.free) for one in nearest.missing
+    ] == missing
+
+
+def test_subtree_that_lacks_a_class_comes_after_one_that_lacks_an_amount() -> None:
+    """Whichever comes first: the node without a card, or that with one in use."""
+    for names in (('bare', 'full'), ('full', 'bare')):
+        snapshot = cloud(
+            provider('host', DISK_GB=100),
+            *[provider(name, 'host', VCPU=8) for name in names],
+            provider('nic', 'full', VF={'total': 4, 'used': 3}),
+            provider('beside', 'host', VF=4),
+        )
+        (nearest,) = explain_request(snapshot, parse(ON_ONE_NODE)).nearest
+        assert [(one.provider.uuid, one.suffix) for one in nearest.missing] == [('nic', '_B')]
+        assert nearest.subtree is not None
+        assert nearest.subtree.top == 'full'
+        assert [one.full_words for one in nearest.subtree.failed] == [
+            'group _B: VF: 2 asked, most free 1, largest 4 (used)'
+        ]
+
+
+def test_subtree_may_be_below_a_provider_that_serves_nothing_now() -> None:
+    snapshot = cloud(
+        provider('host', DISK_GB=100),
+        provider('node1', 'host', VCPU={'total': 8, 'used': 5}),
+        provider('nic1', 'node1', VF=4),
+        provider('node2', 'host', VCPU=8),
+    )
+    (nearest,) = explain_request(snapshot, parse(ON_ONE_NODE)).nearest
+    assert nearest.subtree is not None
+    assert nearest.subtree.top == 'node1'
+    assert [(one.provider.uuid, one.free) for one in nearest.missing] == [('node1', 3)]
 
 
 def test_group_without_resources_belongs_to_the_subtree() -> None:
@@ -74,7 +107,9 @@ def test_group_without_resources_belongs_to_the_subtree() -> None:
 
     (nearest,) = explain_request(snapshot, parse(query)).nearest
 
-    assert [(one.provider, one.suffix, one.free) for one in nearest.missing] == [('nic', '_B', 1)]
+    assert [(one.provider.uuid, one.suffix, one.free) for one in nearest.missing] == [
+        ('nic', '_B', 1)
+    ]
 
 
 def test_nothing_is_missing_where_groups_only_lie_apart() -> None:
@@ -88,3 +123,5 @@ def test_nothing_is_missing_where_groups_only_lie_apart() -> None:
 
     assert [one.words for one in nearest.failed] == ['subtree _A,_B']
     assert nearest.missing == ()
+    assert nearest.subtree is not None
+    assert [one.full_words for one in nearest.subtree.failed] == ['group _B: class missing VF']

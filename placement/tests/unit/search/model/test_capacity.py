@@ -38,10 +38,6 @@ def test_a_refusal_says_why(
     assert capacity.refusal(amount, used) is refusal
 
 
-def test_only_a_refusal_for_usage_is_temporary() -> None:
-    assert [refusal for refusal in Refusal if not refusal.is_permanent] == [Refusal.USED]
-
-
 @pytest.mark.parametrize(
     ('capacity', 'reported'),
     [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from placement.search.model.block import BLOCK_BITS
 from placement.search.model.capacity import Capacity
-from placement.search.model.interning import InternPool
+from placement.search.model.kind import InternPool
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree

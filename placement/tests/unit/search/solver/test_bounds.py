@@ -11,7 +11,6 @@ from placement.search.solver.bounds import (
     can_carry,
     counts_fit,
     have_slots_of_their_own,
-    largest_sum,
     sums_fit,
 )
 from placement.search.solver.work import Work
@@ -76,20 +75,3 @@ def test_sums_that_can_be_placed_are_never_refused(
 def test_loads_move_over_to_let_others_in() -> None:
     assert can_carry([(2, [0, 1]), (2, [0]), (1, [1, 2])], {0: 3, 1: 1, 2: 1}, Work())
     assert not can_carry([(2, [0, 1]), (2, [0]), (2, [1, 2])], {0: 3, 1: 1, 2: 1}, Work())
-
-
-@pytest.mark.parametrize(
-    ('amounts', 'room', 'largest'),
-    [
-        ([2, 2], 3, 2),
-        ([2, 3], 4, 3),
-        ([2, 3], 5, 5),
-        ([2, 3], 99, 5),
-        ([7], 6, 0),
-        ([2], -1, 0),
-        ([1] * 3, 2, 2),
-        ([10**6, 10**6 + 1], 10**6, 10**6),
-    ],
-)
-def test_the_largest_sum_within_a_room(amounts: list[int], room: int, largest: int) -> None:
-    assert largest_sum(amounts, room) == largest

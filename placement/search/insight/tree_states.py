@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conditions that the providers of a tree fail, worked out once for all alike trees.
+
+Providers differ in names (profiles) and in amounts. Trees whose profiles answer a request alike
+have one `Arrangement`, and those of them whose providers fail the same amounts one `State`; so for
+each tree only amounts are compared, and whatever else is asked is asked of states.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from placement.search.insight.condition import ConditionTable
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.capacity import Capacity, Refusal
+from placement.search.model.kind import Profile
+from placement.search.model.provider import Provider
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Structure, Tree
+from placement.search.solver.resolved_request import ResolvedRequest
+from placement.search.solver.slots import sharing_with
+
+# The ways to be served by some providers: the conditions that each fails, and the collected
+# traits it brings.
+Elements = tuple[tuple[int, int], ...]
+
+
+class Need(NamedTuple):
+    """An amount that providers of a profile are asked for, with the bits of its conditions."""
+
+    position: int
+    asked: int
+    size: int
+    free: int
+    some: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Role:
+    """The conditions that providers of alike profiles fail, whatever their amounts.
+
+    `missing` are by provider request those on classes. By group `failed` are conditions that
+    nothing can make good, `outside` those that the root may meet in their stead, `barred` those
+    that a root fails for its whole tree, and `gained` the collected traits that they bring.
+    `root` are the conditions on the root.
+    """
+
+    needs: tuple[Need, ...]
+    missing: tuple[int, ...]
+    failed: tuple[int, ...]
+    outside: tuple[int, ...]
+    barred: tuple[int, ...]
+    gained: tuple[int, ...]
+    root: int
+
+
+class Arrangement:
+    """Trees whose members, and the sharing providers they reach, have the same roles.
+
+    `slots` has for each of these providers, and each provider request, the elements without the
+    amounts; `sharing` are the sharing providers, and `sharing_masks` the amounts they fail.
+    """
+
+    __slots__ = ('needs', 'root', 'sharing', 'sharing_masks', 'slots', 'states')
+
+    def __init__(
+        self,
+        roles: Sequence[Role],
+        slots: Sequence[Sequence[Elements]],
+        sharing: tuple[Provider, ...],
+    ) -> None:
+        self.needs = [role.needs for role in roles[: len(roles) - len(sharing)]]
+        self.root = roles[0].root
+        self.slots = slots
+        self.sharing = sharing
+        self.sharing_masks = [
+            amounts_mask(role.needs, provider)
+            for role, provider in zip(roles[len(self.needs) :], sharing, strict=True)
+        ]
+        self.states: dict[tuple[int, ...], State] = {}
+
+
+class State:
+    """Trees of one arrangement whose providers fail the same amounts.
+
+    `elements` has for each slot (the members, then the sharing providers) and each provider
+    request the ways to be served there, `parts` for each provider request the least of them all.
+    """
+
+    __slots__ = ('_maxima', 'arrangement', 'elements', 'parts', 'trees')
+
+    def __init__(
+        self, arrangement: Arrangement, masks: Sequence[int], asked: Sequence[int]
+    ) -> None:
+        self.arrangement = arrangement
+        self.trees: list[Tree] = []
+        self.elements = [
+            tuple(
+                [_with_amounts(ways, mask & bits) for ways, bits in zip(slot, asked, strict=True)]
+            )
+            for slot, mask in zip(
+                arrangement.slots, (*masks, *arrangement.sharing_masks), strict=True
+            )
+        ]
+        self.parts = tuple(
+            [
+                least(one for elements in of_slots for one in elements)
+                for of_slots in zip(*self.elements, strict=True)
+            ]
+        )
+        self._maxima: dict[tuple[int, str], Maximum | None] = {}
+
+    def providers(self, slot: int) -> Iterable[Provider]:
+        """The provider in a slot of each tree; a sharing one once."""
+        members = len(self.arrangement.needs)
+        if slot >= members:
+            return (self.arrangement.sharing[slot - members],)
+        return (tree.members[slot] for tree in self.trees)
+
+    def maximum(self, slot: int, name: str, work: SlicedWork) -> Maximum | None:
+        """The most that a provider in this slot has of a class, None where it has none."""
+        key = (slot, name)
+        if key not in self._maxima:
+            work.spent += len(self.trees)
+            work.pause_if_due()
+            self._maxima[key] = maximum_of(self.providers(slot), name)
+        return self._maxima[key]
+
+
+def _with_amounts(ways: Elements, amounts: int) -> Elements:
+    return tuple([(mask | amounts, gained) for mask, gained in ways]) if amounts else ways
+
+
+class Maximum(NamedTuple):
+    """The capacity of which one consumer may take most when it is empty, and the most free."""
+
+    capacity: Capacity
+    free: int
+
+    def merged(self, other: Maximum | None) -> Maximum:
+        """The most of both."""
+        if other is None:
+            return self
+        return Maximum(max(self.capacity, other.capacity, key=_rank), max(self.free, other.free))
+
+
+def _rank(capacity: Capacity) -> tuple[int, ...]:
+    # Of several with the largest, whichever comes first, the same one is shown.
+    return capacity.largest, capacity.total, capacity.min_unit, capacity.step_size
+
+
+def maximum_of(providers: Iterable[Provider], name: str) -> Maximum | None:
+    """The most that one of some providers has of a class."""
+    capacities: dict[int, Capacity] = {}
+    most_free: int | None = None
+    for provider in providers:
+        position = provider.kind.profile.position.get(name)
+        if position is not None:
+            capacity = provider.kind.capacities[position]
+            capacities[id(capacity)] = capacity
+            free = capacity.room(provider.used[position])
+            if most_free is None or free > most_free:
+                most_free = free
+    return None if most_free is None else Maximum(max(capacities.values(), key=_rank), most_free)
+
+
+class TreeStates:
+    """The states of the trees of a snapshot, for one request."""
+
+    def __init__(self, snapshot: Snapshot, resolved: ResolvedRequest, work: SlicedWork) -> None:
+        self.snapshot = snapshot
+        self.table = ConditionTable(resolved)
+        self.work = work
+        self.named_roots = resolved.named_roots
+        self._asked = [
+            sum(
+                amount.size | amount.free | amount.some
+                for name in request.amounts
+                for amount in [self.table.groups[group].amounts[name]]
+            )
+            for request, group in zip(self.table.requests, self.table.group_of, strict=True)
+        ]
+        self._roles: dict[object, Role] = {}
+        self._sharing: dict[frozenset[str], tuple[Provider, ...]] = {}
+        self._arrangements: dict[object, Arrangement] = {}
+        self._of_structure: dict[Structure, Arrangement] = {}
+
+    def state(self, tree: Tree) -> State:
+        """The state that a tree has."""
+        structure = tree.shape.structure
+        arrangement = self._of_structure.get(structure)
+        if arrangement is None or tree.root_id in self.named_roots:
+            arrangement = self._arrangement(tree, structure)
+        masks = tuple(map(amounts_mask, arrangement.needs, tree.members))
+        state = arrangement.states.get(masks)
+        if state is None:
+            self.work.spent += len(arrangement.slots) * len(self._asked)
+            state = arrangement.states[masks] = State(arrangement, masks, self._asked)
+        return state
+
+    def slots(self, tree: Tree) -> Sequence[Provider]:
+        """The members of a tree, and after them the sharing providers it reaches."""
+        return (*tree.members, *self.state(tree).arrangement.sharing)
+
+    def _arrangement(self, tree: Tree, structure: Structure) -> Arrangement:
+        """The arrangement of a tree; of others of its structure, too, unless it is special."""
+        sharing = self._sharing_with(tree, structure)
+        roles = tuple(map(self._role, structure.profiles))
+        if sharing:
+            roles += tuple([self._role(provider.kind.profile) for provider in sharing])
+        named = tree.root_id if tree.root_id in self.named_roots else None
+        key = (named, roles, sharing)
+        arrangement = self._arrangements.get(key)
+        if arrangement is None:
+            self.work.spent += len(roles)
+            members = len(structure.profiles)
+            slots = [self._of_member(one, roles[0], tree.root_id) for one in roles[:members]]
+            slots += [
+                self._of_sharing(role, roles[0], provider.root_id)
+                for role, provider in zip(roles[members:], sharing, strict=True)
+            ]
+            arrangement = self._arrangements[key] = Arrangement(roles, slots, sharing)
+        if named is None and not structure.has_sharing:
+            self._of_structure[structure] = arrangement
+        return arrangement
+
+    def _of_member(self, role: Role, root: Role, root_id: int) -> list[Elements]:
+        """The elements of a member of a tree without amounts, by provider request.
+
+        An aggregate of the root spans the tree, but for groups that one provider serves.
+        """
+        slot = []
+        for request, number in zip(self.table.requests, self.table.group_of, strict=True):
+            fixed = role.missing[request.number] | role.failed[number] | root.barred[number]
+            fixed |= self.table.groups[number].tree_mask(root_id)
+            gained = role.gained[number]
+            outside = (
+                (fixed | role.outside[number], gained),
+                (fixed | root.outside[number], gained),
+            )
+            slot.append(least(outside))
+        return slot
+
+    def _of_sharing(self, role: Role, root: Role, own_root_id: int) -> list[Elements]:
+        """The elements of a sharing provider of another tree without amounts."""
+        slot: list[Elements] = []
+        for request, number in zip(self.table.requests, self.table.group_of, strict=True):
+            group = self.table.groups[number]
+            mask = role.missing[request.number] | role.failed[number] | role.outside[number]
+            mask |= root.barred[number]
+            mask |= group.tree_mask(own_root_id) if request.is_suffixed else group.tree_bit
+            slot.append(((mask, role.gained[number]),))
+        return slot
+
+    def _sharing_with(self, tree: Tree, structure: Structure) -> tuple[Provider, ...]:
+        if not self.snapshot.has_sharing:
+            return ()
+        if structure.has_sharing:
+            return tuple(sharing_with(self.snapshot, tree))
+        sharing = self._sharing.get(structure.aggregates)
+        if sharing is None:
+            sharing = tuple(sharing_with(self.snapshot, tree))
+            self._sharing[structure.aggregates] = sharing
+        return sharing
+
+    def _role(self, profile: Profile) -> Role:
+        key = (
+            profile.classes,
+            *[
+                names.intersection(getattr(profile, held))
+                for held, names in self.table.names.items()
+            ],
+        )
+        role = self._roles.get(key)
+        if role is None:
+            role = self._roles[key] = self._new_role(profile)
+        return role
+
+    def _new_role(self, profile: Profile) -> Role:
+        table, position = self.table, profile.position
+        masks = [group.failed_by(profile) for group in table.groups]
+        pairs = list(zip(masks, table.groups, strict=True))
+        amounts = [one for group in table.groups for one in group.amounts.values()]
+        return Role(
+            tuple([
+                Need(position[one.resource_class], one.asked, one.size, one.free, one.some)
+                for one in amounts if one.resource_class in position
+            ]),
+            tuple([
+                sum(
+                    table.groups[number].amounts[name].present
+                    for name in request.amounts if name not in position
+                )
+                for request, number in zip(table.requests, table.group_of, strict=True)
+            ]),
+            tuple([mask & ~(group.collected | group.wanted) for mask, group in pairs]),
+            tuple([mask & group.wanted for mask, group in pairs]),
+            tuple([mask & group.barred for mask, group in pairs]),
+            tuple([group.collected & ~mask for mask, group in pairs]),
+            sum(one.bit for one in table.root_conditions if one.is_failed_by(profile)),
+        )  # fmt: skip
+
+
+def amounts_mask(needs: Sequence[Need], provider: Provider) -> int:
+    """The bits of the amounts that a provider does not have."""
+    mask, capacities, used = 0, provider.kind.capacities, provider.used
+    for position, asked, size, free, some in needs:
+        capacity, taken = capacities[position], used[position]
+        refusal = capacity.refusal(asked, taken)
+        if refusal is not None:
+            mask |= free if refusal is Refusal.USED else size
+            if not capacity.largest_fit(taken):
+                mask |= some
+    return mask
+
+
+def _fewest_failures(element: tuple[int, int]) -> tuple[int, int]:
+    return element[0].bit_count(), -element[1].bit_count()
+
+
+def least(elements: Iterable[tuple[int, int]]) -> Elements:
+    """The elements without those that fail all that another one fails and bring no more."""
+    kept: list[tuple[int, int]] = []
+    # Fewer failures come first, and of as many those that bring more.
+    for mask, gained in sorted(set(elements), key=_fewest_failures):
+        if not any(not other & ~mask and not gained & ~brought for other, brought in kept):
+            kept.append((mask, gained))
+    return tuple(sorted(kept))

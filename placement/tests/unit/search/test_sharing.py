@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sharing providers serve the trees that they share with, wherever their ids lie."""
+
+from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.snapshot import Snapshot
+from placement.tests.unit.search.cloud import SHARING, cloud, provider, search, who
+
+
+def test_alike_hosts_use_the_pools_of_their_own_aggregates() -> None:
+    pools = [
+        provider(f'pool{aggregate}', DISK_GB=9, traits=SHARING, aggregates=aggregate)
+        for aggregate in 'AB'
+    ]
+    hosts = [
+        provider(f'host{aggregate}', VCPU=9, aggregates=aggregate.strip('-'))
+        for aggregate in ('A', 'B', '-')
+    ]
+    result = search(cloud(*pools, *hosts), 'resources=VCPU:1,DISK_GB:1')
+    assert who(result) == ['hostA+poolA', 'hostB+poolB']
+
+
+def test_pool_brings_a_trait_to_hosts_of_another_block_of_ids() -> None:
+    rows = [
+        ProviderRow(1, 'host', None, 1, {'VCPU': InventoryRow(9)}, (), ('A',)),
+        ProviderRow(
+            1000, 'pool', None, 1000, {'DISK_GB': InventoryRow(9)}, (SHARING, 'SSD'), ('A',)
+        ),
+    ]
+    snapshot = Snapshot.of(rows)
+    assert len(snapshot.blocks) == 2
+    assert who(search(snapshot, 'resources=VCPU:1,DISK_GB:1&required=SSD')) == ['host+pool']
+
+
+def test_pools_that_some_trees_share_with_others_are_found_once() -> None:
+    pools = [
+        provider('near', DISK_GB=9, traits=SHARING, aggregates='A'),
+        provider('both', DISK_GB=9, traits=SHARING, aggregates='A B'),
+    ]
+    hosts = [provider(f'host{aggregate}', VCPU=9, aggregates=aggregate) for aggregate in 'AB']
+    assert who(search(cloud(*pools, *hosts), 'resources=DISK_GB:1')) == ['both', 'near']
