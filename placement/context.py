@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks, and the database that answers: what one request carries through every layer."""
+"""The context of a request: who asks, and the database that answers, through every layer."""
 
 from __future__ import annotations
 
-import re
 import string
 import urllib.parse
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from oslo_context import context as oslo_context
@@ -16,18 +14,16 @@ if TYPE_CHECKING:
 
     from placement.db.engine.database import Database
     from placement.feed.keeper import SnapshotKeeper
-    from placement.insight.change_recorder import ChangeRecorder
+    from placement.insight.history.recorder import ChangeRecorder
     from placement.insight.questions import Insight
 
 
-# What stands in a line of the log as it is. A control character could begin a new line, or move
+# Characters that a log line shows as they are. A control character could begin a new line, or move
 # the cursor of the terminal that shows it; a blank or a quote could pretend to end a field.
 LOGGED = string.ascii_letters + string.digits + string.punctuation.replace('"', '')
-_AS_IT_IS = re.compile(f'[{re.escape(LOGGED)}]*')
-# What stands in the attributes of a caller as it is. Their names may have any character, and so
-# may a noauth2 token; the identity of the caller is a text of several names already.
+# Those of the attributes of a caller. Their names may have any character, and so may a noauth2
+# token; the identity of the caller is a text of several names already.
 _LOGGED_OF_CALLER = LOGGED + ' "'
-_CALLER_AS_IT_IS = re.compile(f'[{re.escape(_LOGGED_OF_CALLER)}]*')
 
 
 def quote_for_log(text: str | bytes, safe: str = LOGGED) -> str:
@@ -35,14 +31,9 @@ def quote_for_log(text: str | bytes, safe: str = LOGGED) -> str:
     return urllib.parse.quote(text, safe=safe)
 
 
-def is_logged_as_it_is(text: str) -> bool:
-    """Whether `quote_for_log` would change nothing, which is told in half of its time."""
-    return _AS_IT_IS.fullmatch(text) is not None
-
-
 def quote_environ_for_log(text: str) -> str:
     """A text of the WSGI environment, whose characters stand for bytes, as `quote_for_log`."""
-    return text if is_logged_as_it_is(text) else quote_for_log(text.encode('latin-1', 'replace'))
+    return quote_for_log(text.encode('latin-1', 'replace'))
 
 
 class RequestContext(oslo_context.RequestContext):
@@ -69,7 +60,6 @@ class RequestContext(oslo_context.RequestContext):
         self.allow_replica_read = allow_replica_read
         self.open_connection: sqlalchemy.Connection | None = None
         self.change_recorder: ChangeRecorder | None = None
-        self._logging_values: dict[str, Any] | None = None
 
     def attach(
         self,
@@ -88,14 +78,8 @@ class RequestContext(oslo_context.RequestContext):
             self.change_recorder = insight.change_history.recorder(self, action)
 
     def get_logging_values(self) -> dict[str, Any]:
-        """The attributes for the formats of log lines, quoted.
-
-        They are those of the first time, since the identity of a request does not change: the
-        log asks twice for each line. That takes 5 % of a request for the version document.
-        """
-        if self._logging_values is None:
-            self._logging_values = _all_quoted(super().get_logging_values())
-        return dict(self._logging_values)
+        """The attributes for the formats of log lines, quoted."""
+        return {name: _quoted(value) for name, value in super().get_logging_values().items()}
 
     @property
     def database(self) -> Database:
@@ -113,7 +97,7 @@ class RequestContext(oslo_context.RequestContext):
 
     @property
     def insight(self) -> Insight:
-        """What the worker has for questions about itself."""
+        """The worker's means to answer the questions below `/insight`."""
         if self._insight is None:
             raise RuntimeError('the context has no insight')
         return self._insight
@@ -124,22 +108,6 @@ class RequestContext(oslo_context.RequestContext):
         if self.open_connection is None:
             raise RuntimeError('no transaction is open')
         return self.open_connection
-
-
-def _all_quoted(values: dict[str, Any]) -> dict[str, Any]:
-    # All at once: one by one they took a tenth of the time of a request for the root.
-    if _CALLER_AS_IT_IS.fullmatch(''.join(_texts(values.values()))):
-        return values
-    return {name: _quoted(value) for name, value in values.items()}
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    """The texts among values, and in the lists among them."""
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from _texts(value)
 
 
 def _quoted(value: Any) -> Any:

@@ -6,8 +6,6 @@ errors", "Order of checks"). The message of an error is the specific part of `de
 sentence in front of it belongs to the status.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import ClassVar
@@ -95,6 +93,8 @@ class ServiceUnavailable(PlacementError):
     """Something behind the service is at fault, and not the request."""
 
     status = 503
+    # Seconds after which to ask again; None where a client has to read first.
+    retry_after: ClassVar[int | None] = 1
 
 
 class IdentityUnavailable(ServiceUnavailable):
@@ -107,6 +107,8 @@ class DatabaseUnavailable(ServiceUnavailable):
 
 class OutcomeUnknown(ServiceUnavailable):
     """The reply to a COMMIT was lost, and the database did not tell in time whether it did it."""
+
+    retry_after = None
 
     message = (
         'The connection to the database was lost while it stored the change, and the database did '
@@ -125,6 +127,10 @@ class DatabaseUnusable(ServiceUnavailable):
     """The database is full, damaged, or refuses the service; the log names the reason."""
 
     message = 'The database cannot process requests at the moment; its operator has to see to it.'
+
+
+class DatabaseReadOnly(ServiceUnavailable):
+    message = 'The database only reads at the moment; please try again.'
 
 
 class DatabaseNotMigrated(ServiceUnavailable):
@@ -149,9 +155,6 @@ class TooOldForQuestion(BadRequest):
 class TryAgain(ServiceUnavailable):
     """A question below `/insight` that cannot be answered now, and can be in a second."""
 
-    # Seconds after which to ask again.
-    retry_after: ClassVar[int] = 1
-
 
 class InsightBusy(TryAgain):
     """A process answers one question below `/insight` at a time."""
@@ -171,6 +174,7 @@ class NodeBehind(TryAgain):
 
 class InvalidVersion(BadRequest):
     message = 'Invalid microversion: invalid version string: {version}'
+    bounds: ClassVar[dict[str, str]] = {}
 
 
 class UnacceptableVersion(NotAcceptable):
@@ -178,8 +182,7 @@ class UnacceptableVersion(NotAcceptable):
 
     def __init__(self, version: str, min_version: str, max_version: str) -> None:
         super().__init__(version=version)
-        self.min_version = min_version
-        self.max_version = max_version
+        self.bounds = {'max_version': max_version, 'min_version': min_version}
 
 
 # What is wrong with a request as such (specification: http, "Request content").
@@ -365,16 +368,16 @@ class ReshapeProviderNotFound(BadRequest):
 @contextlib.contextmanager
 def reported_as(
     kind: type[PlacementError],
-    *found: type[PlacementError],
+    *replaced: type[PlacementError],
     prefix: str = '',
     suffix: str = '',
 ) -> Iterator[None]:
-    """Raise `kind` in place of the errors `found`, with text around their message.
+    """Raise `kind` in place of the errors `replaced`, with text around their message.
 
     For situations that change the meaning of an error: a provider that is missing in the path
-    is not found, one missing in a claim is the client's mistake.
+    is not replaced, one missing in a claim is the client's mistake.
     """
     try:
         yield
-    except found as error:
+    except replaced as error:
         raise kind(f'{prefix}{error}{suffix}') from error

@@ -6,8 +6,6 @@ Every transaction that changes anything a search can see appends the providers i
 statement however large the cloud is.
 """
 
-from __future__ import annotations
-
 import datetime
 import functools
 import random
@@ -17,10 +15,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from placement.db.engine import commit_outcome
 from placement.db.engine.commit_outcome import insert_entries
-from placement.db.engine.compound import Step
-from placement.db.engine.precompiled import Precompiled
 from placement.db.schema.own_tables import NO_PROVIDER, change_feed, removed_changes
 from placement.db.schema.tables import allocations, resource_classes, utcnow
 from placement.feed.position import (
@@ -41,8 +36,9 @@ PRUNE_ONE_IN = 1_000
 # transactions that were still running at that time.
 MAX_LATE = 1_000
 
-# For so many seconds a block stays, for the sake of those who follow the changes from outside.
-KEPT_SECONDS = 3_600
+# For so many seconds a block stays, for the sake of those who follow the changes from outside: an
+# hour, and some minutes for those who ask what changed in the last hour.
+KEPT_SECONDS = 3_900
 
 # Of so many blocks that were removed it is known how many entries they had.
 MAX_REMOVED = 100
@@ -80,25 +76,6 @@ _ENTRY = (
     change_feed.c.provider_id,
     change_feed.c.allocations_only,
     change_feed.c.token,
-)
-
-# An entry about the provider of which a consumer has something, if it is one.
-_ENTRY_OF_CONSUMER = Precompiled(
-    sa.insert(change_feed).from_select(
-        ['provider_id', 'at', 'allocations_only', 'token', 'deleted_uuid'],
-        sa.select(
-            sa.func.min(allocations.c.resource_provider_id),
-            sa.bindparam('at', type_=change_feed.c.at.type),
-            sa.bindparam('allocations_only', type_=change_feed.c.allocations_only.type),
-            sa.bindparam('token', type_=change_feed.c.token.type),
-            sa.null(),
-        )
-        .where(allocations.c.consumer_id == sa.bindparam('consumer_uuid'))
-        .having(
-            sa.func.min(allocations.c.resource_provider_id)
-            == sa.func.max(allocations.c.resource_provider_id)
-        ),
-    )
 )
 
 # What is used of each class of some providers.
@@ -189,7 +166,7 @@ _GAPS = (
 
 
 def keep(engine: sa.Engine, max_ids: int) -> None:
-    """Let the feed of an engine keep what is younger than an hour, within so many ids.
+    """Set retention: keep entries younger than an hour, at most `max_ids` ids.
 
     Without that it keeps the last block and what comes after it.
     """
@@ -197,7 +174,7 @@ def keep(engine: sa.Engine, max_ids: int) -> None:
 
 
 class UsedAtOneMoment(NamedTuple):
-    """What is used of some providers, and whether the feed was then as it had been read."""
+    """Usage of some providers, and whether the feed was then as it had been read."""
 
     used: Used
     is_unchanged: bool
@@ -218,28 +195,6 @@ class ChangeFeed:
         if not provider_ids:
             return
         insert_entries(self._connection, sorted(set(provider_ids)), allocations_only)
-        self._prune_by_chance()
-
-    def step(self, provider_id: int) -> Step:
-        """The step that does as `record` for one provider of which only allocations change.
-
-        Whoever executes it has to call `recorded`.
-        """
-        mark = commit_outcome.mark_of(self._connection)
-        return commit_outcome.one_entry(mark, provider_id, allocations_only=True)
-
-    def step_of_consumer(self, consumer_uuid: str) -> Step:
-        """As `step`, for the provider of which a consumer has something.
-
-        It changes no row where there is no such provider, or where there are several.
-        """
-        mark = commit_outcome.mark_of(self._connection)
-        values = commit_outcome.entry_values(mark, allocations_only=True)
-        return Step(_ENTRY_OF_CONSUMER, {'consumer_uuid': consumer_uuid, **values})
-
-    def recorded(self, entry_id: int | None) -> None:
-        """Do the rest of `record` for a step that has inserted an entry with this id."""
-        commit_outcome.mark_of(self._connection).entry_id = entry_id
         self._prune_by_chance()
 
     def record_former_uuid(self, provider_id: int, uuid: str) -> None:
@@ -284,7 +239,7 @@ class ChangeFeed:
             self._note_removed(lowest, end, removed)
 
     def _is_kept(self, in_block: sa.ColumnElement[bool]) -> bool:
-        """Whether the newest entry of a block is too young to be removed."""
+        """Return whether the newest entry of a block is too young to be removed."""
         newest = sa.select(change_feed.c.at).where(in_block).order_by(change_feed.c.id.desc())
         at = self._connection.scalar(newest.limit(1))
         return at is not None and utcnow() - at < datetime.timedelta(seconds=KEPT_SECONDS)
@@ -300,7 +255,7 @@ class ChangeFeed:
         self._connection.execute(sa.delete(removed_changes).where(old))
 
     def count(self) -> int:
-        """How many entries there are."""
+        """Return the number of entries."""
         counted = sa.select(sa.func.count(change_feed.c.id))
         return self._connection.execute(counted).scalar_one()
 
@@ -321,7 +276,7 @@ class ChangeFeed:
         return [Zone(before + 1, after, 0) for before, after in rows]
 
     def read(self, position: Position) -> Reading:
-        """What the feed says now from a position on.
+        """Read what the feed says now from a position on.
 
         It is one statement, unless entries are gone or appeared before the window. The server only
         sums the window up where no entry can appear inside of it: with PyMySQL, to read its ten
@@ -345,7 +300,7 @@ class ChangeFeed:
         return Reading(entries, position.lowest, position.in_zones)
 
     def _read_window(self, position: Position) -> Reading:
-        """What the feed says now, the window included, in one statement."""
+        """Read what the feed says now, the window included, in one statement."""
         statement = _entries_from_start(len(position.zones))
         rows = self._connection.execute(statement, _values(position)).all()
         if not rows:
@@ -353,7 +308,7 @@ class ChangeFeed:
         return Reading(rows, *rows[0][4:])
 
     def used(self, position: Position, provider_ids: Collection[int]) -> UsedAtOneMoment:
-        """What is used of some providers, and whether nothing was recorded since a position.
+        """Read what is used of some providers, and whether nothing was recorded since a position.
 
         It is one statement for the sake of one moment: under READ COMMITTED each statement has a
         moment of its own.

@@ -5,15 +5,13 @@ A follower is told what changed since its token: never too little, and now and t
 more. `FollowedFeed` is what one transaction sees of that.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from placement.db.schema.own_tables import NO_PROVIDER, UNKNOWN_UUID, change_feed, removed_changes
+from placement.db.schema.own_tables import NO_PROVIDER, change_feed, removed_changes
 from placement.feed.follower_position import (
     MAX_LAG_SECONDS,
     NO_ZONE,
@@ -38,7 +36,7 @@ _START: sa.BindParameter[int] = sa.bindparam('start')
 _END: sa.BindParameter[int] = sa.bindparam('end')
 _ZONE_START: sa.BindParameter[int] = sa.bindparam('zone_start')
 _ZONE_END: sa.BindParameter[int] = sa.bindparam('zone_end')
-_TOKEN = sa.func.coalesce(change_feed.c.token, 0)
+_TOKEN = change_feed.c.token
 _LOWEST = sa.select(sa.func.min(_id)).scalar_subquery()
 
 # One row, from the ends of the index, and from the ranges of the window and of the zone.
@@ -82,14 +80,9 @@ class Change(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What changed since a position, and the position after that.
-
-    `may_be_deleted` are providers that a worker of an earlier version changed: those that are gone
-    were deleted, and nobody knows their uuid.
-    """
+    """Changes since a position, and the position after them."""
 
     changes: Sequence[Change]
-    may_be_deleted: frozenset[int]
     position: FollowerPosition
 
 
@@ -115,7 +108,7 @@ class FollowedFeed:
         return self._position()
 
     def figures(self, position: FollowerPosition) -> Figures:
-        """What tells whether the feed is as a position has it, in one statement."""
+        """Read the figures that tell if the feed is as a position has it, in one statement."""
         values = {
             'head': position.head,
             'start': position.window_start,
@@ -125,7 +118,7 @@ class FollowedFeed:
         return Figures(*self._connection.execute(_FIGURES, values).one())
 
     def is_behind(self, position: FollowerPosition) -> bool:
-        """Whether the transaction sees a moment before that of a position."""
+        """Return whether the transaction sees a moment before that of a position."""
         figures = self.figures(position)
         return (
             not position.is_unchanged(figures) and self._told(position, figures) is Untold.BEHIND
@@ -142,18 +135,15 @@ class FollowedFeed:
         values = {'told': told, 'limit': limit * ENTRIES_FOR_EACH}
         entries = self._connection.execute(_ENTRIES, values).all()
         changes: dict[Change, None] = {}
-        unknown = set()
         for entry_id, provider_id, uuid in entries:
             if provider_id != NO_PROVIDER:
-                changes[Change(provider_id, uuid or None)] = None
+                changes[Change(provider_id, uuid)] = None
             if len(changes) > limit:
                 changes.popitem()
                 break
-            if uuid == UNKNOWN_UUID:
-                unknown.add(provider_id)
             told = entry_id
         following = self._position(told, position)
-        return Told(tuple(changes), frozenset(unknown - {NO_PROVIDER}), following)
+        return Told(tuple(changes), following)
 
     def _told(self, position: FollowerPosition, figures: Figures) -> int | Untold:
         """The id up to which entries were told, below those that have appeared late."""

@@ -7,8 +7,6 @@ many entries were in the one zone below them in which ids were missing. An entry
 either later makes a difference, however long its transaction took, and no clock decides that.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import dataclasses
@@ -36,10 +34,10 @@ _CHECKSUM = struct.Struct('>I')
 
 
 class Figures(NamedTuple):
-    """What the feed says in one statement of a position: whether it is as it was.
+    """Figures of the feed for a position, of one statement: they tell if it is as it was.
 
     `lowest` and `newest` are None in an empty feed. `token` is that of the entry at the head, None
-    where there is no such entry; one without token counts as 0.
+    where there is no such entry.
     """
 
     lowest: int | None
@@ -51,7 +49,7 @@ class Figures(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FollowerPosition:
-    """What the feed was like when a follower read it last, and how much of it was told.
+    """The state of the feed when a follower read it last, and how much of it was told.
 
     `head` is the highest id of that moment and `token` the random number of its entry, by which
     another database is recognised. Of `WINDOW` ids up to the head, `seen` has a bit for each that
@@ -75,7 +73,7 @@ class FollowerPosition:
 
     @property
     def has_more(self) -> bool:
-        """Whether there were entries that are not told yet."""
+        """True if there were entries that are not told yet."""
         return self.told < self.head
 
     @property
@@ -84,7 +82,7 @@ class FollowerPosition:
         return frozenset(self.head - number for number in range(WINDOW) if self.seen >> number & 1)
 
     def is_unchanged(self, figures: Figures) -> bool:
-        """Whether the feed is as it was, and all of it was told."""
+        """Return whether the feed is as it was, and all of it was told."""
         known = Figures(
             self.lowest, self.head, self.seen.bit_count(), self.token, self.zone.entries
         )
@@ -123,7 +121,7 @@ class FollowerPosition:
 
     @property
     def _is_possible(self) -> bool:
-        """Whether the database can be asked about this position."""
+        """True if the database can be asked about this position."""
         numbers = (self.head, self.token, self.lowest, self.told, *self.zone)
         return max(numbers) < 2**63 and self.told <= self.head
 

@@ -6,9 +6,8 @@ what is used now; only providers that changed in other ways are read again. The 
 ``doc/source/change-feed.rst`` explains the rest.
 """
 
-from __future__ import annotations
-
 import contextlib
+import gc
 import logging
 import threading
 import time
@@ -17,7 +16,6 @@ from typing import NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from placement import memory
 from placement.db.engine.database import Database
 from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.schema.own_tables import NO_PROVIDER
@@ -101,7 +99,7 @@ class SnapshotKeeper:
             return state.snapshot
 
     def read_at_one_moment(self, read: Callable[[sa.Connection, Snapshot], Result]) -> Result:
-        """What `read` returns, given a transaction and the snapshot of the same moment.
+        """Return what `read` returns, given a transaction and the snapshot of the same moment.
 
         All statements of the transaction see that moment, so that what they read agrees with the
         snapshot. `read` may be called several times. Where it finds that they do not agree,
@@ -151,7 +149,7 @@ class SnapshotKeeper:
     def _up_to_date(self, state: State | None) -> State:
         outcome: State | Reload | None = None
         if state is not None and not self._is_audit_due(state):
-            with self._database.fresh_reader() as connection:
+            with self._database.reader() as connection:
                 outcome = _after_claims(ChangeFeed(connection), state)
             if isinstance(outcome, State):
                 return outcome
@@ -198,8 +196,13 @@ class SnapshotKeeper:
         position = ChangeFeed(connection).position()
         # All of it stays, so there is no garbage to find: to look for it takes longer than half of
         # all the rest.
-        with memory.uncollected():
+        is_collected = gc.isenabled()
+        gc.disable()
+        try:
             snapshot = Snapshot.of(load_providers(connection))
+        finally:
+            if is_collected:
+                gc.enable()
         loaded_at = self._clock()
         LOG.info('Snapshot: %d providers in %.3f s.', len(snapshot), loaded_at - started_at)
         recorder = self._database.recorder
@@ -226,7 +229,10 @@ class SnapshotKeeper:
         """Everything anew, with a warning."""
         LOG.warning(
             'The snapshot for candidate searches differs from the database: a writer bypassed the '
-            'change feed, such as another service during an upgrade. Loading everything.'
+            'change feed, such as another service during an upgrade. Loading everything. Searches '
+            'may have been up to %s s behind; [placement] candidate_snapshot = per_request '
+            'prevents that.',
+            self._audit_interval,
         )
         return self._loaded(connection, BYPASSED)
 
@@ -268,7 +274,7 @@ def _providers(entries: Iterable[Entry]) -> set[int]:
 
 
 def _is_of_claims(entries: Iterable[Entry], snapshot: Snapshot) -> bool:
-    """Whether entries say no more than that other amounts are allocated of providers known.
+    """Return whether entries say only that other amounts are allocated of known providers.
 
     One that is not known was added by a writer that bypassed the feed: all of it has to be read.
     """
@@ -280,8 +286,9 @@ def _is_of_claims(entries: Iterable[Entry], snapshot: Snapshot) -> bool:
 
 
 def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], touched: Collection[int]) -> bool:
-    """Whether rows can be put into a snapshot: it has what they refer to, and no other provider
-    with their uuids.
+    """Return whether rows can be put into a snapshot.
+
+    It has all that they refer to, and no other provider with their uuids.
 
     A provider that came or went unnoticed would otherwise fail every search from here on.
     """

@@ -4,8 +4,6 @@
 A fixed number of statements reads all providers, or some.
 """
 
-from __future__ import annotations
-
 import itertools
 import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -67,7 +65,7 @@ class ProviderStatement:
 
 
 class NamesStatement:
-    """What providers have that is only a name: a table of names, and one that links to it."""
+    """A kind of names that providers have: a table of them, and one that links to it."""
 
     def __init__(
         self, name: sa.Column[str], name_id: sa.Column[int], provider_id: sa.Column[int]
@@ -226,7 +224,7 @@ def _names(connection: sa.Connection, statement: sa.Select[int, str]) -> Names:
 
 
 def _names_in_texts(rows: Iterable[Sequence[Any]], names: Names) -> dict[int, tuple[str, ...]]:
-    """What texts of ids stand for, by provider; ids without a name are left out."""
+    """Return the names in texts of ids, by provider; ids without a name are left out."""
     by_text: dict[str, tuple[str, ...]] = {}
     by_provider: dict[int, tuple[str, ...]] = {}
     for provider_id, text in rows:

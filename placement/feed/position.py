@@ -59,14 +59,14 @@ class Entry(NamedTuple):
     id: int
     provider_id: int
     allocations_only: bool
-    token: int | None
+    token: int
 
 
 class Mark(NamedTuple):
-    """What identifies an entry."""
+    """The identity of an entry."""
 
     id: int
-    token: int | None
+    token: int
 
 
 class Digest(NamedTuple):
@@ -82,8 +82,8 @@ class Digest(NamedTuple):
 
     @classmethod
     def of(cls, window: Sequence[Mark]) -> Digest:
-        """The digest of these entries; one without a token adds nothing."""
-        tokens = [mark.token or 0 for mark in window]
+        """The digest of these entries."""
+        tokens = [mark.token for mark in window]
         return cls(
             len(window),
             sum([mark.id for mark in window]),
@@ -139,7 +139,7 @@ class News(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Position:
-    """What was read of the feed: the lowest id, the newest entries, and zones between them."""
+    """The part of the feed that was read: its lowest id, newest entries, and zones between."""
 
     lowest: int
     window: tuple[Mark, ...]
@@ -163,7 +163,7 @@ class Position:
 
     @property
     def has_gaps_in_window(self) -> bool:
-        """Whether an entry can appear inside of the window; True of a window without entries."""
+        """True if an entry can appear inside of the window; True of a window without entries."""
         window = self.window
         return not window or window[-1].id - window[0].id >= len(window)
 
@@ -178,7 +178,7 @@ class Position:
         return sum(zone.entries for zone in self.zones)
 
     def read_on(self, reading: Reading) -> News | Reload:
-        """What is new, or why that cannot be known."""
+        """Return what is new, or why that cannot be known."""
         if not self.window:
             return Reload.EMPTY
         if reading.lowest is None:
@@ -196,7 +196,7 @@ class Position:
         return dataclasses.replace(self, lowest=reading.lowest)._news(entries)
 
     def _says_nothing_new(self, reading: Reading) -> bool:
-        """Whether the feed is as it was read, as most searches find it where claims are few.
+        """Return whether the feed is as it was read, which is usual where claims are few.
 
         Told from the rows as they are, in 1.4 microseconds instead of 6.
         """
@@ -208,7 +208,7 @@ class Position:
 
     @property
     def _has_every_id(self) -> bool:
-        """Whether no id is missing from a boundary of blocks to the window.
+        """Return whether no id is missing from a boundary of blocks to the window.
 
         Then whatever a block that is removed can have had was read. Where ids are missing, an
         entry may have appeared in a block just before it was removed.

@@ -1,29 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Membership of providers in aggregates (specification: aggregates)."""
 
-from __future__ import annotations
-
 from placement.http import views
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import aggregate
 from placement.objects.resource_provider import ResourceProvider
-from placement.policies import aggregate as policy
+from placement.policies import rules
 from placement.schemas.not_sent import NOT_SENT
 
 
 def show(request: Request) -> Reply:
     """Show the aggregates of a provider."""
-    request.authorise(policy.LIST)
+    request.authorise(rules.LIST_AGGREGATES)
     provider, uuids = ResourceProvider.get_with(
-        request.context, request.urlvars['uuid'], aggregate.list_by_provider
+        request.context, request.urlvars['uuid'], aggregate.list_by_provider, missing=''
     )
     return Reply(views.aggregates(provider.generation, uuids))
 
 
 def set_aggregates(request: Request) -> Reply:
     """Replace the aggregates of a provider; the response has them as they were sent."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_AGGREGATES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('aggregates.set')
     uuids, generation = body['aggregates'], body['resource_provider_generation']

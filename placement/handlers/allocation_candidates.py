@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocation candidates (specification: allocation_candidates)."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from placement.http import candidate_query, candidate_views
@@ -10,7 +8,7 @@ from placement.http.microversion import Rule
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import allocation_candidate
-from placement.policies import allocation_candidate as policy
+from placement.policies import rules
 from placement.search.candidates import Result
 from placement.search.model.request import CandidateRequest, Strategy
 
@@ -19,9 +17,9 @@ INCOMPLETE = ('openstack-placement-search', 'incomplete')
 
 def list_candidates(request: Request) -> Reply:
     """List the candidates that satisfy a request for resources; none are no error."""
-    request.authorise(policy.LIST)
-    asked = request.read_query('allocation_candidates.list', candidate_query.parse)
-    wanted = _as_configured(request, asked)
+    request.authorise(rules.LIST_CANDIDATES)
+    query = request.validated_query('allocation_candidates.list')
+    wanted = _as_configured(request, candidate_query.parse(request.api, query))
     with candidate_query.unknown_names_refused():
         result = allocation_candidate.find(request.context, wanted)
     request.context.insight.searches.note(request.origin, wanted, result)

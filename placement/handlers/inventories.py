@@ -1,29 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories of resource providers (specification: inventories)."""
 
-from __future__ import annotations
-
-import contextlib
-from typing import Any
-
 from placement import errors
 from placement.http import views
 from placement.http.microversion import Rule
 from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects import generations, inventory
 from placement.objects.inventory import Inventory, InventoryList
 from placement.objects.resource_provider import ResourceProvider
-from placement.policies import inventory as policy
+from placement.policies import rules
+
+# The words of the routes that show inventories, for a missing provider.
+MISSING = 'No resource provider with uuid {} found : '
 
 
 def list_inventories(request: Request) -> Reply:
     """List the inventories of a provider."""
-    request.authorise(policy.LIST)
-    with _not_found_to_read(request):
-        provider, inventories = ResourceProvider.get_with(
-            request.context, request.urlvars['uuid'], inventory.list_by_provider
-        )
+    request.authorise(rules.LIST_INVENTORIES)
+    provider, inventories = ResourceProvider.get_with(
+        request.context, request.urlvars['uuid'], InventoryList.list_by_provider, MISSING
+    )
     return Reply(
         views.inventories(provider.generation, inventories),
         last_modified=views.latest(views.modified_at(i) for i in inventories),
@@ -33,11 +29,12 @@ def list_inventories(request: Request) -> Reply:
 
 def set_inventories(request: Request) -> Reply:
     """Replace the inventories of a provider."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.set')
     generation = body['resource_provider_generation']
-    _check_generation(provider, generation)
+    # Before any other error of the request is found.
+    provider.check_generation(generation, errors.ResourceProviderGenerationConflict)
     wanted = InventoryList.from_bodies(request.context, body['inventories'])
     _check_capacities(request, provider, wanted, 'update')
     with (
@@ -61,7 +58,7 @@ def set_inventories(request: Request) -> Reply:
 
 def create(request: Request) -> Reply:
     """Create the inventory of one class of a provider."""
-    request.authorise(policy.CREATE)
+    request.authorise(rules.CREATE_INVENTORY)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.create')
     name = body['resource_class']
@@ -87,36 +84,38 @@ def create(request: Request) -> Reply:
 
 def clear(request: Request) -> Reply:
     """Delete the inventories of a provider."""
-    request.authorise(policy.DELETE)
+    request.authorise(rules.DELETE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
-    inventory.clear(request.context, provider)
+    InventoryList.remove(request.context, provider)
     return NO_CONTENT
 
 
 def show(request: Request) -> Reply:
     """Show the inventory of one class of a provider."""
-    request.authorise(policy.SHOW)
+    request.authorise(rules.SHOW_INVENTORY)
     name = request.urlvars['resource_class']
-    with _not_found_to_read(request):
-        provider, found = ResourceProvider.get_with(
-            request.context,
-            request.urlvars['uuid'],
-            lambda context, provider: Inventory.find(context, provider, name),
-        )
-    if found is None:
+    provider, inventory = ResourceProvider.get_with(
+        request.context,
+        request.urlvars['uuid'],
+        lambda context, provider: Inventory.find(context, provider, name),
+        MISSING,
+    )
+    if inventory is None:
         raise errors.NotFound(f'No inventory of class {name} for {provider.uuid}')
     return Reply(
-        views.one_inventory(provider.generation, found), last_modified=views.modified_at(found)
+        views.one_inventory(provider.generation, inventory),
+        last_modified=views.modified_at(inventory),
     )
 
 
 def update(request: Request) -> Reply:
     """Update the inventory of one class of a provider, which must exist."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.update')
     generation = body['resource_provider_generation']
-    _check_generation(provider, generation)
+    # Before any other error of the request is found.
+    provider.check_generation(generation, errors.ResourceProviderGenerationConflict)
     changed = InventoryList.from_bodies(request.context, {request.urlvars['resource_class']: body})
     _check_capacities(request, provider, changed, 'update')
     with errors.reported_as(
@@ -132,7 +131,7 @@ def update(request: Request) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete the inventory of one class of a provider."""
-    request.authorise(policy.DELETE)
+    request.authorise(rules.DELETE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     name = request.urlvars['resource_class']
     with (
@@ -149,24 +148,8 @@ def delete(request: Request) -> Reply:
             prefix=f'Unable to delete inventory of class {name}: ',
         ),
     ):
-        inventory.remove_one(request.context, provider, name)
+        InventoryList.remove(request.context, provider, name)
     return NO_CONTENT
-
-
-def _not_found_to_read(request: Request) -> contextlib.AbstractContextManager[None]:
-    """Report a missing provider with the message of the routes that show inventories."""
-    return errors.reported_as(
-        errors.NotFound,
-        errors.ResourceProviderNotFound,
-        prefix=f'No resource provider with uuid {request.urlvars["uuid"]} found : ',
-    )
-
-
-def _check_generation(provider: ResourceProvider, generation: Any) -> None:
-    """Refuse a stale generation before any other error of the request is found."""
-    if provider.generation != generation:
-        generations.log_provider_conflict(provider.uuid, provider.generation, generation)
-        raise errors.ResourceProviderGenerationConflict()
 
 
 def _check_capacities(

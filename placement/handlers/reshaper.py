@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moving inventory that is in use (specification: reshaper)."""
 
-from __future__ import annotations
-
 from placement import errors
-from placement.http import claims
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects import reshaper
+from placement.objects.allocation import AllocationList
+from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
-from placement.policies import reshaper as policy
+from placement.policies import rules
 
 
 def reshape(request: Request) -> Reply:
     """Replace the inventories of providers and the allocations of consumers, all or nothing."""
-    request.authorise(policy.RESHAPE)
+    request.authorise(rules.RESHAPE)
     body = request.validated_body('reshaper.reshape')
     inventories = {
         provider_uuid: (
@@ -23,7 +21,7 @@ def reshape(request: Request) -> Reply:
         )
         for provider_uuid, part in body['inventories'].items()
     }
-    wanted = claims.from_bodies(request.conf, body['allocations'])
+    wanted = Claim.from_bodies(request.conf, body['allocations'])
     with (
         errors.reported_as(
             errors.BadRequest, errors.ResourceClassNotFound, prefix='malformed reshaper data: '
@@ -32,5 +30,5 @@ def reshape(request: Request) -> Reply:
             errors.InventoryInUse, errors.InventoryInUse, prefix='update conflict: '
         ),
     ):
-        reshaper.reshape(request.context, inventories, wanted)
+        AllocationList.reshape(request.context, inventories, wanted)
     return NO_CONTENT

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes (specification: resource_classes)."""
 
-from __future__ import annotations
-
 from placement import errors
 from placement.http import views
 from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
-from placement.objects import resource_class
-from placement.objects.resource_class import ResourceClass
-from placement.policies import resource_class as policy
+from placement.objects.resource_class import ResourceClass, ResourceClassList
+from placement.policies import rules
 
 
 def list_classes(request: Request) -> Reply:
     """List every resource class."""
-    request.authorise(policy.LIST)
-    classes = resource_class.list_all(request.context)
+    request.authorise(rules.LIST_CLASSES)
+    classes = ResourceClassList.list_all(request.context)
     mount_point = request.mount_point
     return Reply(
         {'resource_classes': [views.resource_class(c.name, mount_point) for c in classes]},
@@ -25,7 +22,7 @@ def list_classes(request: Request) -> Reply:
 
 def create(request: Request) -> Reply:
     """Create a custom resource class, which must not exist yet."""
-    request.authorise(policy.CREATE)
+    request.authorise(rules.CREATE_CLASS)
     name = request.validated_body('resource_classes.create')['name']
     ResourceClass.create(request.context, name)
     return Reply(status=CREATED, location=views.resource_class_path(name), has_cache_headers=False)
@@ -33,17 +30,17 @@ def create(request: Request) -> Reply:
 
 def show(request: Request) -> Reply:
     """Show one resource class."""
-    request.authorise(policy.SHOW)
-    found = ResourceClass.get_by_name(request.context, request.urlvars['name'])
+    request.authorise(rules.SHOW_CLASS)
+    resource_class = ResourceClass.get_by_name(request.context, request.urlvars['name'])
     return Reply(
-        views.resource_class(found.name, request.mount_point),
-        last_modified=views.modified_at(found),
+        views.resource_class(resource_class.name, request.mount_point),
+        last_modified=views.modified_at(resource_class),
     )
 
 
 def rename(request: Request) -> Reply:
     """Rename a custom resource class."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_CLASS)
     name = request.validated_body('resource_classes.put')['name']
     ResourceClass.get_by_name(request.context, request.urlvars['name']).rename(name)
     return Reply(views.resource_class(name, request.mount_point), has_cache_headers=False)
@@ -51,7 +48,7 @@ def rename(request: Request) -> Reply:
 
 def ensure(request: Request) -> Reply:
     """Create a custom resource class unless it exists; no body is read."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_CLASS)
     name = request.urlvars['name']
     request.check_by_schema('resource_classes.create', {'name': name})
     created = ResourceClass.ensure(request.context, name)
@@ -64,12 +61,12 @@ def ensure(request: Request) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete a custom resource class that no provider has inventory of."""
-    request.authorise(policy.DELETE)
-    found = ResourceClass.get_by_name(request.context, request.urlvars['name'])
+    request.authorise(rules.DELETE_CLASS)
+    resource_class = ResourceClass.get_by_name(request.context, request.urlvars['name'])
     prefix = 'Error in delete resource class: '
     with (
         errors.reported_as(errors.BadRequest, errors.StandardResourceClass, prefix=prefix),
         errors.reported_as(errors.Conflict, errors.ResourceClassInUse, prefix=prefix),
     ):
-        found.destroy()
+        resource_class.destroy()
     return NO_CONTENT

@@ -1,29 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource providers (specification: resource_providers)."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.http import provider_list, provider_query, views
+from placement.http import provider_list, views
 from placement.http.microversion import Rule
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import resource_provider
 from placement.objects.resource_provider import Parent, ResourceProvider
-from placement.policies import resource_provider as policy
+from placement.policies import rules
 
 
 def list_providers(request: Request) -> Reply:
     """List the resource providers that meet every filter of the query."""
-    request.authorise(policy.LIST)
+    request.authorise(rules.LIST_PROVIDERS)
     query = request.validated_query('resource_providers.list')
-    filters = provider_query.parse(request.api, query)
-    with provider_query.unknown_names_reported():
+    filters = provider_list.parse_filters(request.api, query)
+    with provider_list.unknown_names_reported():
         providers = resource_provider.list_by_filters(request.context, filters)
     mount_point = request.mount_point
     body: Any
@@ -36,7 +34,7 @@ def list_providers(request: Request) -> Reply:
 
 def create(request: Request) -> Reply:
     """Create a resource provider; the service chooses the uuid when the client does not."""
-    request.authorise(policy.CREATE)
+    request.authorise(rules.CREATE_PROVIDER)
     body = request.validated_body('resource_providers.create')
     name = body['name']
     # The only uuid that is stored in its canonical spelling.
@@ -57,14 +55,14 @@ def create(request: Request) -> Reply:
 
 def show(request: Request) -> Reply:
     """Show one resource provider."""
-    request.authorise(policy.SHOW)
+    request.authorise(rules.SHOW_PROVIDER)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     return _reply(request, provider)
 
 
 def update(request: Request) -> Reply:
     """Update the name and the parent of a resource provider."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_PROVIDER)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('resource_providers.update')
     with errors.reported_as(
@@ -88,7 +86,7 @@ def _reply(request: Request, provider: ResourceProvider) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete a resource provider that has neither children nor allocations."""
-    request.authorise(policy.DELETE)
+    request.authorise(rules.DELETE_PROVIDER)
     provider_uuid = request.urlvars['uuid']
     with errors.reported_as(
         errors.NotFound, errors.ResourceProviderNotFound, suffix=' for delete'

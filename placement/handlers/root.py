@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The document at the root (specification: root)."""
 
-from __future__ import annotations
-
 from placement.http import views
 from placement.http.reply import Reply
 from placement.http.request import Request

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traits, and the traits of providers (specification: traits)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from placement import errors
@@ -12,20 +10,20 @@ from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import trait
 from placement.objects.resource_provider import ResourceProvider
-from placement.objects.trait import Trait
-from placement.policies import trait as policy
+from placement.objects.trait import Trait, TraitList
+from placement.policies import rules
 
 _ASSOCIATED = {'true': True, 'false': False}
 
 
 def list_traits(request: Request) -> Reply:
     """List the traits that meet every filter of the query."""
-    request.authorise(policy.LIST)
+    request.authorise(rules.LIST_TRAITS)
     query = request.validated_query('traits.list')
     traits = trait.list_by_filters(request.context, **_parse_filters(query))
     return Reply(
-        {'traits': [found.name for found in traits]},
-        last_modified=views.latest(views.modified_at(found) for found in traits),
+        {'traits': [trait.name for trait in traits]},
+        last_modified=views.latest(views.modified_at(trait) for trait in traits),
     )
 
 
@@ -55,58 +53,54 @@ def _parse_filters(query: Query) -> dict[str, Any]:
 
 def show(request: Request) -> Reply:
     """Confirm that a trait exists; the response has no body."""
-    request.authorise(policy.SHOW)
-    found = Trait.get_by_name(request.context, request.urlvars['name'])
-    return Reply(status=NO_CONTENT.status, last_modified=found.created_at, has_cache_headers=True)
+    request.authorise(rules.SHOW_TRAIT)
+    existing = Trait.get_by_name(request.context, request.urlvars['name'])
+    return Reply(
+        status=NO_CONTENT.status, last_modified=existing.created_at, has_cache_headers=True
+    )
 
 
 def put(request: Request) -> Reply:
     """Create a custom trait unless it exists."""
-    request.authorise(policy.UPDATE)
+    request.authorise(rules.UPDATE_TRAIT)
     name = request.urlvars['name']
     if not trait.is_custom_name(name):
         raise errors.BadRequest(
             'The trait is invalid. A valid trait must be no longer than 255 characters, start '
             'with the prefix "CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"'
         )
-    found, created = Trait.ensure(request.context, name)
+    existing, created = Trait.ensure(request.context, name)
     return Reply(
         status=CREATED if created else NO_CONTENT.status,
         location=views.trait_path(name),
-        last_modified=found.created_at,
+        last_modified=existing.created_at,
         has_cache_headers=True,
     )
 
 
 def delete(request: Request) -> Reply:
     """Delete a custom trait that no provider has."""
-    request.authorise(policy.DELETE)
+    request.authorise(rules.DELETE_TRAIT)
     Trait.get_by_name(request.context, request.urlvars['name']).destroy()
     return NO_CONTENT
 
 
 def show_of_provider(request: Request) -> Reply:
     """Show the traits of a provider."""
-    request.authorise(policy.LIST_OF_PROVIDER)
-    provider_uuid = request.urlvars['uuid']
-    with errors.reported_as(
-        errors.NotFound,
-        errors.ResourceProviderNotFound,
-        prefix=f'No resource provider with uuid {provider_uuid} found: ',
-    ):
-        provider, traits = ResourceProvider.get_with(
-            request.context, provider_uuid, trait.list_by_provider
-        )
+    request.authorise(rules.LIST_PROVIDER_TRAITS)
+    provider, traits = ResourceProvider.get_with(
+        request.context, request.urlvars['uuid'], TraitList.list_by_provider
+    )
     return _reply(provider, traits)
 
 
 def set_of_provider(request: Request) -> Reply:
     """Replace the traits of a provider."""
-    request.authorise(policy.UPDATE_OF_PROVIDER)
+    request.authorise(rules.UPDATE_PROVIDER_TRAITS)
     body = request.validated_body('provider_traits.set')
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     with errors.reported_as(errors.BadRequest, errors.TraitNotFound):
-        traits = trait.replace(
+        traits = TraitList.replace(
             request.context, provider, body['traits'], body['resource_provider_generation']
         )
     return _reply(provider, traits)
@@ -115,13 +109,13 @@ def set_of_provider(request: Request) -> Reply:
 def _reply(provider: ResourceProvider, traits: Any) -> Reply:
     return Reply(
         views.provider_traits(provider.generation, traits),
-        last_modified=views.latest(views.modified_at(found) for found in traits),
+        last_modified=views.latest(views.modified_at(trait) for trait in traits),
     )
 
 
 def clear_of_provider(request: Request) -> Reply:
     """Remove every trait of a provider."""
-    request.authorise(policy.DELETE_OF_PROVIDER)
+    request.authorise(rules.DELETE_PROVIDER_TRAITS)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
-    trait.clear(request.context, provider)
+    TraitList.clear(request.context, provider)
     return NO_CONTENT

@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usages of providers, projects and users (specification: usages)."""
 
-from __future__ import annotations
-
-from placement import errors
 from placement.http import views
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.objects import usage
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.usage import UsageList
-from placement.policies import usage as policy
+from placement.policies import rules
 from placement.schemas.usage import ALL_TYPES, UNKNOWN_TYPE
 
 
 def show_provider(request: Request) -> Reply:
     """Show the usage of each class of a provider."""
-    request.authorise(policy.SHOW_PROVIDER)
-    provider_uuid = request.urlvars['uuid']
-    with errors.reported_as(
-        errors.NotFound,
-        errors.ResourceProviderNotFound,
-        prefix=f'No resource provider with uuid {provider_uuid} found: ',
-    ):
-        provider, usages = ResourceProvider.get_with(
-            request.context, provider_uuid, usage.list_by_provider
-        )
+    request.authorise(rules.SHOW_PROVIDER_USAGES)
+    provider, usages = ResourceProvider.get_with(
+        request.context, request.urlvars['uuid'], UsageList.list_by_provider
+    )
     return Reply(views.provider_usages(provider.generation, usages))
 
 
@@ -35,7 +25,7 @@ def show_total(request: Request) -> Reply:
     The policy may allow readers their own project, so it needs the project of the query before
     the query is validated.
     """
-    request.authorise_for_project(policy.SHOW_TOTAL, request.unvalidated('project_id'))
+    request.authorise_for_project(rules.SHOW_USAGES, request.unvalidated('project_id'))
     query = request.validated_query('usages.show')
     project_id = query.last('project_id')
     assert project_id is not None

@@ -4,8 +4,6 @@
 An aggregate is only a uuid, so there is no object of its own for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from placement import errors
@@ -13,8 +11,8 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import aggregates as statements
 from placement.feed.change_feed import ChangeFeed
-from placement.insight.change_recorder import note_providers
-from placement.insight.provider_states import Part
+from placement.insight.history.recorder import note_providers
+from placement.insight.history.statements import Part
 from placement.objects.resource_provider import ResourceProvider
 
 

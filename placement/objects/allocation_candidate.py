@@ -5,8 +5,6 @@ The search itself is a pure function (`placement.search`); here it gets a fresh 
 names it was asked for are looked up.
 """
 
-from __future__ import annotations
-
 import time
 
 from placement import errors
@@ -14,7 +12,13 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.search.candidates import Result, find_candidates
-from placement.search.model.request import CandidateRequest
+from placement.search.model.request import (
+    GROUP_PARAMETERS,
+    ROOT_PARAMETERS,
+    CandidateRequest,
+    RequestGroup,
+    names_held,
+)
 from placement.search.model.snapshot import Snapshot
 
 
@@ -36,44 +40,39 @@ def check_names(context: RequestContext, request: CandidateRequest, snapshot: Sn
 
     Standard names, and those that some provider has, need no statement.
     """
-    doubtful = _Doubtful(request, snapshot)
-    if doubtful.traits or doubtful.classes:
-        _check_in_database(context, request, doubtful)
+    mentioned = _root_traits(request).union(*map(_traits, request.groups))
+    traits = {name for name in mentioned - names.standard_traits() if not snapshot.has_trait(name)}
+    classes = {
+        name
+        for name in request.resource_classes
+        if name not in names.STANDARD_CLASS_IDS and not snapshot.has_class(name)
+    }
+    if traits or classes:
+        _check_in_database(context, request, traits, classes)
 
 
-class _Doubtful:
-    """The names of a request of which only the database can tell whether they exist."""
+def _root_traits(request: CandidateRequest) -> frozenset[str]:
+    return names_held(ROOT_PARAMETERS, request, 'traits')
 
-    def __init__(self, request: CandidateRequest, snapshot: Snapshot) -> None:
-        self.root_traits = request.root_required | request.root_forbidden
-        traits = set(self.root_traits)
-        for group in request.groups:
-            traits.update(group.forbidden, *group.required)
-        self.traits = {
-            name
-            for name in traits
-            if name not in names.standard_traits() and not snapshot.has_trait(name)
-        }
-        self.classes = {
-            name
-            for name in request.resource_classes
-            if name not in names.STANDARD_CLASS_IDS and not snapshot.has_class(name)
-        }
+
+def _traits(group: RequestGroup) -> frozenset[str]:
+    return names_held(GROUP_PARAMETERS, group, 'traits')
 
 
 @db.reader
 def _check_in_database(
-    context: RequestContext, request: CandidateRequest, doubtful: _Doubtful
+    context: RequestContext, request: CandidateRequest, traits: set[str], classes: set[str]
 ) -> None:
+    """Raise for the first of some doubtful names that the database does not have either."""
     connection = context.connection
-    traits = doubtful.traits - names.trait_ids(connection, doubtful.traits).keys()
-    classes = doubtful.classes - names.known_classes(connection, doubtful.classes)
-    _check_traits(doubtful.root_traits, traits)
+    traits = traits - names.trait_ids(connection, traits).keys()
+    classes = classes - names.known_classes(connection, classes)
+    _check_traits(_root_traits(request), traits)
     for group in request.groups:
         for name in group.resources:
             if name in classes:
                 raise errors.ResourceClassNotFound(name=name)
-        _check_traits(group.forbidden.union(*group.required), traits)
+        _check_traits(_traits(group), traits)
 
 
 def _check_traits(mentioned: frozenset[str], unknown: set[str]) -> None:

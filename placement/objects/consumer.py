@@ -2,10 +2,8 @@
 """Who uses resources (specification: allocations).
 
 There is no way to make a consumer on its own: it comes with its allocations, in one transaction
-(`placement.objects.claim`).
+(`placement.objects.allocation`).
 """
-
-from __future__ import annotations
 
 from oslo_versionedobjects import fields
 

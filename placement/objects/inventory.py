@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What providers have, and the rules for changing it (specification: inventories)."""
-
-from __future__ import annotations
+"""Inventories of providers, and the rules for changing them (specification: inventories)."""
 
 import logging
 import re
@@ -15,7 +13,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import inventories as statements
 from placement.db.statements import names
-from placement.insight.provider_states import Part
+from placement.insight.history.statements import Part
 from placement.objects import base, resource_provider
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas import common
@@ -81,7 +79,7 @@ class Inventory(base.Timestamped):
     def find(
         cls, context: RequestContext, provider: ResourceProvider, resource_class: str
     ) -> Self | None:
-        """What a provider has of one class."""
+        """The inventory of one class of a provider, or None."""
         row = statements.find(context.connection, provider.id, resource_class)
         return None if row is None else cls.from_row(context, row)
 
@@ -120,6 +118,8 @@ class InventoryList(base.PlacementObjectList):
     # Version 1.0: Initial version
     VERSION = '1.0'
 
+    ELEMENT = Inventory
+
     fields = {'objects': fields.ListOfObjectsField('Inventory')}
 
     @classmethod
@@ -128,6 +128,12 @@ class InventoryList(base.PlacementObjectList):
         inventories = [Inventory.from_body(context, name, body) for name, body in bodies.items()]
         return cls(context, objects=inventories)
 
+    @classmethod
+    @db.reader
+    def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
+        """All inventories of a provider."""
+        return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
+
     def check_capacities(self, uuid: str, may_be_empty: bool) -> None:
         """Raise `errors.InvalidInventoryCapacity` for the first that has none."""
         for inventory in self.objects:
@@ -135,7 +141,7 @@ class InventoryList(base.PlacementObjectList):
 
     @db.writer
     def replace(self, provider: ResourceProvider, generation: int) -> None:
-        """Let a provider have exactly this.
+        """Replace all inventories of a provider.
 
         Raises `errors.ResourceProviderGenerationConflict`, `errors.ResourceClassNotFound` and
         `errors.InventoryInUse`.
@@ -145,19 +151,17 @@ class InventoryList(base.PlacementObjectList):
 
     @db.writer
     def add(self, provider: ResourceProvider) -> None:
-        """Let a provider have this besides what it has.
+        """Add to the inventories of a provider.
 
         Raises `errors.ResourceClassNotFound` and `errors.InventoryExists`.
         """
-        connection = self._context.connection
         provider.lock()
-        class_ids = self._class_ids(connection)
-        present = statements.list_by_provider(connection, provider.id)
-        for row in present:
-            if row.resource_class in class_ids:
+        classes = self._classes()
+        names.resource_class_ids(self._context.connection, classes)
+        for row in statements.list_by_provider(self._context.connection, provider.id):
+            if row.resource_class in classes:
                 raise errors.InventoryExists(resource_class=row.resource_class, uuid=provider.uuid)
-        statements.insert(connection, self._columns(provider, class_ids))
-        provider.increment_generation(Part.INVENTORIES)
+        write(self._context, [(provider, self)], keep_others=True)
 
     @db.writer
     def update_one(self, provider: ResourceProvider, generation: int) -> None:
@@ -168,49 +172,44 @@ class InventoryList(base.PlacementObjectList):
         """
         connection = self._context.connection
         provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
-        class_ids = self._class_ids(connection)
-        present = statements.list_with_usage(connection, [provider.id])
-        row_ids = {row.resource_class: row.id for row in present}
-        for name in class_ids:
-            if name not in row_ids:
-                raise errors.InventoryNotFound(resource_class=name)
-        statements.update(
-            connection, {row_ids[i.resource_class]: i.members() for i in self.objects}
-        )
-        self._warn_of_overcommit(provider, present)
+        names.resource_class_ids(connection, self._classes())
+        rows = statements.list_by_provider(connection, provider.id)
+        for name in self._classes() - {row.resource_class for row in rows}:
+            raise errors.InventoryNotFound(resource_class=name)
+        write(self._context, [(provider, self)], keep_others=True)
+
+    @staticmethod
+    @db.writer
+    def remove(
+        context: RequestContext, provider: ResourceProvider, resource_class: str | None = None
+    ) -> None:
+        """Remove the inventory of one class of a provider, or without a class all of them.
+
+        Raises `errors.ResourceClassNotFound`, `errors.InventoryNotFound` and
+        `errors.InventoryInUse`.
+        """
+        connection = context.connection
+        provider.lock()
+        removed = statements.list_with_usage(connection, [provider.id])
+        if resource_class is not None:
+            names.resource_class_ids(connection, [resource_class])
+            removed = [row for row in removed if row.resource_class == resource_class]
+            if not removed:
+                raise errors.InventoryNotFound(
+                    f'No inventory of class {resource_class} found for delete'
+                )
+        _remove(connection, [(provider, removed)])
         provider.increment_generation(Part.INVENTORIES)
 
-    def _class_ids(self, connection: db.Connection) -> dict[str, int]:
-        return names.resource_class_ids(connection, (i.resource_class for i in self.objects))
-
-    def _columns(
-        self, provider: ResourceProvider, class_ids: Mapping[str, int]
-    ) -> list[dict[str, Any]]:
-        return [i.columns(provider.id, class_ids[i.resource_class]) for i in self.objects]
-
-    def _warn_of_overcommit(self, provider: ResourceProvider, present: Iterable[db.Row]) -> None:
-        """Log what is shrunk below its use: that is allowed, and worth knowing."""
-        used = {row.resource_class: row.used for row in present}
-        for inventory in self.objects:
-            if not inventory.capacity().allows_total(used.get(inventory.resource_class, 0)):
-                LOG.warning(
-                    'Resource provider %s is now over-capacity for %s',
-                    provider.uuid,
-                    inventory.resource_class,
-                )
+    def _classes(self) -> set[str]:
+        return {inventory.resource_class for inventory in self.objects}
 
 
-@db.reader
-def list_by_provider(context: RequestContext, provider: ResourceProvider) -> Sequence[db.Row]:
-    """The rows of everything a provider has."""
-    return statements.list_by_provider(context.connection, provider.id)
+WantedInventories = Sequence[tuple[ResourceProvider, InventoryList]]
 
 
-Wanted = Sequence[tuple[ResourceProvider, InventoryList]]
-
-
-def write(context: RequestContext, wanted: Wanted, keep_others: bool) -> None:
-    """Let providers, which are locked, have these, and what they had besides if that is kept.
+def write(context: RequestContext, wanted: WantedInventories, keep_others: bool) -> None:
+    """Write inventories of providers, which are locked; remove their others unless they are kept.
 
     The number of statements does not depend on that of the providers. Raises
     `errors.ResourceClassNotFound` and `errors.InventoryInUse`.
@@ -219,73 +218,42 @@ def write(context: RequestContext, wanted: Wanted, keep_others: bool) -> None:
     class_ids = names.resource_class_ids(
         connection, (i.resource_class for _provider, inventories in wanted for i in inventories)
     )
-    present: dict[int, list[db.Row]] = {provider.id: [] for provider, _inventories in wanted}
+    present: dict[int, dict[str, db.Row]] = {provider.id: {} for provider, _inventories in wanted}
     for row in statements.list_with_usage(connection, present):
-        present[row.resource_provider_id].append(row)
+        present[row.resource_provider_id][row.resource_class] = row
     if not keep_others:
-        removed = [_superfluous(present[p.id], inventories) for p, inventories in wanted]
-        _remove(connection, list(zip((p for p, _ in wanted), removed, strict=True)))
-    _replace(connection, wanted, class_ids, present)
+        others = []
+        for provider, inventories in wanted:
+            classes = inventories._classes()
+            rows = [row for name, row in present[provider.id].items() if name not in classes]
+            others.append((provider, rows))
+        _remove(connection, others)
+    updated: dict[int, dict[str, Any]] = {}
+    inserted: list[dict[str, Any]] = []
     for provider, inventories in wanted:
-        inventories._warn_of_overcommit(provider, present[provider.id])
+        for inventory in inventories:
+            stored = present[provider.id].get(inventory.resource_class)
+            if stored is None:
+                class_id = class_ids[inventory.resource_class]
+                inserted.append(inventory.columns(provider.id, class_id))
+            else:
+                updated[stored.id] = inventory.members()
+                _warn_of_overcommit(provider, inventory, stored.used)
+    statements.update(connection, updated)
+    statements.insert(connection, inserted)
     resource_provider.increment_generations(
         context, [provider for provider, _ in wanted], Part.INVENTORIES
     )
 
 
-def _superfluous(present: Sequence[db.Row], wanted: InventoryList) -> list[db.Row]:
-    """What is there and not wanted."""
-    classes = {inventory.resource_class for inventory in wanted}
-    return [row for row in present if row.resource_class not in classes]
-
-
-def _replace(
-    connection: db.Connection,
-    wanted: Wanted,
-    class_ids: Mapping[str, int],
-    present: Mapping[int, Sequence[db.Row]],
-) -> None:
-    """Update what is there and insert what is not."""
-    updated: dict[int, dict[str, Any]] = {}
-    inserted: list[dict[str, Any]] = []
-    for provider, inventories in wanted:
-        row_ids = {row.resource_class: row.id for row in present[provider.id]}
-        for inventory in inventories:
-            name = inventory.resource_class
-            if name in row_ids:
-                updated[row_ids[name]] = inventory.members()
-            else:
-                inserted.append(inventory.columns(provider.id, class_ids[name]))
-    statements.update(connection, updated)
-    statements.insert(connection, inserted)
-
-
-@db.writer
-def clear(context: RequestContext, provider: ResourceProvider) -> None:
-    """Remove everything a provider has; raises `errors.InventoryInUse`."""
-    connection = context.connection
-    provider.lock()
-    present = statements.list_with_usage(connection, [provider.id])
-    _remove(connection, [(provider, present)])
-    provider.increment_generation(Part.INVENTORIES)
-
-
-@db.writer
-def remove_one(context: RequestContext, provider: ResourceProvider, resource_class: str) -> None:
-    """Remove what a provider has of one class.
-
-    Raises `errors.ResourceClassNotFound`, `errors.InventoryNotFound` and
-    `errors.InventoryInUse`.
-    """
-    connection = context.connection
-    provider.lock()
-    names.resource_class_ids(connection, [resource_class])
-    present = statements.list_with_usage(connection, [provider.id])
-    removed = [row for row in present if row.resource_class == resource_class]
-    if not removed:
-        raise errors.InventoryNotFound(f'No inventory of class {resource_class} found for delete')
-    _remove(connection, [(provider, removed)])
-    provider.increment_generation(Part.INVENTORIES)
+def _warn_of_overcommit(provider: ResourceProvider, inventory: Inventory, used: int) -> None:
+    """Log what is shrunk below its use: that is allowed, and worth knowing."""
+    if not inventory.capacity().allows_total(used):
+        LOG.warning(
+            'Resource provider %s is now over-capacity for %s',
+            provider.uuid,
+            inventory.resource_class,
+        )
 
 
 def _remove(

@@ -2,11 +2,9 @@
 """The uuid of a resource provider, and its change (specification: commands, "provider set-uuid").
 
 The rows of other tables refer to a provider by its id, so that inventories, traits, aggregates,
-children and allocations stay with it. What shows its uuid elsewhere is told anew: the providers
-whose parent or root it is, and, to the history, the consumers that have something of it.
+children and allocations stay with it. What shows its uuid elsewhere is recorded anew: the
+providers whose parent or root it is, and, in the history, the consumers of its resources.
 """
-
-from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -15,17 +13,13 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import consumers as consumer_statements
 from placement.db.statements import providers
-from placement.db.statements.consumer_pages import ConsumerFilters
 from placement.feed.change_feed import ChangeFeed
-from placement.insight.change_recorder import (
-    ConsumerState,
-    note_deleted_provider,
-    note_providers,
-)
-from placement.insight.provider_states import Part
-from placement.objects import cloud
-from placement.objects.claim.claim import Resources
-from placement.objects.cloud import CloudConsumer
+from placement.insight.bulk import pages as cloud
+from placement.insight.bulk.pages import CloudConsumer
+from placement.insight.bulk.statements import ConsumerFilters
+from placement.insight.history.recorder import ConsumerState, note_deleted_provider, note_providers
+from placement.insight.history.statements import Part
+from placement.objects.claim import Resources
 from placement.objects.resource_provider import ResourceProvider
 
 # How many consumers are read, and locked, at a time.
@@ -60,7 +54,7 @@ def set_uuid(context: RequestContext, uuid: str, new_uuid: str) -> ResourceProvi
     connection = context.connection
     _lock_consumers(context, uuid)
     current = check(context, uuid, new_uuid).lock()
-    # Whole, so that no provider joins whose root or parent would be told with the former uuid.
+    # Whole, so that no provider joins whose root or parent would have the former uuid.
     members = providers.lock_trees(connection, {current.root_provider_id})
     # Those that came before the provider was locked.
     _lock_consumers(context, uuid)
@@ -68,7 +62,7 @@ def set_uuid(context: RequestContext, uuid: str, new_uuid: str) -> ResourceProvi
     relatives = _relatives(current.id, members)
     feed = ChangeFeed(connection)
     feed.record_former_uuid(current.id, uuid)
-    feed.record(relatives)
+    feed.record([current.id, *relatives])
     provider = ResourceProvider.get_by_uuid(context, new_uuid)
     _note(context, provider, uuid, relatives)
     return provider
@@ -84,10 +78,10 @@ def _relatives(provider_id: int, members: Sequence[db.Row]) -> set[int]:
 
 
 def _lock_consumers(context: RequestContext, provider_uuid: str) -> None:
-    """Lock the consumers of a provider, if the history is to tell what they have.
+    """Lock the consumers of a provider, if the history is to have their allocations.
 
     Before providers, as claims do. Otherwise one that releases what it has, which locks no
-    provider, could be told before what it has here.
+    provider, could be recorded before its allocations here.
     """
 
     def lock() -> None:
@@ -105,7 +99,7 @@ def _note(
     former_uuid: str,
     relatives: Collection[int],
 ) -> None:
-    """Let the history, if there is one, tell everything that shows the uuid of a provider."""
+    """Note everything that shows the uuid of a provider, if there is a history."""
     recorder = context.change_recorder
     if recorder is None:
         return
@@ -122,7 +116,7 @@ def _note(
 
 
 def _states_of_consumers(context: RequestContext, provider_uuid: str) -> list[ConsumerState]:
-    """What each consumer of a provider has, there and elsewhere."""
+    """The allocations of each consumer of a provider, there and elsewhere."""
     pages = _pages_of_consumers(context, provider_uuid)
     return [_state(consumer) for page in pages for consumer in page]
 
@@ -141,10 +135,10 @@ def _state(consumer: CloudConsumer) -> ConsumerState:
 
 def _by_provider(allocations: Sequence[db.Row]) -> Mapping[str, Resources]:
     """The amounts of allocations, by the uuid of the provider and the name of the class."""
-    found: dict[str, dict[str, int]] = {}
+    amounts: dict[str, dict[str, int]] = {}
     for row in allocations:
-        found.setdefault(row.provider_uuid, {})[row.resource_class] = row.used
-    return found
+        amounts.setdefault(row.provider_uuid, {})[row.resource_class] = row.used
+    return amounts
 
 
 def _pages_of_consumers(

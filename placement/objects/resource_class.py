@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes (specification: resource_classes)."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from typing import Self
 
 from oslo_versionedobjects import fields
@@ -12,9 +9,9 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import resource_classes as statements
-from placement.db.statements.change_history import Kind
 from placement.feed.change_feed import ChangeFeed
-from placement.insight.change_recorder import note_name
+from placement.insight.history.recorder import note_name
+from placement.insight.history.statements import SubjectKind
 from placement.objects import base
 
 
@@ -46,7 +43,7 @@ class ResourceClass(base.Timestamped):
         created = statements.find(context.connection, name) is None
         if created:
             statements.insert(context.connection, name)
-            note_name(context, Kind.RESOURCE_CLASS, {'name': name})
+            note_name(context, SubjectKind.RESOURCE_CLASS, {'name': name})
         return created
 
     @classmethod
@@ -72,7 +69,7 @@ class ResourceClass(base.Timestamped):
         statements.rename(connection, self.id, name)
         ChangeFeed(connection).record(statements.list_providers(connection, self.id))
         state = {'name': name, 'former_name': self.name}
-        note_name(self._context, Kind.RESOURCE_CLASS, state)
+        note_name(self._context, SubjectKind.RESOURCE_CLASS, state)
 
     @db.writer
     def destroy(self) -> None:
@@ -87,7 +84,7 @@ class ResourceClass(base.Timestamped):
         if statements.is_in_use(connection, self.id):
             raise errors.ResourceClassInUse(name=self.name)
         statements.delete(connection, self.id)
-        note_name(self._context, Kind.RESOURCE_CLASS, {'name': self.name, 'deleted': True})
+        note_name(self._context, SubjectKind.RESOURCE_CLASS, {'name': self.name, 'deleted': True})
 
     def _lock(self) -> None:
         """Lock the class, so that no other transaction inserts inventory of it.
@@ -103,7 +100,19 @@ class ResourceClass(base.Timestamped):
             raise errors.StandardResourceClass(action=action, name=words)
 
 
-@db.reader
-def list_all(context: RequestContext) -> Sequence[db.Row]:
-    """The rows of every class."""
-    return statements.list_all(context.connection)
+@base.register
+class ResourceClassList(base.PlacementObjectList):
+    """Several resource classes."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    ELEMENT = ResourceClass
+
+    fields = {'objects': fields.ListOfObjectsField('ResourceClass')}
+
+    @classmethod
+    @db.reader
+    def list_all(cls, context: RequestContext) -> Self:
+        """Every resource class."""
+        return cls.from_rows(context, statements.list_all(context.connection))

@@ -15,12 +15,12 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names, provider_filters, providers
 from placement.feed.change_feed import ChangeFeed
-from placement.insight.change_recorder import note_deleted_provider, note_providers
-from placement.insight.provider_states import Part
-from placement.objects import base, generations
+from placement.insight.history.recorder import note_deleted_provider, note_providers
+from placement.insight.history.statements import Part
+from placement.objects import base
 from placement.schemas import common
 
-Result = TypeVar('Result')
+ListedValue = TypeVar('ListedValue')
 
 
 class Parent(enum.Enum):
@@ -70,13 +70,16 @@ class ResourceProvider(base.Timestamped):
         cls,
         context: RequestContext,
         uuid: str,
-        list_by_provider: Callable[[RequestContext, ResourceProvider], Result],
-    ) -> tuple[Self, Result]:
+        list_by_provider: Callable[[RequestContext, ResourceProvider], ListedValue],
+        missing: str = 'No resource provider with uuid {} found: ',
+    ) -> tuple[Self, ListedValue]:
         """The provider with a uuid, and what is listed of it, read in one transaction.
 
-        Raises `errors.ResourceProviderNotFound`.
+        Raises `errors.NotFound`, with words before those of `errors.ResourceProviderNotFound`.
         """
-        provider = cls.get_by_uuid(context, uuid)
+        prefix = missing.format(uuid)
+        with errors.reported_as(errors.NotFound, errors.ResourceProviderNotFound, prefix=prefix):
+            provider = cls.get_by_uuid(context, uuid)
         return provider, list_by_provider(context, provider)
 
     @classmethod
@@ -147,8 +150,12 @@ class ResourceProvider(base.Timestamped):
     def lock_at(self, generation: int, conflict: type[errors.Conflict]) -> None:
         """Lock this provider, and raise `conflict` when its generation is another one."""
         self.lock()
+        self.check_generation(generation, conflict)
+
+    def check_generation(self, generation: object, conflict: type[errors.Conflict]) -> None:
+        """Log and raise `conflict` when the generation of this provider is another one."""
         if self.generation != generation:
-            generations.log_provider_conflict(self.uuid, self.generation, generation)
+            base.log_conflict('resource provider', self.uuid, self.generation, generation)
             raise conflict()
 
     def increment_generation(self, changed: Part) -> None:
@@ -197,10 +204,10 @@ class ResourceProvider(base.Timestamped):
                 raise _update_failed('un-parenting a provider is not currently allowed.')
             self._set_root(connection, {current.root_provider_id}, self.id, None)
             return None
-        found = providers.list_ids(connection, [str(parent_uuid)])
-        if not found:
+        parent_ids = providers.list_ids(connection, [str(parent_uuid)])
+        if not parent_ids:
             raise _create_failed(_NO_PARENT)
-        parent_id = found[str(parent_uuid)]
+        parent_id = parent_ids[str(parent_uuid)]
         if parent_id == current.parent_provider_id:
             return parent_id
         if current.parent_provider_id is not None and not may_reparent:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traits, and which providers have them (specification: traits)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from typing import Self
@@ -14,9 +12,8 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.db.statements import traits as statements
-from placement.db.statements.change_history import Kind
-from placement.insight.change_recorder import note_name
-from placement.insight.provider_states import Part
+from placement.insight.history.recorder import note_name
+from placement.insight.history.statements import Part, SubjectKind
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
 
@@ -55,7 +52,7 @@ class Trait(base.Timestamped):
         created = statements.find(connection, name) is None
         if created:
             statements.insert(connection, name)
-            note_name(context, Kind.TRAIT, {'name': name})
+            note_name(context, SubjectKind.TRAIT, {'name': name})
         return cls.get_by_name(context, name), created
 
     @db.writer
@@ -74,11 +71,68 @@ class Trait(base.Timestamped):
         if statements.is_in_use(self._context.connection, self.id):
             raise errors.TraitInUse(name=self.name)
         statements.delete(self._context.connection, self.id)
-        note_name(self._context, Kind.TRAIT, {'name': self.name, 'deleted': True})
+        note_name(self._context, SubjectKind.TRAIT, {'name': self.name, 'deleted': True})
+
+
+@base.register
+class TraitList(base.PlacementObjectList):
+    """Traits of one provider."""
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    ELEMENT = Trait
+
+    fields = {'objects': fields.ListOfObjectsField('Trait')}
+
+    @classmethod
+    @db.reader
+    def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
+        """The traits of a provider."""
+        return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
+
+    @classmethod
+    @db.writer
+    def replace(
+        cls,
+        context: RequestContext,
+        provider: ResourceProvider,
+        wanted: Collection[str],
+        generation: int,
+    ) -> Self:
+        """Replace the traits of a provider, and return them.
+
+        Its generation is incremented only if that changes anything. Raises
+        `errors.ResourceProviderChanged`, and `errors.TraitNotFound` naming every unknown trait.
+        """
+        connection = context.connection
+        provider.lock_at(generation, errors.ResourceProviderChanged)
+        ids = names.trait_ids(connection, set(wanted))
+        unknown = [name for name in dict.fromkeys(wanted) if name not in ids]
+        if unknown:
+            raise errors.TraitNotFound(f'No such trait {", ".join(unknown)}')
+        _change(connection, provider, set(ids.values()))
+        return cls.list_by_provider(context, provider)
+
+    @staticmethod
+    @db.writer
+    def clear(context: RequestContext, provider: ResourceProvider) -> None:
+        """Remove every trait of a provider."""
+        provider.lock()
+        _change(context.connection, provider, set())
+
+
+def _change(connection: db.Connection, provider: ResourceProvider, wanted: set[int]) -> None:
+    present = {row.id for row in statements.list_by_provider(connection, provider.id)}
+    if present == wanted:
+        return
+    statements.dissociate(connection, provider.id, present - wanted)
+    statements.associate(connection, provider.id, wanted - present)
+    provider.increment_generation(Part.TRAITS)
 
 
 def listing_order(name: str) -> tuple[bool, str]:
-    """Where a name comes in lists: standard traits first, as by their ids in the database."""
+    """The place of a name in lists: standard traits first, as by their ids in the database."""
     return name.startswith(CUSTOM_PREFIX), name
 
 
@@ -93,51 +147,6 @@ def list_by_filters(
     return statements.list_by_filters(context.connection, names, prefix, associated)
 
 
-@db.reader
-def list_by_provider(context: RequestContext, provider: ResourceProvider) -> Sequence[db.Row]:
-    """The rows of the traits that a provider has."""
-    return statements.list_by_provider(context.connection, provider.id)
-
-
-@db.writer
-def replace(
-    context: RequestContext, provider: ResourceProvider, wanted: Collection[str], generation: int
-) -> Sequence[db.Row]:
-    """The rows of the traits that a provider has from now on: exactly those wanted.
-
-    Its generation is incremented only if that changes anything. Raises
-    `errors.ResourceProviderChanged`, and `errors.TraitNotFound` naming every unknown trait.
-    """
-    connection = context.connection
-    provider.lock_at(generation, errors.ResourceProviderChanged)
-    ids = names.trait_ids(connection, set(wanted))
-    unknown = [name for name in dict.fromkeys(wanted) if name not in ids]
-    if unknown:
-        raise errors.TraitNotFound(f'No such trait {", ".join(unknown)}')
-    present = {row.id for row in statements.list_by_provider(connection, provider.id)}
-    _change(connection, provider, present, set(ids.values()))
-    return statements.list_by_provider(connection, provider.id)
-
-
-@db.writer
-def clear(context: RequestContext, provider: ResourceProvider) -> None:
-    """Take every trait from a provider."""
-    connection = context.connection
-    provider.lock()
-    present = {row.id for row in statements.list_by_provider(connection, provider.id)}
-    _change(connection, provider, present, set())
-
-
-def _change(
-    connection: db.Connection, provider: ResourceProvider, present: set[int], wanted: set[int]
-) -> None:
-    if present == wanted:
-        return
-    statements.dissociate(connection, provider.id, present - wanted)
-    statements.associate(connection, provider.id, wanted - present)
-    provider.increment_generation(Part.TRAITS)
-
-
 def is_custom_name(name: str) -> bool:
-    """Whether a client may make a trait of this name."""
+    """Test whether a client may make a trait of this name."""
     return len(name) <= LONGEST_NAME and _CUSTOM_NAME.fullmatch(name) is not None

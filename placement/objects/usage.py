@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import collections
+from typing import Self
 
 from oslo_versionedobjects import fields
 
@@ -42,6 +42,8 @@ class UsageList(base.PlacementObjectList):
     # Version 1.0: Initial version
     VERSION = '1.0'
 
+    ELEMENT = Usage
+
     fields = {'objects': fields.ListOfObjectsField('Usage')}
 
     @classmethod
@@ -49,7 +51,7 @@ class UsageList(base.PlacementObjectList):
     def get_by_project(
         cls, context: RequestContext, project_id: str, user_id: str | None
     ) -> UsageList:
-        """What the consumers of a project use, or those of one user, by type and class."""
+        """The usage of the consumers of a project, or of one user, by type and class."""
         counts = statements.count_consumers(context.connection, project_id, user_id)
         rows = statements.list_by_project(context.connection, project_id, user_id)
         return cls(
@@ -66,6 +68,12 @@ class UsageList(base.PlacementObjectList):
             ],
         )
 
+    @classmethod
+    @db.reader
+    def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
+        """The usage of each class that a provider has inventory of, whatever the consumers."""
+        return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
+
     def of_type(self, consumer_type: str | None) -> UsageList:
         """Those of one type of consumer; None stands for consumers without type."""
         return UsageList(
@@ -76,7 +84,9 @@ class UsageList(base.PlacementObjectList):
     def under_one_type(self, consumer_type: str) -> UsageList:
         """The sums over all types, as if all consumers were of one."""
         counts = {usage.consumer_type: usage.consumer_count for usage in self.objects}
-        total = sum(counts.values())
+        sums: collections.Counter[str] = collections.Counter()
+        for usage in self.objects:
+            sums[usage.resource_class] += usage.used
         return UsageList(
             self._context,
             objects=[
@@ -85,21 +95,8 @@ class UsageList(base.PlacementObjectList):
                     resource_class=resource_class,
                     used=used,
                     consumer_type=consumer_type,
-                    consumer_count=total,
+                    consumer_count=sum(counts.values()),
                 )
-                for resource_class, used in _sums(self.objects).items()
+                for resource_class, used in sums.items()
             ],
         )
-
-
-@db.reader
-def list_by_provider(context: RequestContext, provider: ResourceProvider) -> Sequence[db.Row]:
-    """The rows of what is used of each class that a provider has inventory of."""
-    return statements.list_by_provider(context.connection, provider.id)
-
-
-def _sums(usages: Iterable[Any]) -> dict[str, int]:
-    sums: dict[str, int] = {}
-    for usage in usages:
-        sums[usage.resource_class] = sums.get(usage.resource_class, 0) + usage.used
-    return sums

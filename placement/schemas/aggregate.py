@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Aggregates of a provider (specification: aggregates)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 SET: common.Schema = {'type': 'array', 'items': common.UUID, 'uniqueItems': True}

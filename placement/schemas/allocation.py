@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations in all their generations (specification: allocations)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 # Bounds of one write, which no real client meets: the largest are reshapes, which name every

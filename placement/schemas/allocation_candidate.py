@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries of candidate searches (specification: allocation_candidates, "Request grammar")."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 # What may follow the name of a parameter that belongs to a group.

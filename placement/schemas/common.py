@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fragments that several schemas are made of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Schema = dict[str, Any]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories (specification: inventories)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 # The largest finite number of a single-precision float, which is what MySQL's FLOAT holds.

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands for a value that an old client could not send."""
-
-from __future__ import annotations
+"""A stand-in for a value that an old client could not send."""
 
 import enum
 from typing import Final

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reshaper (specification: reshaper)."""
 
-from __future__ import annotations
-
 from placement.schemas import allocation, common, inventory
 
 # No real client comes near: a reshape is of one host.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes (specification: resource_classes)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 # Also what a name in the path is checked by, as if it were sent in a body.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource providers (specification: resource_providers)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 # An empty name is refused by the object, which says why in words of its own.

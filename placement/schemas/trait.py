@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traits (specification: traits)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 LIST = common.a_query({'name': {'type': 'string'}, 'associated': {'type': 'string'}})

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usages of a project (specification: usages)."""
 
-from __future__ import annotations
-
 from placement.schemas import common
 
 ALL_TYPES = 'all'

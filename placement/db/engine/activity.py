@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the metrics say of the database: statements, their time, and connections in use."""
+"""Metrics of the database: statements, their time, and connections in use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def _count_statements(engine: sa.Engine, labels: tuple[str], recorder: Recorder)
     those that fail, too: a wait for a lock that was in vain is the longest of all.
     """
     clock = time.perf_counter
-    add = recorder.timer(catalog.STATEMENTS, catalog.STATEMENT_SECONDS, labels)
 
     def counted(execute: Callable[..., None]) -> Callable[..., bool]:
         def run(*arguments: Any) -> bool:
@@ -37,7 +36,8 @@ def _count_statements(engine: sa.Engine, labels: tuple[str], recorder: Recorder)
             try:
                 execute(*arguments)
             finally:
-                add(clock() - began_at)
+                recorder.add(catalog.STATEMENTS, labels)
+                recorder.add(catalog.STATEMENT_SECONDS, labels, clock() - began_at)
             # It has been executed.
             return True
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exponential backoff with jitter, between two attempts at a transaction."""
 
-from __future__ import annotations
-
 import random
 import time
 

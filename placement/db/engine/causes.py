@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a transaction can fail without a defect of this service."""
 
-from __future__ import annotations
-
 import enum
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a transaction committed, when the reply to its COMMIT was lost.
+"""The outcome of a transaction, when the reply to its COMMIT was lost.
 
 Each transaction that writes leaves an entry in the change feed, whose id is known before the
 COMMIT. When the reply is lost, somebody else tries to insert an entry with the same id. The
@@ -7,8 +7,6 @@ database lets only one of the two have it, and makes the second wait until the f
 it on another node of a cluster. So there is no third case: the entry is that of the transaction,
 which has committed, or it is the other one, and the transaction cannot commit any more.
 """
-
-from __future__ import annotations
 
 import contextlib
 import itertools
@@ -22,9 +20,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import errors
-from placement.db.engine import backoff, compound, failures
-from placement.db.engine.compound import Step
-from placement.db.engine.precompiled import Precompiled
+from placement.db.engine import backoff, failures
 from placement.db.schema.own_tables import NO_PROVIDER, change_feed
 from placement.db.schema.tables import utcnow
 
@@ -37,18 +33,12 @@ MAX_SECONDS = 20
 _KEY = 'placement_commit_mark'
 _INSERT = sa.insert(change_feed)
 _INSERT_RETURNING = _INSERT.returning(change_feed.c.id)
-_INSERT_ONE = _INSERT.values(
-    {column.name: sa.bindparam(column.name) for column in change_feed.c if not column.primary_key}
-)
-_ONE_ENTRY = Precompiled(_INSERT_ONE)
-_ONE_ENTRY_RETURNING = Precompiled(_INSERT_ONE.returning(change_feed.c.id))
 _TOKEN = sa.select(change_feed.c.token).where(change_feed.c.id == sa.bindparam('entry_id'))
-_WRITES = ('INSERT', 'UPDATE', 'DELETE', compound.BEGIN)
 _LOWEST = sa.select(sa.func.min(change_feed.c.id))
 
 
 class Mark:
-    """What one transaction leaves in the change feed: its token, and the id of an entry."""
+    """A mark that one transaction leaves in the change feed: its token, and the id of an entry."""
 
     def __init__(self) -> None:
         self.token = secrets.randbits(63)
@@ -78,20 +68,18 @@ def marked(connection: sa.Connection) -> Iterator[Mark]:
 
 
 def note_writes(engine: sa.Engine) -> None:
-    """Let marks know whether their transactions have changed anything."""
+    """Note in marks that their transactions have changed something."""
 
     @sa.event.listens_for(engine, 'before_cursor_execute')
     def note(
         connection: sa.Connection,
         _cursor: Any,
-        statement: str,
+        _statement: str,
         _parameters: Any,
         context: Any,
         _is_many: bool,
     ) -> None:
-        # Of a `Precompiled` statement SQLAlchemy knows nothing but the text.
-        is_precompiled_write = context.compiled is None and statement.startswith(_WRITES)
-        if is_precompiled_write or context.isinsert or context.isupdate or context.isdelete:
+        if context.isinsert or context.isupdate or context.isdelete:
             mark = connection.info.get(_KEY)
             if mark is not None:
                 mark.has_written = True
@@ -101,20 +89,6 @@ def mark_of(connection: sa.Connection) -> Mark:
     """Return the mark of the open transaction; of one without it, a mark that nobody looks at."""
     mark: Mark | None = connection.info.get(_KEY)
     return mark or Mark()
-
-
-def entry_values(mark: Mark, allocations_only: bool) -> dict[str, Any]:
-    """Return the columns that all entries of one transaction share."""
-    return {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}
-
-
-def one_entry(mark: Mark, provider_id: int, allocations_only: bool) -> Step:
-    """The step that inserts an entry about a provider that was not deleted.
-
-    The mark has to be given the id of the entry afterwards.
-    """
-    values = entry_values(mark, allocations_only)
-    return Step(_ONE_ENTRY, {'provider_id': provider_id, 'deleted_uuid': None, **values})
 
 
 def insert_entries(
@@ -129,18 +103,14 @@ def insert_entries(
     now, and None for the others; without it, there are only others.
     """
     mark = mark_of(connection)
-    common = entry_values(mark, allocations_only)
+    common = {'at': utcnow(), 'allocations_only': allocations_only, 'token': mark.token}
     uuids = deleted_uuids or [None] * len(provider_ids)
     rows = [
         {'provider_id': provider_id, 'deleted_uuid': uuid, **common}
         for provider_id, uuid in zip(provider_ids, uuids, strict=True)
     ]
     returns_ids = connection.dialect.name == 'postgresql'
-    if len(rows) == 1:
-        one_entry = _ONE_ENTRY_RETURNING if returns_ids else _ONE_ENTRY
-        result = one_entry.execute(connection, rows[0])
-    else:
-        result = connection.execute(_INSERT_RETURNING if returns_ids else _INSERT, rows)
+    result = connection.execute(_INSERT_RETURNING if returns_ids else _INSERT, rows)
     if returns_ids:
         mark.entry_id = result.scalars().all()[0]
     elif connection.dialect.name != 'sqlite':
@@ -155,7 +125,7 @@ def leave(connection: sa.Connection, mark: Mark) -> None:
 
 
 def has_committed(engine: sa.Engine, mark: Mark) -> bool:
-    """Whether the transaction with a mark has committed; if not, it never will.
+    """Return whether the transaction with a mark has committed; if not, it never will.
 
     Raises `errors.OutcomeUnknown` when the database does not say so in time.
     """
@@ -182,7 +152,7 @@ def has_committed(engine: sa.Engine, mark: Mark) -> bool:
 
 
 def _has_entry(engine: sa.Engine, entry_id: int, token: int) -> bool:
-    """Whether the entry has this token. Where there is no such entry, it becomes another one."""
+    """Return whether the entry has this token; where there is none, it becomes another one."""
     with engine.begin() as connection:
         row = connection.execute(_TOKEN, {'entry_id': entry_id}).one_or_none()
         if row is not None:

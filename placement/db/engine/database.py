@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Database`: the engines of one configuration, and the connections they open."""
+"""`Database`: the engines of one configuration, and the four ways to open a transaction.
+
+=====================  ==========================================================================
+`reader`               Reads what was committed before each statement.
+`consistent_reader`    Reads one moment: all statements see what was committed before the first.
+`writer`               Writes. The outcome of its COMMIT can be found out when the reply is lost,
+                       unless it may simply be done again (`is_idempotent`).
+`brief_writer`         Writes what can be left undone, and waits for nothing for long.
+=====================  ==========================================================================
+
+Objects use them as decorators of the same names, from `db.engine.transactions`, which begin a
+failed transaction again and bind the connection to the context.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -102,20 +115,24 @@ class Database:
             activity.count(self._reader, 'replica', recorder)
 
     @contextlib.contextmanager
-    def reader(self) -> Iterator[sa.Connection]:
-        """Open a transaction that only reads, on the replica where one is configured."""
-        with self._reader.begin() as connection:
-            yield connection
+    def reader(self, may_lag: bool = False, is_brief: bool = False) -> Iterator[sa.Connection]:
+        """Open a transaction that only reads.
 
-    @contextlib.contextmanager
-    def fresh_reader(self) -> Iterator[sa.Connection]:
-        """Open a transaction that only reads, never on a replica, which may lag behind."""
-        with self.engine.begin() as connection:
+        It may be on the replica, if one is configured, where what it reads may lag behind. A brief
+        one reads tables that an operator may have locked, and waits as `brief_writer` does.
+        """
+        engine = self._reader if may_lag else self.engine
+        bounds = BRIEF_LOCK_SECONDS, BRIEF_RESPONSE_SECONDS
+        with (
+            engine.connect() as connection,
+            timeouts.shortened(connection, *bounds) if is_brief else contextlib.nullcontext(),
+            connection.begin(),
+        ):
             yield connection
 
     @contextlib.contextmanager
     def consistent_reader(self) -> Iterator[sa.Connection]:
-        """Open a transaction as `fresh_reader` does, whose statements all see one moment."""
+        """Open a transaction on the primary that only reads, and sees one moment."""
         with self.engine.begin() as connection:
             # Every transaction of SQLite is like that.
             if connection.dialect.name != 'sqlite':
@@ -123,13 +140,16 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def writer(self) -> Iterator[sa.Connection]:
+    def writer(self, is_idempotent: bool = False) -> Iterator[sa.Connection]:
         """Open a transaction that may write; on SQLite it takes the write lock at once.
 
-        Raises `commit_outcome.CommitInDoubt` where it is not known whether it committed.
+        Raises `commit_outcome.CommitInDoubt` where it is not known whether it committed. One that
+        is idempotent raises the failure itself, and the database needs no change feed for it.
         """
+        # On SQLite no reply can be lost between a process and its file.
+        is_marked = not is_idempotent and self.engine.dialect.name != 'sqlite'
         try:
-            with self._write_transaction() as connection:
+            with self._marked_writer() if is_marked else self._writer.begin() as connection:
                 yield connection
         except failures.DATABASE_ERRORS as error:
             if failures.cause_of(error) in LASTING:
@@ -138,35 +158,7 @@ class Database:
         self._write_failed_at = None
 
     @contextlib.contextmanager
-    def unmarked_writer(self) -> Iterator[sa.Connection]:
-        """As `writer`, for what may be done twice; the database needs no change feed yet."""
-        with self._writer.begin() as connection:
-            yield connection
-
-    @contextlib.contextmanager
-    def brief_writer(self) -> Iterator[sa.Connection]:
-        """Open a connection for transactions that write what can be left undone.
-
-        They wait for a lock no longer than `BRIEF_LOCK_SECONDS`, for a response of a server no
-        longer than `BRIEF_RESPONSE_SECONDS`, and not at all for a free connection of the pool:
-        where there is none, this raises `sqlalchemy.exc.TimeoutError`. As with `unmarked_writer`
-        nobody finds out whether one has committed.
-        """
-        pool.check_room(self.engine)
-        with (
-            self._brief_writer.connect() as connection,
-            timeouts.shortened(connection, BRIEF_LOCK_SECONDS, BRIEF_RESPONSE_SECONDS),
-        ):
-            yield connection
-
-    @contextlib.contextmanager
-    def _write_transaction(self) -> Iterator[sa.Connection]:
-        """The transaction of `writer`, marked so that its outcome can be found out."""
-        if self.engine.dialect.name == 'sqlite':
-            # No reply can be lost between a process and its file.
-            with self._writer.begin() as connection:
-                yield connection
-            return
+    def _marked_writer(self) -> Iterator[sa.Connection]:
         with self._writer.connect() as connection, commit_outcome.marked(connection) as mark:
             is_committing = False
             try:
@@ -178,6 +170,22 @@ class Database:
                 if is_committing and failures.cause_of(error) is not Cause.CONFLICT:
                     raise commit_outcome.CommitInDoubt(mark, error) from error
                 raise
+
+    @contextlib.contextmanager
+    def brief_writer(self) -> Iterator[sa.Connection]:
+        """Open a connection for transactions that write what can be left undone.
+
+        They wait for a lock no longer than `BRIEF_LOCK_SECONDS`, for a response of a server no
+        longer than `BRIEF_RESPONSE_SECONDS`, and not at all for a free connection of the pool:
+        where there is none, this raises `sqlalchemy.exc.TimeoutError`. Nobody finds out whether
+        one has committed.
+        """
+        pool.check_room(self.engine)
+        with (
+            self._brief_writer.connect() as connection,
+            timeouts.shortened(connection, BRIEF_LOCK_SECONDS, BRIEF_RESPONSE_SECONDS),
+        ):
+            yield connection
 
     def check_writable(self) -> None:
         """Raise `errors.DatabaseUnusable` if the database was full or damaged a moment ago.
@@ -193,8 +201,8 @@ class Database:
     def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:
         """The functions that open a transaction that only reads, one for each engine."""
         if self._reader is self.engine:
-            return (self.fresh_reader,)
-        return self.fresh_reader, self.reader
+            return (self.reader,)
+        return self.reader, functools.partial(self.reader, may_lag=True)
 
     def dispose(self) -> None:
         """Close every pooled connection, and let go of the files with counts."""

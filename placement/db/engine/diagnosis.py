@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a database says of itself when it is asked once, for `placement-manage doctor`."""
-
-from __future__ import annotations
+"""Questions to a database that is asked once, for `placement-manage doctor`."""
 
 import contextlib
 import time
@@ -10,7 +8,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from placement.conf import ConfigOpts
-from placement.db.engine import failures, sqlite
+from placement.db.engine import drivers, failures, sqlite
 from placement.db.engine.causes import Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
@@ -20,25 +18,12 @@ from placement.db.schema.tables import resource_providers
 _TIMEOUTS = Timeouts(connect=5, response=5, lock=5)
 
 #: What `opened` and the statements raise when the database does not do what it is asked.
-ERRORS = (*failures.DATABASE_ERRORS, sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ImportError)
+ERRORS = (*failures.DATABASE_ERRORS, sa.exc.ArgumentError, drivers.MissingDriverError)
 
 _CLOCKS = {
     'mysql': "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000000",
     'postgresql': 'SELECT EXTRACT(EPOCH FROM clock_timestamp())',
 }
-
-
-def missing_driver(url: str) -> str | None:
-    """Why the driver that a URL names cannot be imported; None if it can.
-
-    Raises `sqlalchemy.exc.ArgumentError` for what is no URL.
-    """
-    parsed = sa.make_url(url)
-    try:
-        parsed.get_dialect().import_dbapi()
-    except (ImportError, sa.exc.NoSuchModuleError) as error:
-        return str(error)
-    return None
 
 
 def shown(url: str) -> str:
@@ -78,17 +63,17 @@ def opened(conf: ConfigOpts, url: str) -> Iterator[sa.Engine]:
 
 
 def reason_of(error: Exception) -> str:
-    """What the database or its driver said, in one line."""
+    """Return the words of the database or its driver, in one line."""
     return failures.message_of(error)
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether the file of the database is damaged, or is none."""
+    """Return whether the file of the database is damaged, or is none."""
     return failures.cause_of(error) is Cause.DAMAGED
 
 
 def seconds_ahead(engine: sa.Engine) -> float | None:
-    """How far the clock of the server is ahead of that of this machine; None for SQLite."""
+    """Return how far the clock of the server is ahead of that of this machine; None for SQLite."""
     statement = _CLOCKS.get(engine.dialect.name.replace('mariadb', 'mysql'))
     if statement is None:
         return None
@@ -112,7 +97,7 @@ def check_writable(engine: sa.Engine) -> None:
 
 
 def count_roots(engine: sa.Engine) -> int:
-    """How many resource providers have no parent: hosts, for the most part."""
+    """Return the number of resource providers without parent: hosts, for the most part."""
     count = sa.select(sa.func.count()).where(resource_providers.c.parent_provider_id.is_(None))
     with engine.connect() as connection:
         return connection.scalar(count.select_from(resource_providers)) or 0

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finding the cause of a failed transaction in the errors of every database and driver.
 
-The error codes of the databases decide (`mysql_errors`, `postgresql_errors`, `sqlite_errors`).
-An error without a code is classified by the exception that oslo.db or SQLAlchemy made of it.
+The error codes of the databases decide (`error_codes`). An error without one of these is
+classified by the exception that oslo.db or SQLAlchemy made of it.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 
@@ -13,11 +11,14 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import errors
-from placement.db.engine import mysql_errors, postgresql_errors, sqlite_errors
+from placement.db.engine import error_codes
 from placement.db.engine.causes import UNUSABLE, Cause
 
 # What a statement raises, as oslo.db or SQLAlchemy wraps it, and what a pool raises.
 DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError, sa.exc.TimeoutError)
+
+#: What an operator does about a damaged file.
+RESTORE = 'Stop the service and restore the database from a backup.'
 
 _BY_TYPE: dict[type[Exception], Cause] = {
     sa.exc.TimeoutError: Cause.NO_FREE_CONNECTION,
@@ -27,6 +28,9 @@ _BY_TYPE: dict[type[Exception], Cause] = {
     db_errors.DBConnectionError: Cause.LOST_CONNECTION,
     db_errors.DBDataError: Cause.VALUE,
 }
+
+# Says nothing by itself, so that its messages are compared.
+_SQLITE_ERROR = 1
 
 # PostgreSQL's protocol counts parameters with 16 bits; libpq refuses more without an SQLSTATE.
 _TOO_MANY_PARAMETERS = 'number of parameters must be between'
@@ -73,14 +77,14 @@ def _by_code(error: BaseException) -> Cause | None:
         return _by_sqlite_code(code, str(error))
     number = error.args[0] if error.args else None
     if isinstance(number, int):
-        return mysql_errors.CAUSES.get(number)
+        return error_codes.MYSQL.get(str(number))
     return _by_sqlstate(error)
 
 
 def _by_sqlite_code(code: int, message: str) -> Cause | None:
-    if code == sqlite_errors.ERROR:
-        return next((c for m, c in sqlite_errors.BY_MESSAGE.items() if m in message), None)
-    return sqlite_errors.CAUSES.get(code, sqlite_errors.CAUSES.get(code & 0xFF))
+    if code == _SQLITE_ERROR:
+        return next((c for m, c in error_codes.SQLITE_MESSAGES.items() if m in message), None)
+    return error_codes.SQLITE.get(str(code), error_codes.SQLITE.get(str(code & 0xFF)))
 
 
 def _by_sqlstate(error: BaseException) -> Cause | None:
@@ -91,4 +95,4 @@ def _by_sqlstate(error: BaseException) -> Cause | None:
         is_too_large = _TOO_MANY_PARAMETERS in str(error)
         return Cause.VALUE if is_too_large else Cause.LOST_CONNECTION
     state = str(sqlstate)
-    return postgresql_errors.CAUSES.get(state, postgresql_errors.BY_CLASS.get(state[:2]))
+    return error_codes.POSTGRESQL.get(state, error_codes.POSTGRESQL.get(state[:2]))

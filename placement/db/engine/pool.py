@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connection pools without pre-ping and without a reset on return."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa

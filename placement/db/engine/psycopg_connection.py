@@ -5,8 +5,6 @@ libpq bounds the time to connect, but not the time until a server that accepted 
 responds. Import this module only where the driver is in use: it needs psycopg.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator
 from typing import Any, TypeVar

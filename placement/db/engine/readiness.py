@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the database can serve requests."""
-
-from __future__ import annotations
+"""The check that the database can serve requests."""
 
 import functools
 from collections.abc import Callable
@@ -11,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement import errors
+from placement.db.engine import diagnosis, failures
 from placement.db.engine.database import Database
 from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.schema import revisions, tables
@@ -29,6 +28,13 @@ _REVISIONS: sa.CompoundSelect[Any] = sa.union_all(
 )
 
 
+# Whether a server refuses to write, unless the account is exempt.
+_READ_ONLY = {
+    'mysql': sa.text('SELECT @@GLOBAL.read_only'),
+    'postgresql': sa.text("SELECT current_setting('transaction_read_only')"),
+}
+
+
 def check_ready(database: Database) -> None:
     """Read two tables and the revisions of the schema through every engine.
 
@@ -37,12 +43,34 @@ def check_ready(database: Database) -> None:
     the change feed can be missing in a database that came from upstream or a backup. A lost
     connection is retried, since it says nothing about the next one. Raises
     `errors.ServiceUnavailable`, which is `errors.DatabaseNotMigrated` for a schema that is not
-    that of this release, or the error of the database.
+    that of this release and `errors.DatabaseReadOnly` for a server that only reads, or the error
+    of the database.
     """
     database.check_writable()
+    retry(
+        functools.partial(_check_not_read_only, database.engine),
+        'check_ready',
+        READ_ATTEMPTS,
+        database.recorder,
+    )
     for connect in database.readers:
         read = functools.partial(_read, connect)
         retry(read, 'check_ready', READ_ATTEMPTS, database.recorder)
+
+
+def _check_not_read_only(engine: sa.Engine) -> None:
+    """Raise `errors.DatabaseReadOnly` where the server refuses to write."""
+    statement = _READ_ONLY.get(engine.dialect.name)
+    if statement is None:
+        return
+    with engine.connect() as connection:
+        value = connection.scalar(statement)
+    if str(value).lower() in ('0', 'off'):
+        return
+    try:
+        diagnosis.check_writable(engine)
+    except failures.DATABASE_ERRORS as error:
+        raise errors.DatabaseReadOnly from error
 
 
 def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:

@@ -5,8 +5,6 @@ oslo.db would open the file for every transaction, and begin each without a lock
 that have both read, one would then fail instead of waiting.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import os

@@ -7,8 +7,6 @@ write. Worse, the write-ahead log beside it is found by its name: it is that of 
 SQLite would apply it to the new one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -23,7 +21,7 @@ Identity = tuple[int, int]
 
 
 def watch(engine: sa.Engine, path: str) -> None:
-    """Let the pool of an engine replace its connections when the file at `path` is another one."""
+    """Make the pool of an engine replace its connections when another file is at `path`."""
     was_open = False
 
     @sa.event.listens_for(engine, 'do_connect')

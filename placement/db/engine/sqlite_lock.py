@@ -7,8 +7,6 @@ thread. So one transaction of a process tries to get the lock, and those behind 
 nobody has committed anything for a while.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

@@ -5,8 +5,6 @@ oslo.db can wait too, but it recognises PostgreSQL's refusals by wordings that c
 longer use, and gives up after the first attempt.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import time
@@ -55,7 +53,7 @@ def _attempts(max_retries: int) -> Iterable[int]:
 
 
 def _is_temporary(error: Exception) -> bool:
-    """Whether a later attempt may succeed."""
+    """Return whether a later attempt may succeed."""
     words = str(error)
     if _REFUSAL in words and not any(temporary in words for temporary in _TEMPORARY):
         return False

@@ -5,8 +5,6 @@ Without them a server that falls silent, or a lock whose owner is frozen, would 
 the service for as long as the operating system keeps the connection, which can be for ever.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -72,6 +70,24 @@ def lock_timeout_statement(url: sa.URL, seconds: int) -> str:
     if url.get_backend_name() == 'postgresql':
         return f"SET SESSION lock_timeout = '{seconds}s'"
     return f'SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}'
+
+
+def insert_briefly(
+    connection: sa.Connection, text: str, values: tuple[Any, ...], lock: int
+) -> None:
+    """Execute an INSERT that waits no longer than `lock` seconds for a table that is locked.
+
+    On PostgreSQL the bound stays until the transaction ends; MySQL takes it for a hint, which has
+    no bound for rows. Raises what `Connection.exec_driver_sql` raises.
+    """
+    if connection.dialect.name == 'postgresql':
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{lock}s'")
+    elif getattr(connection.dialect, 'is_mariadb', False):
+        bounds = f'lock_wait_timeout = {lock}, innodb_lock_wait_timeout = {lock}'
+        text = f'SET STATEMENT {bounds} FOR {text}'
+    elif connection.dialect.name == 'mysql':
+        text = text.replace('INSERT', f'INSERT /*+ SET_VAR(lock_wait_timeout = {lock}) */', 1)
+    connection.exec_driver_sql(text, values)
 
 
 def bound_responses(engine: sa.Engine, seconds: int) -> None:

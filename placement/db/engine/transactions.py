@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions: `reader` and `writer` open one for a function, `retry` begins a failed one again.
+"""Transactions around functions: the openings of `db.engine.database` as decorators, with retries.
 
-The public methods of objects are wrapped in `reader` or `writer`. What they call finds the open
-transaction as `context.connection`; nothing else opens one.
+The public methods of objects are wrapped in `reader`, `consistent_reader` or `writer`. What they
+call finds the open transaction as `context.connection`; nothing else opens one. `retry` begins a
+failed transaction again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -23,7 +24,8 @@ from placement.db.engine.commit_outcome import CommitInDoubt, has_committed
 from placement.metrics import catalog
 
 if TYPE_CHECKING:
-    from placement.db.engine.database import Database
+    from placement.context import RequestContext
+    from placement.insight.history.recorder import ChangeRecorder
     from placement.metrics.recorder import Recorder
 
 LOG = logging.getLogger(__name__)
@@ -67,82 +69,46 @@ _REMEDIES = {Cause.SCHEMA: ' (run "placement-manage db sync")'}
 _TEMPORARY = RETRIED | {Cause.NO_FREE_CONNECTION, Cause.TIMEOUT}
 
 
-class ChangeRecorder(Protocol):
-    """What writes a history of changes in the transactions that make them.
-
-    `begin` comes before the work of each attempt at a transaction, `write` after it, and
-    `committed` after the COMMIT. `does_without` says whether an attempt that failed is to be
-    repeated, since it was the history that could not be written, or may have been; it then writes
-    none.
-    """
-
-    def begin(self) -> None: ...
-
-    def write(self, connection: Connection) -> None: ...
-
-    def does_without(self, failure: Exception) -> bool: ...
-
-    def committed(self) -> None: ...
-
-
-class Context(Protocol):
-    """What a transaction needs of a context.
-
-    `placement.context.RequestContext` is one. `open_connection` is None unless a transaction is
-    open, and `connection` is its connection. `allow_replica_read` lets a replica answer reads,
-    which may not yet have what was committed last. `change_recorder` is None unless changes are
-    recorded.
-    """
-
-    allow_replica_read: bool
-    open_connection: Connection | None
-    change_recorder: ChangeRecorder | None
-
-    @property
-    def database(self) -> Database: ...
-
-    @property
-    def connection(self) -> Connection: ...
-
-
 OpenConnection = Callable[[Any], contextlib.AbstractContextManager[sa.Connection]]
 
 
 def reader(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """Run a method of an object or class, or a function of a context, in one transaction.
+    """Run a method of an object or class, or a function of a context, in one `Database.reader`.
 
-    A function that is called while a transaction is open joins it. Raises what `retry` raises.
+    It reads on a replica only where the context allows that: a write decides by what it reads, so
+    it must never read what a replica still shows. A function that is called while a transaction is
+    open joins it. Raises what `retry` raises.
     """
-    return _in_transaction(function, _open_reader, lambda _database: READ_ATTEMPTS)
+    return _in_transaction(
+        function, lambda context: context.database.reader(may_lag=context.allow_replica_read)
+    )
 
 
-def reader_of_one_moment(
+def consistent_reader(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """Do as `reader`, on the primary, in a transaction whose statements all see one moment."""
-    return _in_transaction(
-        function,
-        lambda context: context.database.consistent_reader(),
-        lambda _database: READ_ATTEMPTS,
-    )
+    """Do as `reader`, in one `Database.consistent_reader`."""
+    return _in_transaction(function, lambda context: context.database.consistent_reader())
+
+
+def brief_reader(
+    function: Callable[Concatenate[Any, Arguments], Result],
+) -> Callable[Concatenate[Any, Arguments], Result]:
+    """Do as `reader`, for tables that an operator may have locked: wait a second at most."""
+    return _in_transaction(function, lambda context: context.database.reader(is_brief=True))
 
 
 def writer(
     function: Callable[Concatenate[Any, Arguments], Result],
 ) -> Callable[Concatenate[Any, Arguments], Result]:
-    """Do as `reader`, for a transaction that writes.
+    """Do as `reader`, in one `Database.writer`.
 
     The function may run several times, so it must not change its object in a way that the next
     run does not undo. Raises what `retry` raises.
     """
-    return _in_transaction(
-        function,
-        lambda context: context.database.writer(),
-        lambda database: database.attempts,
-        is_recorded=True,
-    )
+    return _in_transaction(function, lambda context: context.database.writer(), writes=True)
 
 
 def idempotent_writer(
@@ -154,42 +120,38 @@ def idempotent_writer(
     needs no change feed, which a database that comes from upstream does not have yet.
     """
     return _in_transaction(
-        function,
-        lambda context: context.database.unmarked_writer(),
-        lambda database: database.attempts,
+        function, lambda context: context.database.writer(is_idempotent=True), writes=True
     )
 
 
 def _in_transaction(
     function: Callable[Concatenate[Any, Arguments], Result],
     open_connection: OpenConnection,
-    attempts: Callable[[Any], int],
-    is_recorded: bool = False,
+    writes: bool = False,
 ) -> Callable[Concatenate[Any, Arguments], Result]:
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         context = _context_of(subject, args)
         if context.open_connection is not None:
             return function(subject, *args, **kwargs)
+        database = context.database
+        recorder = context.change_recorder if writes else None
 
         def transaction() -> Result:
             try:
                 with open_connection(context) as connection, _bound(context, connection):
                     result = function(subject, *args, **kwargs)
-                    if is_recorded and context.change_recorder is not None:
-                        context.change_recorder.write(connection)
+                    if recorder is not None:
+                        recorder.write(connection)
             except CommitInDoubt as doubt:
                 # What the function returned is true if the transaction has committed after all.
-                if not has_committed(context.database.engine, doubt.mark):
+                if not has_committed(database.engine, doubt.mark):
                     raise
             return result
 
-        recorded = transaction
-        if is_recorded and context.change_recorder is not None:
-            recorded = _recorded(transaction, context.change_recorder)
-        database = context.database
-        name = function.__qualname__
-        return retry(recorded, name, attempts(database), database.recorder)
+        attempts = database.attempts if writes else READ_ATTEMPTS
+        attempt = transaction if recorder is None else _recorded(transaction, recorder)
+        return retry(attempt, function.__qualname__, attempts, database.recorder)
 
     return run
 
@@ -219,18 +181,9 @@ def _context_of(subject: Any, arguments: tuple[Any, ...]) -> Any:
     return getattr(subject, '_context', subject)
 
 
-def _open_reader(context: Context) -> contextlib.AbstractContextManager[sa.Connection]:
-    """Open a transaction that reads, on a replica only where the context allows that.
-
-    A write decides by what it reads, so it must never read what a replica still shows.
-    """
-    database = context.database
-    return database.reader() if context.allow_replica_read else database.fresh_reader()
-
-
 @contextlib.contextmanager
-def _bound(context: Context, connection: sa.Connection) -> Iterator[None]:
-    """Let statements find the connection in the context while its transaction is open."""
+def _bound(context: RequestContext, connection: sa.Connection) -> Iterator[None]:
+    """Put the connection into the context while its transaction is open."""
     context.open_connection = connection
     try:
         yield

@@ -6,16 +6,19 @@ The service may run meanwhile (specification: data_model, "Online data migration
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from placement.db.engine import transactions
 from placement.db.schema import tables
 
+if TYPE_CHECKING:
+    from placement.context import RequestContext
+
 
 @transactions.idempotent_writer
-def set_root_provider_ids(context: transactions.Context, max_count: int) -> tuple[int, int]:
+def set_root_provider_ids(context: RequestContext, max_count: int) -> tuple[int, int]:
     """Make each of at most `max_count` providers without a root its own root.
 
     Returns how many rows were found and how many were updated.
@@ -38,7 +41,7 @@ def set_root_provider_ids(context: transactions.Context, max_count: int) -> tupl
 
 @transactions.idempotent_writer
 def create_incomplete_consumers(
-    context: transactions.Context, max_count: int, *, project: str, user: str
+    context: RequestContext, max_count: int, *, project: str, user: str
 ) -> tuple[int, int]:
     """Insert a record for each of at most `max_count` consumers that have only allocations.
 
@@ -64,14 +67,14 @@ def create_incomplete_consumers(
 
 
 @transactions.reader
-def has_missing_root_provider_ids(context: transactions.Context) -> bool:
-    """Whether any provider lacks a root."""
+def has_missing_root_provider_ids(context: RequestContext) -> bool:
+    """Return whether any provider lacks a root."""
     missing = sa.exists().where(tables.resource_providers.c.root_provider_id.is_(None))
     return bool(context.connection.scalar(sa.select(missing)))
 
 
 @transactions.reader
-def count_incomplete_consumers(context: transactions.Context) -> int:
+def count_incomplete_consumers(context: RequestContext) -> int:
     """Return how many consumers have allocations but no record."""
     uuids = sa.distinct(tables.allocations.c.consumer_id)
     count: int = context.connection.scalars(_without_consumer(sa.func.count(uuids))).one()

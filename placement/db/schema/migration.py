@@ -5,8 +5,6 @@
 at the same time: one of them migrates, the others wait for it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

@@ -4,8 +4,6 @@
 `own_migrations` makes them; a test compares the two.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 metadata = sa.MetaData()
@@ -13,25 +11,20 @@ metadata = sa.MetaData()
 # The provider id of an entry that is about no provider. Ids of providers begin at 1.
 NO_PROVIDER = 0
 
-# Stands for the uuid of a provider that a worker of an earlier version may have deleted.
-UNKNOWN_UUID = ''
-
 change_feed = sa.Table(
     'placement_provider_changes',
     metadata,
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
     sa.Column('provider_id', sa.Integer, nullable=False),
-    # For operators, and for workers of earlier versions. Nothing here decides by a clock.
+    # By the clock of the writer; the age of old entries decides when they are removed.
     sa.Column('at', sa.DateTime, nullable=False),
-    # Workers of the first version of the feed leave it out: then anything may have changed.
-    sa.Column('allocations_only', sa.Boolean, nullable=False, server_default=sa.false()),
-    # A random number that all entries of one transaction share. Workers of earlier versions
-    # leave it out.
-    sa.Column('token', sa.BigInteger, nullable=True),
+    # Whether nothing but the allocations of the provider changed.
+    sa.Column('allocations_only', sa.Boolean, nullable=False),
+    # A random number that all entries of one transaction share.
+    sa.Column('token', sa.BigInteger, nullable=False),
     # The uuid that the provider had until the transaction deleted it, or gave it another; null in
-    # all other entries. Workers of earlier versions leave it out, also when they delete a
-    # provider: then it is `UNKNOWN_UUID`.
-    sa.Column('deleted_uuid', sa.String(36), nullable=True, server_default=''),
+    # all other entries.
+    sa.Column('deleted_uuid', sa.String(36), nullable=True),
     sqlite_autoincrement=True,
 )
 

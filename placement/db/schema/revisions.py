@@ -6,14 +6,14 @@ for the tables that only this service has. This module does not import Alembic, 
 tenth of the time to start and is needed only to migrate.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
+import os
 from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from placement.db.engine import sqlite
 from placement.db.schema.own_tables import change_feed
 
 LOG = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ UPSTREAM = Chain('placement.db.schema.migrations:versions', 'alembic_version', '
 OWN = Chain(
     'placement.db.schema:own_migrations',
     'placement_alembic_version',
-    '3c8f51d9e07b',
+    '7b1e94d05c3a',
     change_feed.name,
 )
 CHAINS = (UPSTREAM, OWN)
@@ -53,7 +53,7 @@ REMEDY = 'Run "placement-manage db sync".'
 
 
 def is_newest(engine: sa.Engine) -> bool:
-    """Whether the database has the newest revision of every chain."""
+    """Return whether the database has the newest revision of every chain."""
     return all(version(engine, chain) == chain.newest for chain in CHAINS)
 
 
@@ -87,6 +87,15 @@ def check(engine: sa.Engine) -> None:
     if found[0] is None:
         raise MissingSchemaError(words)
     LOG.error('%s', words)
+
+
+def require_file(url: str) -> None:
+    """Raise `MissingSchemaError` for a missing file of SQLite, which connecting would make."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == 'sqlite' and parsed.database not in (None, '', ':memory:'):
+        path = sqlite.path_of(parsed)
+        if not os.path.exists(path):
+            raise MissingSchemaError(f'The database file {path} does not exist. {REMEDY}')
 
 
 def require_newest(engine: sa.Engine) -> None:

@@ -5,8 +5,6 @@ Nothing is ever deleted or renamed (specification: data_model, "Synchronisation 
 start-up").
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
@@ -64,7 +62,7 @@ def _insert_missing(
                 return
         try:
             with database.writer() as connection:
-                # Read again, because a replica that lags behind may have answered before.
+                # Read again, because another process may have inserted them meanwhile.
                 _insert(connection, table, find_missing(connection))
             return
         except (db_errors.DBDuplicateEntry, db_errors.DBDeadlock) as error:
@@ -80,7 +78,7 @@ def _insert(connection: sa.Connection, table: sa.Table, rows: list[dict[str, obj
 
 @contextlib.contextmanager
 def zero_id_allowed(connection: sa.Connection) -> Iterator[None]:
-    """Let MySQL insert the id 0, which it would otherwise replace by a generated one.
+    """Allow MySQL to insert the id 0, which it would otherwise replace by a generated one.
 
     The mode belongs to the session, which later transactions use, so it is restored.
     """

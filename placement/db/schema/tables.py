@@ -4,8 +4,6 @@
 The migrations create them; a test compares the migrated schema with these definitions.
 """
 
-from __future__ import annotations
-
 import datetime
 import time
 

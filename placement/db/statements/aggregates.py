@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements about aggregates and their members."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import sqlalchemy as sa

@@ -6,8 +6,6 @@ and in unique indexes (specification: conventions, "Spelling of uuids and names"
 statement finds by name is compared once more here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
@@ -21,7 +19,7 @@ def exactly(row: Row | None, column: str, value: str) -> Row | None:
 
 
 def has_insensitive_collation(connection: sa.Connection) -> bool:
-    """Whether the database may treat two different strings as equal."""
+    """Return whether the database may treat two different strings as equal."""
     return connection.dialect.name in ('mysql', 'mariadb')
 
 

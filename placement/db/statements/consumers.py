@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statements about consumers."""
 
-from __future__ import annotations
-
-import contextlib
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db import exception as db_errors
 
-from placement.db.engine.compound import Step
-from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import consumer_types, consumers, projects, users, utcnow
 from placement.db.statements import owners as owner_statements
@@ -28,9 +22,6 @@ _LOCKED = (
     .with_for_update()
 )
 _INSERT = sa.insert(consumers)
-
-# How many consumers of one owner one statement inserts; there is a statement for each number.
-MAX_JOINED = 12
 
 _HAS_PROJECT = projects.c.external_id == sa.bindparam('project', type_=sa.String)
 _HAS_USER = users.c.external_id == sa.bindparam('user', type_=sa.String)
@@ -55,12 +46,7 @@ _WITH_OWNER = (
     _name_of(consumers.c.consumer_type_id, consumer_types).label('consumer_type'),
 )
 _BY_IDS = sa.select(*_WITH_OWNER).where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
-_DELETE_ONE = Precompiled(_DELETE_BY_UUID)
 _DELETE_RETURNING = _DELETE_BY_UUID.returning(*_WITH_OWNER)
-
-
-class ConsumerExists(Exception):
-    """A consumer that was inserted as new exists; its transaction has to roll back."""
 
 
 def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
@@ -71,18 +57,10 @@ def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
 
 
 def insert(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
-    """Insert consumers, given as owners by uuid; what owners name is made where it is missing.
-
-    A few consumers of one owner, as they usually come, are inserted by a statement that looks up
-    the ids of what the owner names. It inserts nothing when a name is missing.
-    """
+    """Insert consumers, given as owners by uuid; what owners name is made where it is missing."""
     if not owners:
         return
-    distinct = list(set(owners.values()))
-    are_joined = len(distinct) == 1 and len(owners) <= MAX_JOINED
-    if are_joined and _insertion(list(owners), distinct[0]).execute(connection).rowcount:
-        return
-    ids = owner_statements.ensure(connection, distinct)
+    ids = owner_statements.ensure(connection, set(owners.values()))
     connection.execute(
         _INSERT,
         [
@@ -92,68 +70,42 @@ def insert(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
     )
 
 
-def insert_new(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
-    """As `insert`, without having looked for the consumers.
+def insert_absent(connection: sa.Connection, uuid: str, owner: Owner) -> bool:
+    """Insert a consumer if there is none with its uuid, and all that its owner names exists.
 
-    Raises `ConsumerExists` when one of them exists, or when another transaction is the first to
-    insert what the owners name.
+    Returns whether it was inserted.
     """
-    with expected_new():
-        insert(connection, owners)
-
-
-@contextlib.contextmanager
-def expected_new() -> Iterator[None]:
-    """Raise `ConsumerExists` where a consumer that is inserted exists, as `insert_new` says."""
-    try:
-        yield
-    except db_errors.DBDuplicateEntry as error:
-        raise ConsumerExists from error
-
-
-def insertion(uuid: str, owner: Owner) -> Step:
-    """The step that inserts a consumer, if all that its owner names exists."""
-    return _insertion([uuid], owner)
-
-
-def _insertion(uuids: Sequence[str], owner: Owner) -> Step:
-    """The step that inserts consumers of one owner, if all that it names exists, or else none."""
-    values: dict[str, Any] = {**owner._asdict(), 'created_at': utcnow()}
-    for number, uuid in enumerate(uuids):
-        values[f'uuid_{number}'] = uuid
-    statement = _joined_insert(len(uuids), owner.consumer_type is not None)
-    return Step(statement, values, rows=len(uuids))
+    values = {'new_uuid': uuid, **owner._asdict(), 'now': utcnow()}
+    statement = _insert_absent(owner.consumer_type is not None)
+    return connection.execute(statement, values).rowcount > 0
 
 
 @functools.cache
-def _joined_insert(number: int, has_type: bool) -> Precompiled:
-    """The statement that inserts so many consumers of one owner, with a type or without."""
-    # One row of each, by its unique name.
-    named = projects.join(users, sa.true())
-    conditions = [_HAS_PROJECT, _HAS_USER]
-    # With a type of its own, because PostgreSQL takes NULL in a union for text.
-    type_id: sa.ColumnElement[Any] = sa.cast(sa.null(), sa.Integer)
+def _insert_absent(has_type: bool) -> sa.Insert:
+    """The statement that inserts a consumer with a type, or without."""
+    ids = _ids_of_owner(has_type)
+    existing = sa.select(consumers.c.id).where(consumers.c.uuid == sa.bindparam('new_uuid'))
+    values: sa.Select[*tuple[Any, ...]] = sa.select(
+        sa.bindparam('new_uuid', type_=sa.String),
+        sa.literal_column(str(FIRST_GENERATION)),
+        sa.bindparam('now', type_=sa.DateTime),
+        *ids.values(),
+    ).where(~existing.exists(), *(found.is_not(None) for found in ids.values()))
+    columns = ['uuid', 'generation', 'created_at', *ids]
+    inserted = sa.insert(consumers).from_select(columns, values, include_defaults=False)
+    # SQLAlchemy reads the number of rows of an INSERT only where it is asked to.
+    return inserted.execution_options(preserve_rowcount=True)
+
+
+def _ids_of_owner(has_type: bool) -> dict[str, sa.ScalarSelect[int]]:
+    """The subqueries that look up what an owner names, by the columns of a consumer."""
+    named = {'project_id': (projects, _HAS_PROJECT), 'user_id': (users, _HAS_USER)}
     if has_type:
-        named = named.join(consumer_types, sa.true())
-        conditions.append(_HAS_TYPE)
-        type_id = consumer_types.c.id
-    consumers_of_owner = sa.union_all(
-        *(
-            sa.select(
-                sa.bindparam(f'uuid_{one}', type_=sa.String),
-                sa.literal_column(str(FIRST_GENERATION)),
-                projects.c.id,
-                users.c.id,
-                type_id,
-                sa.bindparam('created_at', type_=sa.DateTime),
-            )
-            .select_from(named)
-            .where(*conditions)
-            for one in range(number)
-        )
-    )
-    columns = ('uuid', 'generation', 'project_id', 'user_id', 'consumer_type_id', 'created_at')
-    return Precompiled(sa.insert(consumers).from_select(columns, consumers_of_owner))
+        named['consumer_type_id'] = (consumer_types, _HAS_TYPE)
+    return {
+        column: sa.select(table.c.id).where(condition).scalar_subquery()
+        for column, (table, condition) in named.items()
+    }
 
 
 def advance(connection: sa.Connection, owners: Mapping[int, Owner]) -> None:
@@ -176,18 +128,12 @@ def advance(connection: sa.Connection, owners: Mapping[int, Owner]) -> None:
 @functools.cache
 def _joined_update(has_type: bool) -> sa.Update:
     """The statement that updates consumers of one owner, if all that it names exists."""
-    named = {'project_id': (projects, _HAS_PROJECT), 'user_id': (users, _HAS_USER)}
-    if has_type:
-        named['consumer_type_id'] = (consumer_types, _HAS_TYPE)
-    found = {
-        column: sa.select(table.c.id).where(condition).scalar_subquery()
-        for column, (table, condition) in named.items()
-    }
+    ids = _ids_of_owner(has_type)
     return (
         sa.update(consumers)
         .where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
-        .where(*(ids.is_not(None) for ids in found.values()))
-        .values(generation=consumers.c.generation + 1, **found)
+        .where(*(found.is_not(None) for found in ids.values()))
+        .values(generation=consumers.c.generation + 1, **ids)
     )
 
 
@@ -204,12 +150,7 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
 
 def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
     """Delete the consumer with a uuid, which locks it as well; returns whether there was one."""
-    return deletion(uuid).execute(connection).rowcount > 0
-
-
-def deletion(uuid: str) -> Step:
-    """The step that does as `delete_by_uuid`."""
-    return Step(_DELETE_ONE, {'uuid': uuid})
+    return connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0
 
 
 def delete_with_owner(connection: sa.Connection, uuid: str) -> Row | None:

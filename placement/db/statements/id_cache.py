@@ -7,8 +7,6 @@ compares the uuid. Only ids that were read as committed are remembered, never th
 transaction inserted: it may roll back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 # When it has more ids than this, all of them are dropped. Otherwise the memory of a worker would

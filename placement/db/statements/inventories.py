@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements about inventories."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -121,20 +119,17 @@ def list_with_usage(
     ).all()
 
 
-def fits(
-    amount: sa.ColumnElement[int], used: sa.ColumnElement[int], margin: float = 0
-) -> sa.ColumnElement[bool]:
+def fits(amount: sa.ColumnElement[int], used: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     """Return the condition that an inventory has room for an amount beside what is used.
 
-    It is the rule of `search.capacity` in SQL. With a `margin` it is true only if that part of
-    the capacity stays free, or if the allocation ratio is one, so that nothing is rounded.
+    It is the rule of `search.capacity` in SQL.
     """
     free = inventories.c.total - inventories.c.reserved
     ratio = inventories.c.allocation_ratio
     capacity = sa.case(
         (ratio == _ONE, free),
         # PostgreSQL raises an error when a product overflows.
-        (ratio.between(-_LARGEST_RATIO, _LARGEST_RATIO), free * ratio * _constant(1 - margin)),
+        (ratio.between(-_LARGEST_RATIO, _LARGEST_RATIO), free * ratio),
         else_=_ZERO,
     )
     # A step size of zero allows any amount; PostgreSQL raises an error for a division by zero.

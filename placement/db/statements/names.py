@@ -7,8 +7,6 @@ id; and a restored backup may lack the newest standard classes, which `ensure_st
 inserts before anything refers to them.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Collection, Iterable, Mapping
 

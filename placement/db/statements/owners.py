@@ -6,8 +6,6 @@ in the same transaction, and are never deleted (specification: allocations). Not
 their ids: after a restore of the database an id may be that of somebody else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -27,7 +25,7 @@ NAMES_AT_ONCE = 200
 
 
 class Owner(NamedTuple):
-    """What a write says of a consumer: its project and user, and its type unless that is None."""
+    """The owner that a write gives to a consumer; without a type where that is None."""
 
     project: str
     user: str

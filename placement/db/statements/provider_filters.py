@@ -7,12 +7,10 @@ of which there are many has statements of its own, which find the ids of the pro
 them; their number and text grow no faster than the query.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -88,21 +86,16 @@ class Filters:
     amounts: Sequence[tuple[int, int]] = ()
 
 
-class Page(NamedTuple):
-    """The first `limit` providers, by uuid, of those whose uuid comes after `after`."""
-
-    after: str | None
-    limit: int
-
-
 def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
     """Return the columns that a list shows of the providers that meet every filter."""
-    return _list(connection, filters, page=None)
+    return _list(connection, filters)
 
 
-def list_page(connection: sa.Connection, filters: Filters, page: Page) -> Sequence[Row]:
-    """Return a page of the providers that meet every filter, in the columns of the list."""
-    return _list(connection, filters, page)[: page.limit]
+def list_page(
+    connection: sa.Connection, filters: Filters, after: str | None, limit: int
+) -> Sequence[Row]:
+    """Return the first `limit` providers that meet every filter, by uuid, after a uuid."""
+    return _list(connection, filters, after, limit)[:limit]
 
 
 def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
@@ -110,19 +103,21 @@ def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row
     return connection.execute(_BY_IDS, {'ids': list(ids)}).all()
 
 
-def _list(connection: sa.Connection, filters: Filters, page: Page | None) -> Sequence[Row]:
+def _list(
+    connection: sa.Connection, filters: Filters, after: str | None = None, limit: int | None = None
+) -> Sequence[Row]:
     conditions = _conditions(filters)
     many: list[set[int]] = []
     _add_traits(connection, filters.required_traits, conditions, many)
     _add_aggregates(connection, filters.member_of, conditions, many)
     _add_amounts(connection, filters.amounts, conditions, many)
     statement = _LISTED
-    if page is not None:
+    if limit is not None:
         statement = statement.order_by(providers.c.uuid)
-        if page.after is not None:
-            conditions.append(providers.c.uuid > page.after)
+        if after is not None:
+            conditions.append(providers.c.uuid > after)
         if not many:
-            statement = statement.limit(page.limit)
+            statement = statement.limit(limit)
     rows = _execute(connection, statement, conditions)
     if many:
         ids = set.intersection(*many)

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements about resource providers and their trees."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from placement.db.engine.compound import Step
-from placement.db.engine.precompiled import Precompiled
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     allocations,
     resource_provider_aggregates,
     resource_provider_traits,
-    utcnow,
 )
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
@@ -64,10 +59,12 @@ _INCREMENT = (
     .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
     .values(generation=providers.c.generation + 1)
 )
-_INCREMENT_ONE = Precompiled(
+
+
+_INCREMENT_ONE = (
     sa.update(providers)
     .where(providers.c.id == sa.bindparam('of_id'), providers.c.uuid == sa.bindparam('of_uuid'))
-    .values(generation=providers.c.generation + 1, updated_at=sa.bindparam('now'))
+    .values(generation=providers.c.generation + 1)
 )
 
 
@@ -121,7 +118,7 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
     Every transaction locks in this order and by primary key, so that transactions wait for each
     other instead of deadlocking.
     """
-    return connection.execute(_LOCKED, {'ids': list(ids)}).all()
+    return connection.execute(_LOCKED, {'ids': list(ids)}).all() if ids else []
 
 
 def lock_by_uuid(
@@ -133,7 +130,7 @@ def lock_by_uuid(
     another provider, because SQLite reuses ids, it is looked up, and all are locked once more.
     """
     for _ in range(2):
-        found = find_ids(connection, uuids, id_cache)
+        found = _find_ids(connection, uuids, id_cache)
         locked = lock(connection, {*found.values(), *ids})
         locked_uuids = {row.uuid for row in locked}
         if locked_uuids.issuperset(found):
@@ -142,7 +139,24 @@ def lock_by_uuid(
     return locked
 
 
-def find_ids(
+def increment_generation_of(
+    connection: sa.Connection, uuid: str, id_cache: IdCache
+) -> dict[str, int]:
+    """Increment the generation of the provider with a uuid, which also locks it.
+
+    Returns its id by its uuid, or an empty mapping if there is no such provider.
+    """
+    for _ in range(2):
+        found = _find_ids(connection, [uuid], id_cache)
+        values = {'of_id': found.get(uuid), 'of_uuid': uuid}
+        if not found or connection.execute(_INCREMENT_ONE, values).rowcount:
+            return found
+        # The provider was deleted; on SQLite another one may have its id by now.
+        id_cache.forget([uuid])
+    return {}
+
+
+def _find_ids(
     connection: sa.Connection, uuids: Collection[str], id_cache: IdCache
 ) -> dict[str, int]:
     """Return the ids of providers by uuid, as they are remembered or else looked up.
@@ -156,30 +170,6 @@ def find_ids(
         id_cache.remember(looked_up)
         found |= looked_up
     return found
-
-
-def increment_generation_of(
-    connection: sa.Connection, uuid: str, id_cache: IdCache
-) -> dict[str, int]:
-    """Increment the generation of the provider with a uuid, which also locks it.
-
-    Returns its id by its uuid, or an empty mapping if there is no such provider.
-    """
-    for _ in range(2):
-        found = find_ids(connection, [uuid], id_cache)
-        if not found or increment(found[uuid], uuid).execute(connection).rowcount:
-            return found
-        # The provider was deleted; on SQLite another one may have its id by now.
-        id_cache.forget([uuid])
-    return {}
-
-
-def increment(provider_id: int, uuid: str) -> Step:
-    """The step that increments the generation of a provider, if its id is still that of its uuid.
-
-    It also locks the provider.
-    """
-    return Step(_INCREMENT_ONE, {'of_id': provider_id, 'of_uuid': uuid, 'now': utcnow()})
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:
@@ -198,13 +188,13 @@ def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence
 
 
 def has_children(connection: sa.Connection, provider_id: int) -> bool:
-    """Whether the provider is the parent of any other."""
+    """Return whether the provider is the parent of any other."""
     children = sa.select(providers.c.id).where(providers.c.parent_provider_id == provider_id)
     return connection.execute(children.limit(1)).first() is not None
 
 
 def has_allocations(connection: sa.Connection, provider_id: int) -> bool:
-    """Whether the provider has allocations."""
+    """Return whether the provider has allocations."""
     taken = sa.select(allocations.c.id).where(allocations.c.resource_provider_id == provider_id)
     return connection.execute(taken.limit(1)).first() is not None
 
@@ -256,7 +246,8 @@ def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | Non
 
 def increment_generations(connection: sa.Connection, ids: Collection[int]) -> None:
     """Increment the generation of providers that are locked."""
-    connection.execute(_INCREMENT, {'ids': list(ids)})
+    if ids:
+        connection.execute(_INCREMENT, {'ids': list(ids)})
 
 
 def delete(connection: sa.Connection, provider_id: int) -> None:

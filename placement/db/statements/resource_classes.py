@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements about resource classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import sqlalchemy as sa
@@ -58,7 +56,7 @@ def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
 
 
 def is_in_use(connection: sa.Connection, class_id: int) -> bool:
-    """Whether any provider has inventory of a class."""
+    """Return whether any provider has inventory of a class."""
     having = sa.select(inventories.c.id).where(inventories.c.resource_class_id == class_id)
     return connection.execute(having.limit(1)).first() is not None
 

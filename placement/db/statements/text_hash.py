@@ -4,8 +4,6 @@
 It is the number of the first seven hexadecimal digits of SHA-256.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

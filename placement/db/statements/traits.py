@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements about traits and their providers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
@@ -66,7 +64,7 @@ def insert(connection: sa.Connection, name: str) -> None:
 
 
 def is_in_use(connection: sa.Connection, trait_id: int) -> bool:
-    """Whether any provider has a trait."""
+    """Return whether any provider has a trait."""
     having = sa.select(associations.c.trait_id).where(associations.c.trait_id == trait_id)
     return connection.execute(having.limit(1)).first() is not None
 

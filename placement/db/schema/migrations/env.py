@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Alembic runs around the revisions, on the connection of `placement.db.schema.migration`."""
+"""The environment in which Alembic runs revisions, on a connection of `db.schema.migration`."""
 
 from alembic import context, util
 

@@ -14,6 +14,7 @@ from placement.db.schema import tables
 from placement.feed.audit import PRIME, Checksums, checksums_in, checksums_of
 from placement.feed.loader import load_providers
 from placement.search.model.snapshot import Snapshot
+from placement.tests.thorough import examples
 
 Row = dict[str, Any]
 
@@ -68,7 +69,7 @@ def both(connection: sa.Connection) -> tuple[Checksums, Checksums]:
 
 @hypothesis.settings(
     deadline=None,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 @hypothesis.given(data=st.data(), chance=st.randoms(use_true_random=False))

@@ -6,7 +6,6 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.schema import tables
-from placement.db.schema.own_tables import UNKNOWN_UUID
 from placement.db.schema.own_tables import change_feed as feed
 from placement.feed import change_feed, follower_position, position
 from placement.feed.change_feed import ChangeFeed
@@ -34,6 +33,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(database: Database, *ids: int, token: int = 5, uuid: str | None = None) -> None:
     """Insert entries with these ids, about a provider of ten times the number."""
     common = {'at': tables.utcnow(), 'token': token, 'deleted_uuid': uuid}
+    common |= {'allocations_only': False}
     rows = [{'id': one, 'provider_id': 10 * one, **common} for one in ids]
     with database.writer() as connection:
         connection.execute(sa.insert(feed), rows)
@@ -76,7 +76,7 @@ def test_one_statement_tells_that_nothing_has_changed(
 ) -> None:
     start = position_in(database)
     statements.clear()
-    with database.fresh_reader() as connection:
+    with database.reader() as connection:
         assert start.is_unchanged(FollowedFeed(connection, NOW).figures(start))
 
     assert [one[:6] for one in statements if one != 'BEGIN'] == ['SELECT']
@@ -111,22 +111,6 @@ def test_a_deletion_is_told_with_the_uuid(database: Database) -> None:
     news = read(database, start)
     assert isinstance(news, Told)
     assert news.changes == (Change(7, None), Change(7, 'uuid of 7'))
-    assert news.may_be_deleted == frozenset()
-
-
-def test_a_provider_that_a_worker_without_the_column_changed_may_be_deleted(
-    database: Database,
-) -> None:
-    start = position_in(database)
-    with database.writer() as connection:
-        row = {'provider_id': 7, 'at': tables.utcnow()}
-        connection.execute(sa.insert(feed), row)
-
-    news = read(database, start)
-    assert isinstance(news, Told)
-    assert news.may_be_deleted == {7}
-    with database.fresh_reader() as connection:
-        assert connection.scalars(sa.select(feed.c.deleted_uuid)).all()[-1] == UNKNOWN_UUID
 
 
 def test_pages_go_on_where_the_one_before_ended(database: Database) -> None:

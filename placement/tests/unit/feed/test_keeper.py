@@ -21,8 +21,7 @@ from placement.feed import change_feed, position
 from placement.feed import keeper as keeper_module
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper, load_providers
-from placement.objects import reshaper
-from placement.objects.claim import transaction
+from placement.objects.allocation import AllocationList
 from placement.objects.resource_class import ResourceClass
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
@@ -86,7 +85,7 @@ def execute(cloud: Cloud, statement: str) -> None:
 
 def feed(cloud: Cloud, *entries: tuple[int, str], **more: bool) -> None:
     """Let entries appear under these ids, as transactions on other engines commit them."""
-    common = {'at': tables.utcnow(), **more}
+    common = {'at': tables.utcnow(), 'allocations_only': False, 'token': 5, **more}
     rows = [{'id': i, 'provider_id': cloud.provider(name).id, **common} for i, name in entries]
     with cloud.database.writer() as connection:
         connection.execute(sa.insert(own_tables.change_feed), rows)
@@ -132,7 +131,7 @@ def used(known: Snapshot, name: str) -> int:
 
 
 def release(cloud: Cloud, consumer: str) -> None:
-    transaction.release(cloud.context, uuid_of(consumer))
+    AllocationList.release(cloud.context, uuid_of(consumer))
 
 
 def add_foreign_provider(cloud: Cloud, name: str) -> None:
@@ -254,7 +253,7 @@ def test_claims_cost_a_fixed_number_of_statements(
 
 def move_with_inventory(cloud: Cloud) -> None:
     """Move inventory that is in use from one provider to another."""
-    reshaper.reshape(
+    AllocationList.reshape(
         cloud.context,
         {
             uuid_of('root'): (cloud.generation('root'), cloud.inventories()),
@@ -383,19 +382,6 @@ def test_a_claim_on_a_provider_that_nobody_announced_lets_all_of_it_be_read(
     assert used(keeper.current(), 'foreign') == 2
 
 
-def test_what_workers_of_the_first_feed_write_may_be_anything(
-    cloud: Cloud, keeper: SnapshotKeeper
-) -> None:
-    set_total(cloud, 'leaf', 11)
-    execute(
-        cloud,
-        'INSERT INTO placement_provider_changes (provider_id, at) '
-        f"VALUES ({cloud.provider('leaf').id}, '2020-01-01 00:00:00')",
-    )
-
-    assert total(keeper.current(), 'leaf') == 11
-
-
 def test_where_very_much_was_claimed_everything_is_loaded(
     cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,7 +427,7 @@ class Between:
         self.keeper = SnapshotKeeper(database)
         self.keeper.current()
         self._connection = ReadCommitted(database.engine)
-        setattr(database, 'fresh_reader', lambda: contextlib.nullcontext(self._connection))  # noqa: B010
+        setattr(database, 'reader', lambda: contextlib.nullcontext(self._connection))  # noqa: B010
 
     def search(self, *acts: Callable[[], object]) -> Snapshot:
         """The snapshot found while others act; every act has its turn."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from placement.feed import position as position_module
 from placement.feed.position import Entry, Mark, News, Position, Reading, Reload, Zone
+from placement.tests.thorough import examples
 
 
 def entries(*ids: int, token: int = 1) -> list[Entry]:
@@ -168,7 +169,7 @@ def test_no_order_of_commits_hides_an_entry(window: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(position_module, 'MAX_WINDOW', window)
     monkeypatch.setattr(position_module, 'MAX_ZONES', 2)
 
-    @hypothesis.settings(max_examples=300)
+    @hypothesis.settings(max_examples=examples(300))
     @hypothesis.given(st.permutations(range(1, 25)), st.lists(st.integers(1, 4)), st.data())
     def run(order: list[int], sizes: list[int], data: st.DataObject) -> None:
         lowest = data.draw(st.integers(1, 3))

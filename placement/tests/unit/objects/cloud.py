@@ -14,9 +14,8 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables, standard_names, tables
 from placement.db.statements.id_cache import IdCache
-from placement.objects import allocation
-from placement.objects.claim import transaction
-from placement.objects.claim.claim import Claim
+from placement.objects.allocation import AllocationList
+from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas.not_sent import NOT_SENT, NotSent
@@ -52,7 +51,7 @@ def create_database() -> Database:
 
 
 class Cloud:
-    """What is in a database; providers and consumers are called by their names."""
+    """A database whose providers and consumers are called by their names."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -73,7 +72,7 @@ class Cloud:
         return self.provider(name)
 
     def give(self, name: str, **inventories: int | Mapping[str, Any]) -> None:
-        """Let a provider have exactly these inventories."""
+        """Replace the inventories of a provider."""
         provider = self.provider(name)
         self.inventories(**inventories).replace(provider, provider.generation)
 
@@ -106,18 +105,18 @@ class Cloud:
 
     def write(self, *claims: Claim) -> None:
         """Write claims in one request."""
-        transaction.replace(self.context, claims)
+        AllocationList.replace(self.context, claims)
 
     def take(self, consumer: str, wanted: Wanted, **more: Any) -> None:
-        """Let one consumer have exactly what is wanted."""
+        """Replace the allocations of one consumer."""
         self.write(self.claim(consumer, wanted, **more))
 
     def has(self, consumer: str) -> dict[str, dict[str, int]]:
-        """What a consumer has, by the uuid of the provider."""
+        """Return the allocations of a consumer by the uuid of the provider."""
         found: dict[str, dict[str, int]] = {}
-        rows, _owner = allocation.list_by_consumer(self.context, uuid_of(consumer))
-        for row in rows:
-            found.setdefault(row.provider_uuid, {})[row.resource_class] = row.used
+        for allocation in AllocationList.list_by_consumer(self.context, uuid_of(consumer)):
+            amounts = found.setdefault(allocation.provider_uuid, {})
+            amounts[allocation.resource_class] = allocation.used
         return found
 
     def generation(self, name: str) -> int:
@@ -132,7 +131,7 @@ class Cloud:
         return found[0][0] if found else None
 
     def rows(self, column: Any, *conditions: Any) -> list[tuple[Any, ...]]:
-        """What is stored."""
+        """Select a column."""
         with self.database.reader() as connection:
             found = connection.execute(sa.select(column).where(*conditions))
             return [tuple(row) for row in found]

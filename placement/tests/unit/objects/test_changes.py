@@ -11,10 +11,12 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.db.schema.own_tables import change_feed
-from placement.objects import aggregate, inventory, reshaper, trait
-from placement.objects.claim import transaction
+from placement.objects import aggregate
+from placement.objects.allocation import AllocationList
+from placement.objects.inventory import InventoryList
 from placement.objects.resource_class import ResourceClass
 from placement.objects.resource_provider import Parent, ResourceProvider
+from placement.objects.trait import TraitList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 Act = Callable[[Cloud], object]
@@ -56,7 +58,9 @@ def update(name: str, parent: str | Parent | None = Parent.KEPT, called: str = '
 
 
 def set_traits(*names: str) -> Act:
-    return lambda cloud: trait.replace(cloud.context, host(cloud), names, host(cloud).generation)
+    return lambda cloud: TraitList.replace(
+        cloud.context, host(cloud), names, host(cloud).generation
+    )
 
 
 def set_aggregates(*names: str) -> Act:
@@ -66,7 +70,7 @@ def set_aggregates(*names: str) -> Act:
 
 def reshape_root(cloud: Cloud) -> None:
     """Move everything from the root to the provider beside it."""
-    reshaper.reshape(
+    AllocationList.reshape(
         cloud.context,
         {uuid_of('root'): (cloud.generation('root'), cloud.inventories(CUSTOM_A=1))},
         [cloud.claim('server', {'other': {'VCPU': 1}})],
@@ -86,8 +90,8 @@ def reshape_root(cloud: Cloud) -> None:
         (lambda cloud: cloud.give('other', VCPU=9), {'other'}),
         (lambda cloud: cloud.inventories(PCPU=9).add(host(cloud)), {'other'}),
         (lambda cloud: cloud.inventories(VCPU=9).update_one(host(cloud), 1), {'other'}),
-        (lambda cloud: inventory.remove_one(cloud.context, host(cloud), 'VCPU'), {'other'}),
-        (lambda cloud: inventory.clear(cloud.context, host(cloud)), {'other'}),
+        (lambda cloud: InventoryList.remove(cloud.context, host(cloud), 'VCPU'), {'other'}),
+        (lambda cloud: InventoryList.remove(cloud.context, host(cloud)), {'other'}),
         (set_traits('HW_CPU_X86_AVX'), {'other'}),
         (set_aggregates('rack'), {'other'}),
         (lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}), {'other'}),
@@ -96,7 +100,7 @@ def reshape_root(cloud: Cloud) -> None:
         (lambda cloud: cloud.take('server', {'root': {'VCPU': 2}}), {'root', 'child'}),
         (lambda cloud: cloud.take('server', {}), {'root', 'child'}),
         (
-            lambda cloud: transaction.release(cloud.context, uuid_of('server')),
+            lambda cloud: AllocationList.release(cloud.context, uuid_of('server')),
             {'root', 'child'},
         ),
         (reshape_root, {'root', 'child', 'other'}),
@@ -117,7 +121,7 @@ IN_ANY_WAY = sa.not_(change_feed.c.allocations_only)
         lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}),
         lambda cloud: cloud.take('server', {'other': {'VCPU': 1}}),
         lambda cloud: cloud.take('server', {}),
-        lambda cloud: transaction.release(cloud.context, uuid_of('server')),
+        lambda cloud: AllocationList.release(cloud.context, uuid_of('server')),
     ],
 )
 def test_claims_are_recorded_as_changes_of_allocations_only(cloud: Cloud, act: Act) -> None:
@@ -130,7 +134,7 @@ def test_claims_are_recorded_as_changes_of_allocations_only(cloud: Cloud, act: A
         (lambda cloud: cloud.add('fifth'), {'new'}),
         (update('child', 'other'), {'child', 'leaf'}),
         (lambda cloud: cloud.give('other', VCPU=9), {'other'}),
-        (lambda cloud: inventory.clear(cloud.context, host(cloud)), {'other'}),
+        (lambda cloud: InventoryList.remove(cloud.context, host(cloud)), {'other'}),
         (set_traits('HW_CPU_X86_AVX'), {'other'}),
         (set_aggregates('rack'), {'other'}),
         (lambda cloud: host(cloud).destroy(), {'other'}),
@@ -147,7 +151,7 @@ def test_other_writes_are_recorded_as_changes_of_any_kind(
 def test_clearing_traits_is_recorded(cloud: Cloud) -> None:
     set_traits('HW_CPU_X86_AVX')(cloud)
 
-    assert noted(cloud, lambda cloud: trait.clear(cloud.context, host(cloud))) == {'other'}
+    assert noted(cloud, lambda cloud: TraitList.clear(cloud.context, host(cloud))) == {'other'}
 
 
 def test_leaving_an_aggregate_is_recorded(cloud: Cloud) -> None:
@@ -167,7 +171,7 @@ def test_renaming_a_class_records_its_providers(cloud: Cloud) -> None:
 
 
 def fail(cloud: Cloud, refusal: type[errors.PlacementError], act: Act) -> set[str]:
-    """What is noted by something that is refused."""
+    """Return the providers noted by an act that is refused."""
 
     def refused(cloud: Cloud) -> None:
         with pytest.raises(refusal):

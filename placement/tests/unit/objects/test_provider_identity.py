@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a provider, and of all that belongs to it, when its uuid is changed."""
+"""A provider, and all that belongs to it, after its uuid is changed."""
 
 import pytest
 import sqlalchemy as sa
@@ -8,8 +8,10 @@ from placement import errors
 from placement.db.schema import own_tables, tables
 from placement.db.statements import providers as statements
 from placement.feed.keeper import SnapshotKeeper
-from placement.objects import aggregate, inventory, provider_identity, trait
+from placement.objects import aggregate, provider_identity
+from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
+from placement.objects.trait import TraitList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 OLD, NEW = uuid_of('host'), uuid_of('new')
@@ -23,7 +25,7 @@ def cloud(cloud: Cloud) -> Cloud:
     cloud.add('grandchild', parent='child', VCPU=8)
     cloud.add('other', VCPU=8)
     host = cloud.provider('host')
-    trait.replace(cloud.context, host, ['HW_CPU_X86_AVX'], host.generation)
+    TraitList.replace(cloud.context, host, ['HW_CPU_X86_AVX'], host.generation)
     aggregate.replace(cloud.context, host, [uuid_of('rack')], None)
     cloud.take('server', {'host': {'VCPU': 3}, 'other': {'VCPU': 1}})
     return cloud
@@ -68,7 +70,7 @@ def test_nothing_else_is_changed_in_the_tables(cloud: Cloud) -> None:
 def test_what_it_has_stays_with_it(cloud: Cloud) -> None:
     provider = set_uuid(cloud)
 
-    found = inventory.list_by_provider(cloud.context, provider)
+    found = InventoryList.list_by_provider(cloud.context, provider)
     assert [(one.resource_class, one.total) for one in found] == [('VCPU', 8)]
     assert cloud.has('server') == {NEW: {'VCPU': 3}, uuid_of('other'): {'VCPU': 1}}
     child, grandchild = cloud.provider('child'), cloud.provider('grandchild')
@@ -164,7 +166,7 @@ def test_write_that_has_read_the_former_uuid_is_refused(cloud: Cloud) -> None:
     provider = cloud.provider('host')
     set_uuid(cloud)
     with pytest.raises(errors.ResourceProviderNotFound):
-        inventory.clear(cloud.context, provider)
+        InventoryList.remove(cloud.context, provider)
     with pytest.raises(errors.ResourceProviderNotFound):
         provider.destroy()
 

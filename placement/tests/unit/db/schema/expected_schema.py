@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 
 class Table(NamedTuple):
-    """What the specification says of one table, besides the two times."""
+    """A table of the specification, without the two times."""
 
     # By name: the type, and a '?' where NULL is allowed.
     columns: dict[str, str]

@@ -114,7 +114,7 @@ def test_the_first_sync_inserts_into_each_table_with_one_statement(
 def look_stale(
     monkeypatch: pytest.MonkeyPatch, times: int, missing: list[dict[str, object]]
 ) -> None:
-    """Let the first looks at the traits find `missing`, as before somebody else's commit."""
+    """Make the first looks at the traits find `missing`, as before somebody else's commit."""
     look = standard_names.missing_traits
     remaining = [missing] * times
 

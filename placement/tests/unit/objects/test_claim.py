@@ -2,14 +2,14 @@
 """Deciding whether claims may be written, without a database (specification: allocations)."""
 
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from placement import errors
-from placement.objects.claim import decide
-from placement.objects.claim.claim import Claim
-from placement.objects.claim.decide import Stock
+from placement.objects import claim as rules
+from placement.objects.claim import Claim, Stock
 from placement.schemas.not_sent import NOT_SENT
 from placement.search.model.capacity import Capacity
 
@@ -26,19 +26,40 @@ def stock(total: int, used: int = 0, returned: int = 0, **members: Any) -> Stock
     return Stock(capacity, used, returned)
 
 
+def test_claims_keep_the_order_and_the_owners_of_the_bodies() -> None:
+    conf: Any = SimpleNamespace(
+        placement=SimpleNamespace(
+            incomplete_consumer_project_id='no project', incomplete_consumer_user_id='no user'
+        )
+    )
+    body = {
+        'allocations': {'host': {'resources': {'VCPU': 1}}},
+        'project_id': 'p',
+        'user_id': 'u',
+        'consumer_generation': 3,
+        'consumer_type': 'INSTANCE',
+    }
+    old = body | {'project_id': NOT_SENT, 'user_id': NOT_SENT, 'allocations': {}}
+
+    assert Claim.from_bodies(conf, {'b': body, 'a': old}) == [
+        Claim('b', {'host': {'VCPU': 1}}, 'p', 'u', 3, 'INSTANCE'),
+        Claim('a', {}, 'no project', 'no user', 3, 'INSTANCE'),
+    ]
+
+
 def check_fit(stocks: dict[tuple[str, str], Stock], *claims: Claim) -> None:
-    decide.check_fit(claims, ['VCPU', 'DISK_GB'], stocks)
+    rules.check_fit(claims, ['VCPU', 'DISK_GB'], stocks)
 
 
 def test_more_amounts_than_one_request_may_write_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(decide, 'MAX_AMOUNTS', 3)
+    monkeypatch.setattr(rules, 'MAX_AMOUNTS', 3)
     three_amounts = [claim('one', host={'VCPU': 1, 'DISK_GB': 1}), claim('two', host={'VCPU': 1})]
 
-    decide.check_size(three_amounts)
+    rules.check_size(three_amounts)
     with pytest.raises(errors.BadRequest, match='at most 3 amounts; this one has 4'):
-        decide.check_size([*three_amounts, claim('three', other={'VCPU': 1})])
+        rules.check_size([*three_amounts, claim('three', other={'VCPU': 1})])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +67,7 @@ def test_more_amounts_than_one_request_may_write_are_refused(
     [(None, {}), (3, {'server': 3}), (NOT_SENT, {}), (NOT_SENT, {'server': 3})],
 )
 def test_a_current_generation_passes(given: Any, recorded: dict[str, int]) -> None:
-    decide.check_generations([claim(generation=given)], recorded)
+    rules.check_generations([claim(generation=given)], recorded)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +78,7 @@ def test_a_stale_generation_raises_with_the_one_expected(
     given: Any, recorded: dict[str, int], expected: str
 ) -> None:
     with pytest.raises(errors.ConsumerGenerationConflict) as raised:
-        decide.check_generations([claim(generation=given)], recorded)
+        rules.check_generations([claim(generation=given)], recorded)
 
     assert str(raised.value) == str(
         errors.ConsumerGenerationConflict(expected=expected, given=given)
@@ -66,7 +87,7 @@ def test_a_stale_generation_raises_with_the_one_expected(
 
 def test_the_first_unknown_provider_raises() -> None:
     with pytest.raises(errors.UnknownAllocationProvider, match='second'):
-        decide.check_providers(
+        rules.check_providers(
             [claim(first={'VCPU': 1}, second={'VCPU': 1}), claim(third={'VCPU': 1})], ['first']
         )
 
