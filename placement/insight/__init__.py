@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service tells of itself beside the API: its log of searches, and unmet demand.
+"""The questions of operators beside the API, a package for each feature.
 
 Nothing here may fail a request of the API: own errors are logged, counted and swallowed.
 """

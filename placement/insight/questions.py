@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Insight`: what one worker has for the questions below `/insight`, and what is on."""
+"""`Insight`: the means of one worker to answer the questions below `/insight`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from types import MappingProxyType
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
-from placement.insight.change_history import ChangeHistory
+from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
+from placement.insight.history.keeper import ChangeHistory
 from placement.insight.searches import Searches
-from placement.insight.unmet_demand import UnmetDemand
 
 
 class Insight:
@@ -61,7 +61,7 @@ class Insight:
 
     @classmethod
     def from_conf(cls, conf: ConfigOpts, database: Database) -> Insight:
-        """What `[insight]` and `[history]` say."""
+        """Build it from the options of `[insight]` and `[history]`."""
         enabled = frozenset(name for name, option in cls.options.items() if _is_on(conf, option))
         return cls(
             database,
@@ -88,8 +88,8 @@ class Insight:
 
     @property
     def tasks(self) -> Sequence[UnmetDemand | ChangeHistory]:
-        """What has something to do when an answer was sent."""
-        return [one for one in (self.unmet_demand, self.change_history) if one is not None]
+        """The keepers that have work to do when an answer was sent."""
+        return [task for task in (self.unmet_demand, self.change_history) if task is not None]
 
     def flush(self) -> None:
         """Write what this worker keeps, so that it is told of its own searches."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of each search: a line of the log, and the demand that was not met.
+"""The record of each search: a line of the log, and the demand that was not met.
 
 All of it comes from what the search itself found out; nothing is looked up for it.
 """
@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
-from placement.insight.unmet_demand import UnmetDemand
 from placement.metrics import catalog
 from placement.search.candidates import Result
-from placement.search.explanation import Verdict
+from placement.search.insight.condition import Verdict
 from placement.search.model.request import CandidateRequest
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LOG = logging.getLogger(__name__)
 ALL, EMPTY, NONE = 'all', 'empty', 'none'
 
 
-class Origin(NamedTuple):
+class SearchOrigin(NamedTuple):
     """Where a search comes from: its request, as the log shows it, and the ids of the request."""
 
     request: str
@@ -69,7 +69,9 @@ class Searches:
         if cut is not None:
             recorder.add(catalog.SEARCHES_CUT, (cut,))
 
-    def note(self, origin: Callable[[], Origin], wanted: CandidateRequest, result: Result) -> None:
+    def note(
+        self, origin: Callable[[], SearchOrigin], wanted: CandidateRequest, result: Result
+    ) -> None:
         """Log a search, and keep it when it found nothing. Raises nothing."""
         if result.is_cut:
             with self._lock:
@@ -81,7 +83,7 @@ class Searches:
         except Exception:
             self._failures.unexpected('Taking note of a search')
 
-    def _note(self, origin: Origin, wanted: CandidateRequest, result: Result) -> None:
+    def _note(self, origin: SearchOrigin, wanted: CandidateRequest, result: Result) -> None:
         if result.candidates:
             LOG.info('%s', line(origin, wanted, result))
             return
@@ -101,13 +103,13 @@ class Searches:
 
 
 def verdict_of(result: Result) -> Verdict:
-    """What a search found out: that the request fits, or why it does not."""
+    """The verdict of a search: that the request fits, or why it does not."""
     if result.candidates:
         return Verdict.FITS
     return Verdict.UNKNOWN if result.explanation is None else result.explanation.verdict
 
 
-def line(origin: Origin, wanted: CandidateRequest, result: Result) -> str:
+def line(origin: SearchOrigin, wanted: CandidateRequest, result: Result) -> str:
     """A search in one line.
 
     It has both ids, since the log format may leave the ids of requests out, and whoever looks for
@@ -116,10 +118,10 @@ def line(origin: Origin, wanted: CandidateRequest, result: Result) -> str:
     ids = origin.request_id
     if origin.global_request_id:
         ids += f' of {origin.global_request_id}'
-    return f'{ids}: "{origin.request}" microversion: {origin.version}: {_found(wanted, result)}'
+    return f'{ids}: "{origin.request}" microversion: {origin.version}: {_outcome(wanted, result)}'
 
 
-def _found(wanted: CandidateRequest, result: Result) -> str:
+def _outcome(wanted: CandidateRequest, result: Result) -> str:
     if result.explanation is not None:
         return result.explanation.line
     hosts = {
@@ -128,13 +130,13 @@ def _found(wanted: CandidateRequest, result: Result) -> str:
         for provider in candidate.providers
         if not provider.kind.profile.is_sharing
     }
-    found = f'{len(result.candidates)} candidates on {len(hosts)} hosts'
+    outcome = f'{len(result.candidates)} candidates on {len(hosts)} hosts'
     cut = _cut(wanted, result)
-    return f'{found}, cut by {cut} after {result.trees_examined} trees' if cut else found
+    return f'{outcome}, cut by {cut} after {result.trees_examined} trees' if cut else outcome
 
 
 def _cut(wanted: CandidateRequest, result: Result) -> str | None:
-    """What ended the search before all was looked at, so that there may be more."""
+    """The bound that ended the search early, so that there may be more candidates."""
     if result.is_cut:
         return 'search_budget'
     if len(result.candidates) != wanted.wanted:

@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from placement.insight.failures import Failures
-from placement.insight.searches import Origin, Searches, line
+from placement.insight.searches import Searches, SearchOrigin, line
 from placement.search.candidates import Result, find_candidates
 from placement.search.model.request import CandidateRequest
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
@@ -18,7 +18,7 @@ CLOUD = cloud(
     provider('host3', VCPU=8, aggregates='a'),
     provider('share', DISK_GB=100, traits=SHARING, aggregates='a'),
 )
-ORIGIN = Origin('GET /allocation_candidates?resources=VCPU:1', '1.39', 'req-own', 'req-nova')
+ORIGIN = SearchOrigin('GET /allocation_candidates?resources=VCPU:1', '1.39', 'req-own', 'req-nova')
 
 
 def search(query: str, **options: object) -> tuple[CandidateRequest, Result]:
@@ -62,7 +62,7 @@ def test_line_of_an_empty_answer_has_the_condition_and_the_verdict() -> None:
 
     assert text.endswith(
         'No candidates: the unsuffixed group (VCPU:9): VCPU: 9 asked, largest 8 (too small) '
-        'turned away the last 3 of 4 providers (before that: class missing VCPU 1); infeasible as '
+        'turned away the last 3 of 4 trees (before that: class missing VCPU 1); infeasible as '
         'the cloud is configured.'
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was searched for in vain: kept in memory by the worker, and written now and then.
+"""Searches in vain: kept in memory by the worker, and written now and then.
 
 A search adds to what the worker keeps, which costs microseconds. It is written after an answer was
 sent, at most every `FLUSH_SECONDS`; what a worker has not written when it is killed is lost.
@@ -18,13 +18,13 @@ from placement.db.engine.causes import Cause
 from placement.db.engine.database import Database
 from placement.db.schema.own_tables import REASON_LENGTH, TREES_LENGTH
 from placement.db.schema.tables import utcnow
-from placement.db.statements import unmet_demand as statements
-from placement.db.statements.unmet_demand import Demand, Miss
+from placement.insight.demand import statements
+from placement.insight.demand.normalized_query import normalized
+from placement.insight.demand.statements import Demand, Miss
 from placement.insight.failures import Failures
-from placement.insight.normalized_query import normalized
 from placement.metrics import catalog
 from placement.search.candidates import Result
-from placement.search.explanation import Verdict
+from placement.search.insight.condition import Verdict
 from placement.search.model.request import CandidateRequest
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ WRITING = 'Writing unmet demand'
 
 
 class UnmetDemand:
-    """What one worker keeps of searches in vain, and how it gets into the database.
+    """The searches in vain that one worker keeps and writes to the database.
 
     Any thread may call each method. `dropped` counts searches that were not kept because there
     were too many at a time, or because they were too long.
@@ -109,7 +109,7 @@ class UnmetDemand:
 
     @property
     def is_due(self) -> bool:
-        """Whether there is something to write, and the last time is long enough ago."""
+        """True with searches to write, when the last write is long enough ago."""
         return bool(self._demands) and self._clock() >= self._due_at
 
     def flush(self) -> None:

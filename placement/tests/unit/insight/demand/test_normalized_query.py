@@ -3,19 +3,20 @@
 
 import dataclasses
 import random
+import re
 import urllib.parse
 
 import hypothesis
 import pytest
 from hypothesis import strategies
 
-from placement import history
+from placement import microversions
 from placement.http import candidate_query
 from placement.http.querystring import Query
-from placement.insight.normalized_query import NormalizedQuery, normalized
+from placement.insight.demand.normalized_query import NormalizedQuery, normalized
 from placement.search.model.request import CandidateRequest, RequestGroup
 
-NEWEST = next(reversed(history.APIS.values()))
+NEWEST = next(reversed(microversions.APIS.values()))
 A, B = 'aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000001'
 
 
@@ -50,6 +51,31 @@ def of(query: str) -> NormalizedQuery:
 def test_order_and_names_of_suffixes_make_no_difference(query: str, same: str) -> None:
     assert of(query).query == of(same).query
     assert of(query).fingerprint == of(same).fingerprint
+
+
+ALIKE = 'resources_A=VF:1&resources_B=VF:1&resources_C=VF:1&resources_D=VF:1&group_policy=none'
+
+
+@pytest.mark.parametrize(
+    ('query', 'same'),
+    [
+        ('same_subtree=_A,_B', 'same_subtree=_D,_C'),
+        (f'in_tree_A={A}&same_subtree=_A,_B,_C', f'in_tree_D={B}&same_subtree=_A,_B,_C'),
+        ('required_A=X&same_subtree=_A,_C', 'required_B=X&same_subtree=_B,_D'),
+        (
+            'same_subtree=_A,_B&same_subtree=_B,_C&same_subtree=_C,_D',
+            'same_subtree=_C,_A&same_subtree=_A,_D&same_subtree=_D,_B',
+        ),
+    ],
+)
+def test_names_of_groups_that_ask_for_the_same_make_no_difference(query: str, same: str) -> None:
+    assert of(f'{ALIKE}&{query}').fingerprint == of(f'{ALIKE}&{same}').fingerprint
+
+
+def test_which_groups_are_in_one_subtree_makes_a_difference() -> None:
+    chain = f'{ALIKE}&same_subtree=_A,_B&same_subtree=_B,_C&same_subtree=_C,_D'
+    star = f'{ALIKE}&same_subtree=_A,_B&same_subtree=_A,_C&same_subtree=_A,_D'
+    assert of(chain).fingerprint != of(star).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -106,8 +132,10 @@ def queries(draw: strategies.DrawFn) -> list[tuple[str, str]]:
         if draw(strategies.booleans()):
             parameters.append((f'member_of{suffix}', draw(strategies.sampled_from([A, f'!{B}']))))
     suffixed = [suffix for suffix in suffixes if suffix]
-    if draw(strategies.booleans()) and suffixed:
-        parameters.append(('same_subtree', ','.join(suffixed)))
+    if suffixed:
+        subtrees = strategies.lists(strategies.sampled_from(suffixed), min_size=1, unique=True)
+        for subtree in draw(strategies.lists(subtrees, max_size=2)):
+            parameters.append(('same_subtree', ','.join(subtree)))
     if draw(strategies.booleans()):
         parameters.append(('root_required', draw(strategies.sampled_from(['A', '!B', 'C,!A']))))
     parameters.append(('group_policy', draw(strategies.sampled_from(['none', 'isolate']))))
@@ -121,7 +149,7 @@ def test_the_query_of_a_request_asks_for_the_same(
 ) -> None:
     """However it is shuffled, and also when the query itself is sent."""
     request = candidate_query.parse(NEWEST, Query(parameters))
-    shuffled = generator.sample(parameters, len(parameters))
+    shuffled = renamed(generator.sample(parameters, len(parameters)), generator)
     again = candidate_query.parse(NEWEST, Query(shuffled))
     found = normalized(request)
 
@@ -135,8 +163,22 @@ def test_the_query_of_a_request_asks_for_the_same(
     assert sent.root_forbidden == request.root_forbidden
 
 
+def renamed(parameters: list[tuple[str, str]], generator: random.Random) -> list[tuple[str, str]]:
+    """The same parameters with other suffixes."""
+    known = ['1', '_x', '_y']
+    names = dict(zip(known, generator.sample(known, 3), strict=True))
+    pattern = re.compile('|'.join(known))
+    return [
+        (
+            pattern.sub(lambda match: names[match[0]], name),
+            pattern.sub(lambda match: names[match[0]], value) if name == 'same_subtree' else value,
+        )
+        for name, value in parameters
+    ]
+
+
 def meaning(group: RequestGroup) -> str:
-    """What a group asks for, whatever its suffix is and how often it says so."""
+    """The demand of a group, whatever its suffix is and how often it says so."""
     return repr(
         [
             group.is_suffixed,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one request changes, noted while its transaction runs and written before its COMMIT.
+"""The changes of one request, noted while its transaction runs and written before its COMMIT.
 
 Objects note what they change. The state afterwards is read when all is done, except for
 allocations, which the claim says.
@@ -17,24 +17,28 @@ from placement.db.engine import failures
 from placement.db.engine.causes import RETRIED
 from placement.db.schema.own_tables import EXTERNAL_ID_LENGTH
 from placement.db.schema.tables import utcnow
-from placement.db.statements import change_history
-from placement.db.statements.change_history import Change, GenerationOf, Kind, Origin
-from placement.insight import provider_states
-from placement.insight.provider_states import Part, ProviderState
+from placement.insight.history import statements as change_history
+from placement.insight.history.statements import (
+    ChangeOrigin,
+    ChangeRow,
+    Part,
+    ProviderState,
+    SubjectKind,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from placement.context import RequestContext
-    from placement.insight.change_history import ChangeHistory
+    from placement.insight.history.keeper import ChangeHistory
 
-Result = TypeVar('Result')
+Answered = TypeVar('Answered')
 
 # Attempts at a transaction whose rows could not be written because of something that passes. A
 # statement that is too long for the server looks like a lost connection, however often it is sent.
 ATTEMPTS = 3
 
-_PROVIDER, _CONSUMER = str(Kind.PROVIDER), str(Kind.CONSUMER)
+_PROVIDER, _CONSUMER = str(SubjectKind.PROVIDER), str(SubjectKind.CONSUMER)
 # In ASCII, because names may have characters that no column takes.
 _JSON = json.JSONEncoder(separators=(',', ':'))
 
@@ -60,7 +64,7 @@ class _Provider:
     parts: Part = Part.NOTHING
     # Of one of which only allocations change; what is not known of it is read.
     uuid: str | None = None
-    generation: int | GenerationOf | None = None
+    generation: int | None = None
     allocations: dict[str, Any] | None = None
 
 
@@ -79,17 +83,18 @@ class ChangeRecorder:
         self._providers: dict[int, _Provider] = {}
         self._consumers: list[ConsumerState] = []
         # Rows that are complete: of names, and of providers that were deleted.
-        self._complete: list[Change] = []
+        self._complete: list[ChangeRow] = []
         self._rows = 0
         self._is_at_work = False
 
-    def provider(self, provider_id: int, parts: Part) -> None:
-        """Note that something of a provider, which is locked or new, has changed."""
-        self._noted(provider_id).parts |= parts
+    def providers(self, provider_ids: Iterable[int], parts: Part) -> None:
+        """Note that parts of providers, which are locked or new, have changed."""
+        for provider_id in provider_ids:
+            self._noted(provider_id).parts |= parts
 
-    def deleted_provider(self, uuid: str) -> None:
-        """Note that a provider was deleted."""
-        self._complete.append(Change(_PROVIDER, uuid))
+    def complete(self, row: ChangeRow) -> None:
+        """Note a row that is complete: of a name, or of a provider that was deleted."""
+        self._complete.append(row)
 
     def consumer(self, state: ConsumerState) -> None:
         """Note that the allocations of a consumer were written."""
@@ -99,7 +104,7 @@ class ChangeRecorder:
         self,
         provider_id: int,
         uuid: str | None,
-        generation: int | GenerationOf | None,
+        generation: int | None,
         resources: Mapping[str, Mapping[str, int]],
     ) -> None:
         """Note what consumers have of a provider from now on, by their uuids.
@@ -108,11 +113,9 @@ class ChangeRecorder:
         """
         noted = self._noted(provider_id)
         noted.uuid, noted.generation = uuid, generation
-        noted.allocations = {one: {'resources': amounts} for one, amounts in resources.items()}
-
-    def name(self, kind: Kind, state: Mapping[str, Any]) -> None:
-        """Note that a resource class or a trait was made, renamed or deleted."""
-        self._complete.append(Change(str(kind), state=_JSON.encode(state)))
+        noted.allocations = {
+            consumer: {'resources': amounts} for consumer, amounts in resources.items()
+        }
 
     def _noted(self, provider_id: int) -> _Provider:
         noted = self._providers.get(provider_id)
@@ -120,8 +123,8 @@ class ChangeRecorder:
             noted = self._providers[provider_id] = _Provider()
         return noted
 
-    def attempt(self, work: Callable[[], Result], otherwise: Result) -> Result:
-        """What work for the history alone returns; `otherwise` while that is not written.
+    def attempt(self, work: Callable[[], Answered], otherwise: Answered) -> Answered:
+        """Run `work` for the history; return `otherwise` if recording is off.
 
         Raises what the database raises, for which `does_without` then blames the history. A defect
         is logged, and the history of this request is not written.
@@ -165,7 +168,7 @@ class ChangeRecorder:
         return len(changes)
 
     def does_without(self, failure: Exception) -> bool:
-        """Whether the transaction, which has failed, is to be repeated without its rows."""
+        """Decide if the transaction, which has failed, is repeated without its rows."""
         cause = failures.cause_of(failure)
         if self._is_off or not (self._is_at_work or self._rows):
             return False
@@ -186,10 +189,10 @@ class ChangeRecorder:
 
     # What is written: a row for each consumer, provider and name that was noted, in this order.
 
-    def _origin(self) -> Origin:
+    def _origin(self) -> ChangeOrigin:
         """Where the request comes from."""
         context = self._context
-        return Origin(
+        return ChangeOrigin(
             utcnow(),
             context.request_id,
             context.global_request_id,
@@ -199,63 +202,63 @@ class ChangeRecorder:
             self._action,
         )
 
-    def _provider_changes(self, connection: sa.Connection) -> Iterator[Change]:
-        owners = {(one.project_id, one.user_id) for one in self._consumers}
+    def _provider_changes(self, connection: sa.Connection) -> Iterator[ChangeRow]:
+        owners = {(consumer.project_id, consumer.user_id) for consumer in self._consumers}
         owner = owners.pop() if len(owners) == 1 else (None, None)
         unread = {
             provider_id: noted.parts
             for provider_id, noted in self._providers.items()
             if noted.parts is not Part.NOTHING or noted.uuid is None
         }
-        found = provider_states.read(connection, unread) if unread else {}
+        states = change_history.read_states(connection, unread) if unread else {}
         for provider_id, noted in self._providers.items():
-            yield _provider_change(noted, found.get(provider_id), owner)
+            yield _provider_change(noted, states.get(provider_id), owner)
 
 
 def note_providers(context: RequestContext, provider_ids: Iterable[int], changed: Part) -> None:
-    """Let the history, if there is one, tell what changed of providers, locked or new."""
+    """Note the changed parts of providers, locked or new, if there is a history."""
     if context.change_recorder is not None:
-        for provider_id in provider_ids:
-            context.change_recorder.provider(provider_id, changed)
+        context.change_recorder.providers(provider_ids, changed)
 
 
 def note_deleted_provider(context: RequestContext, uuid: str) -> None:
-    """Let the history, if there is one, tell that a provider was deleted."""
+    """Note that a provider was deleted, if there is a history."""
     if context.change_recorder is not None:
-        context.change_recorder.deleted_provider(uuid)
+        context.change_recorder.complete(ChangeRow(_PROVIDER, uuid))
 
 
-def note_name(context: RequestContext, kind: Kind, state: Mapping[str, Any]) -> None:
-    """Let the history, if there is one, tell what became of a resource class or a trait."""
+def note_name(context: RequestContext, kind: SubjectKind, state: Mapping[str, Any]) -> None:
+    """Note the new state of a resource class or a trait, if there is a history."""
     if context.change_recorder is not None:
-        context.change_recorder.name(kind, state)
+        context.change_recorder.complete(ChangeRow(str(kind), state=_JSON.encode(state)))
 
 
 def _provider_change(
-    noted: _Provider, found: ProviderState | None, owner: tuple[str | None, str | None]
-) -> Change:
-    """A provider as it was noted, with what was found of it, and who owns its consumers."""
+    noted: _Provider, current: ProviderState | None, owner: tuple[str | None, str | None]
+) -> ChangeRow:
+    """A provider as it was noted, with its state and the owner of its consumers."""
     uuid, generation, state = noted.uuid, noted.generation, {}
-    if found is not None:
-        uuid, state = found.uuid, found.state
+    if current is not None:
+        uuid, state = current.uuid, current.state
         if noted.parts is not Part.NOTHING:
-            generation = found.generation
+            generation = current.generation
     if noted.allocations is None:
-        return Change(_PROVIDER, uuid, None, None, generation, _JSON.encode(state))
+        return ChangeRow(_PROVIDER, uuid, None, None, generation, _JSON.encode(state))
     state['allocations'] = noted.allocations
-    return Change(_PROVIDER, uuid, *owner, generation, _JSON.encode(state))
+    return ChangeRow(_PROVIDER, uuid, *owner, generation, _JSON.encode(state))
 
 
-def _consumer_change(one: ConsumerState) -> Change:
+def _consumer_change(consumer: ConsumerState) -> ChangeRow:
+    uuid, project_id, user_id, generation, consumer_type, held = consumer
     state = None
-    if one.allocations:
-        allocations = {uuid: {'resources': found} for uuid, found in one.allocations.items()}
-        state = _JSON.encode({'allocations': allocations, 'consumer_type': one.consumer_type})
-    return Change(_CONSUMER, one.uuid, one.project_id, one.user_id, one.generation, state)
+    if held:
+        allocations = {provider: {'resources': amounts} for provider, amounts in held.items()}
+        state = _JSON.encode({'allocations': allocations, 'consumer_type': consumer_type})
+    return ChangeRow(_CONSUMER, uuid, project_id, user_id, generation, state)
 
 
 def _plain(text: str | None) -> str | None:
-    """What fits into a column of any character set."""
+    """Escape characters that a column of some character set does not take."""
     if text is None or (len(text) <= EXTERNAL_ID_LENGTH and text.isascii()):
         return text
     return text.encode('ascii', 'backslashreplace').decode()[:EXTERNAL_ID_LENGTH]

@@ -104,7 +104,7 @@ export class AskView {
       h('h2', {class: 'verdict-words'}, words,
         h('span', {}, `${plural(found.trees_fitting, 'tree')} of ${number(found.of)} can serve it now`)),
       h('p', {}, found.summary),
-      found.examined < found.of ? h('p', {class: 'quiet'}, `${number(found.examined)} of ${number(found.of)} trees were examined.`) : null,
+      found.examined < found.of ? h('p', {}, h('strong', {}, `Of ${number(found.of)} trees, ${number(found.examined)} were examined: all that is below is of these.`)) : null,
       found.provider ? this.report(found.provider, 'On the host you named') : null);
   }
 
@@ -139,7 +139,7 @@ export class AskView {
       h('ul', {class: 'relaxations'}, found.relaxations.map((one) => {
         const other = relaxed(query, one.conditions, one.largest);
         const words = relaxationWords(one);
-        return h('li', {}, h('strong', {}, plural(one.trees, 'tree')), ` ${words} `,
+        return h('li', {}, h('strong', {}, plural(one.amounts[0]?.trees ?? one.trees, 'tree')), ` ${words} `,
           other ? h('a', {class: 'button', href: `#/ask/${other}`, 'aria-label': `Try it: ${words}`}, 'Try it') : null);
       })));
   }
@@ -153,10 +153,11 @@ export class AskView {
   report(report, title) {
     return h('article', {class: 'card'},
       title ? h('p', {class: 'quiet'}, title) : null,
-      h('h3', {}, h('a', {href: `#/tree/${report.root.uuid}`}, report.root.name ?? report.root.uuid)),
+      h('h3', {}, h('a', {href: `#/tree/${report.root.uuid}`}, report.root.name ?? report.root.uuid), report.disabled ? ' (disabled)' : ''),
       report.failed.length
         ? h('ul', {class: 'failed'}, report.failed.map((one) => h('li', {}, one.words)))
         : h('p', {}, report.verdict === 'fits' ? 'It fits.' : VERDICTS[report.verdict][1]),
+      report.subtree ? h('p', {}, `Closest below ${report.subtree.provider.name ?? report.subtree.provider.uuid}: ${report.subtree.failed.map((one) => one.words).join('; ') || 'each group alone, not all together'}`) : null,
       report.missing.map((one) => this.missing(one)));
   }
 
@@ -198,11 +199,13 @@ export class AskView {
   }
 }
 
-function relaxationWords({conditions, largest}) {
+function relaxationWords({conditions, largest, amounts}) {
   const [first] = conditions;
   const group = first.suffix ? ` in group ${first.suffix}` : '';
   if (conditions.length === 1 && largest && first.asked !== null) {
-    return `with ${first.names[0]} ${amount(first.names[0], largest)} in place of ${amount(first.names[0], first.asked)}${group}`;
+    const smaller = amounts.slice(1).map((one) => `${number(one.trees)} with ${amount(first.names[0], one.amount)}`);
+    const also = smaller.length ? ` (${smaller.join(', ')})` : '';
+    return `with ${first.names[0]} ${amount(first.names[0], largest)} in place of ${amount(first.names[0], first.asked)}${group}${also}`;
   }
   const given = conditions.map(({reason, asked, names, words}) =>
     (asked !== null || reason === 'class missing' ? `asking for ${names[0]}` : words));

@@ -17,9 +17,9 @@ from placement.db.engine import failures as database_failures
 from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.database import Database
 from placement.db.schema.tables import utcnow
-from placement.db.statements import change_history as statements
-from placement.insight.change_recorder import ChangeRecorder
 from placement.insight.failures import Failures
+from placement.insight.history import statements
+from placement.insight.history.recorder import ChangeRecorder
 from placement.metrics import catalog
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ REMOVING = 'Removing old history'
 
 
 class ChangeHistory:
-    """What one worker has to do with the history. Any thread may call each method.
+    """One worker's part of keeping the history. Any thread may call each method.
 
     `lost` counts changes that were made without leaving a row in the history.
     """
@@ -70,12 +70,12 @@ class ChangeHistory:
         self.lost = 0
 
     def recorder(self, context: RequestContext, action: str) -> ChangeRecorder:
-        """What records the changes of one request; `action` is what the request does."""
+        """Return a recorder of the changes of one request; `action` names the request."""
         return ChangeRecorder(self, context, action)
 
     @property
     def is_paused(self) -> bool:
-        """Whether it failed a moment ago for a reason that lasts."""
+        """True after a recent failure whose cause lasts."""
         return self._clock() < self._paused_until
 
     def written(self, rows: int) -> None:
@@ -103,7 +103,7 @@ class ChangeHistory:
 
     @property
     def is_due(self) -> bool:
-        """Whether there may be something to remove."""
+        """True where there may be rows to remove."""
         return self._written >= ROWS_BETWEEN or self._clock() >= self._due_at
 
     def flush(self) -> None:
@@ -126,7 +126,7 @@ class ChangeHistory:
         before = utcnow() - self._retention
         for _ in range(TRANSACTIONS_AT_ONCE):
             # Not in the transaction that removes, which on SQLite keeps every writer waiting.
-            with self._database.fresh_reader() as connection:
+            with self._database.reader(is_brief=True) as connection:
                 excess = statements.find_excess(
                     connection, before, self._max_rows, REMOVED_AT_ONCE
                 )

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cloud in bulk: pages of providers and consumers, each of one moment, and sums of usage."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from placement import errors
+from placement.context import RequestContext
+from placement.db.engine import transactions as db
+from placement.db.statements import allocations, provider_filters
+from placement.feed.follower import FollowedFeed
+from placement.feed.follower_position import FollowerPosition
+from placement.feed.keeper import FeedBypassed
+from placement.insight.bulk import statements
+from placement.insight.bulk.statements import ConsumerFilters, SummedBy
+from placement.insight.pages import Page
+from placement.objects.resource_provider import ProviderFilters, filters_by_id
+from placement.search.model.provider import Provider
+from placement.search.model.snapshot import Snapshot
+
+GroupKey = TypeVar('GroupKey')
+
+
+class CloudProvider(NamedTuple):
+    """A provider with everything that is known of it, at the moment of its page.
+
+    `row` has what a list of providers shows. `allocations` is None where they were not asked for.
+    """
+
+    row: db.Row
+    record: Provider
+    allocations: Sequence[db.Row] | None
+
+
+class CloudConsumer(NamedTuple):
+    """A consumer with its allocations, at the moment of its page."""
+
+    row: db.Row
+    allocations: Sequence[db.Row]
+
+
+class UsageSum(NamedTuple):
+    """Usage of one project, user or type, or in one aggregate.
+
+    `id` is its position in the order of pages. `name` is None for consumers without type.
+    """
+
+    id: int
+    name: str | None
+    consumers: int
+    used: Mapping[str, int]
+
+
+def list_providers(
+    context: RequestContext,
+    filters: ProviderFilters,
+    after: str | None,
+    limit: int,
+    with_allocations: bool = False,
+    not_before: FollowerPosition | None = None,
+) -> Page[CloudProvider]:
+    """The first `limit` providers that meet every filter, by uuid, after a uuid.
+
+    Without `after`, with the position of who reads this page and those after it. Two statements,
+    three with allocations, beside those that bring the snapshot up to date, and two or three for
+    the position. Raises `errors.TraitNotFound`, `errors.ResourceClassNotFound`,
+    `errors.DatabaseUnavailable`, and `errors.NodeBehind` where the moment of the page would be
+    before that of the position `not_before`.
+    """
+
+    def read(connection: db.Connection, snapshot: Snapshot) -> Page[CloudProvider]:
+        feed = FollowedFeed(connection, time.time())
+        if not_before is not None and feed.is_behind(not_before):
+            raise errors.NodeBehind
+        position = feed.position() if after is None else None
+        wanted = filters_by_id(connection, filters)
+        if wanted is None:
+            return Page((), has_more=False, position=position)
+        rows = provider_filters.list_page(connection, wanted, after, limit + 1)
+        providers = described(connection, snapshot, rows[:limit], with_allocations)
+        return Page(providers, has_more=len(rows) > limit, position=position)
+
+    return context.snapshots.read_at_one_moment(read)
+
+
+def described(
+    connection: db.Connection,
+    snapshot: Snapshot,
+    rows: Sequence[db.Row],
+    with_allocations: bool = False,
+) -> list[CloudProvider]:
+    """Providers that were listed, with everything that the snapshot of the same moment has.
+
+    Raises `FeedBypassed` for one that is not in it.
+    """
+    ids = [row.id for row in rows]
+    if not all(map(snapshot.has_provider, ids)):
+        raise FeedBypassed
+    taken = None
+    if with_allocations:
+        taken = _grouped(
+            (row.provider_id, row) for row in allocations.list_by_providers(connection, ids)
+        )
+    return [
+        CloudProvider(
+            row, snapshot.provider(row.id), None if taken is None else taken.get(row.id, ())
+        )
+        for row in rows
+    ]
+
+
+@db.consistent_reader
+def list_consumers(
+    context: RequestContext, filters: ConsumerFilters, after: str | None, limit: int
+) -> Page[CloudConsumer]:
+    """The first `limit` consumers that meet every filter, by uuid, after a uuid."""
+    connection = context.connection
+    rows = statements.list_consumers(connection, filters, after, limit + 1)
+    shown = rows[:limit]
+    held = _grouped(
+        (row.consumer_uuid, row)
+        for row in allocations.list_by_consumers(connection, [row.uuid for row in shown])
+    )
+    consumers = [CloudConsumer(row, held.get(row.uuid, ())) for row in shown]
+    return Page(consumers, has_more=len(rows) > limit)
+
+
+@db.reader
+def list_usage_sums(
+    context: RequestContext, by: SummedBy, after: int | None, limit: int
+) -> Page[UsageSum]:
+    """List the first `limit` sums of usage after a position."""
+    rows = statements.list_usage_sums(
+        context.connection, by, -1 if after is None else after, limit + 1
+    )
+    sums = [
+        UsageSum(subject_id, of_subject[0].name, of_subject[0].consumers, _used(of_subject))
+        for subject_id, of_subject in _grouped((row.id, row) for row in rows).items()
+    ]
+    return Page.of(sums, limit)
+
+
+def _used(rows: Iterable[db.Row]) -> dict[str, int]:
+    return {row.resource_class: row.used for row in rows}
+
+
+def _grouped(pairs: Iterable[tuple[GroupKey, db.Row]]) -> dict[GroupKey, list[db.Row]]:
+    grouped: dict[GroupKey, list[db.Row]] = {}
+    for key, row in pairs:
+        grouped.setdefault(key, []).append(row)
+    return grouped

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statements that list consumers, and sums of usage, a page at a time."""
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from placement.db.engine.transactions import Row
+from placement.db.schema.tables import (
+    allocations,
+    consumer_types,
+    consumers,
+    placement_aggregates,
+    projects,
+    resource_classes,
+    resource_provider_aggregates,
+    resource_providers,
+    users,
+)
+
+_CONSUMERS = (
+    sa.select(
+        consumers.c.uuid,
+        consumers.c.generation,
+        consumers.c.created_at,
+        consumers.c.updated_at,
+        projects.c.external_id.label('project_id'),
+        users.c.external_id.label('user_id'),
+        consumer_types.c.name.label('consumer_type'),
+    )
+    .select_from(
+        consumers.join(projects, projects.c.id == consumers.c.project_id)
+        .join(users, users.c.id == consumers.c.user_id)
+        .outerjoin(consumer_types, consumer_types.c.id == consumers.c.consumer_type_id)
+    )
+    .order_by(consumers.c.uuid)
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConsumerFilters:
+    """The filters of a list of consumers; a consumer has to meet every one that is given.
+
+    `provider` is the uuid of a provider that the consumer has allocations on. `is_typed` False
+    stands for consumers without type, of which `consumer_type` cannot be the name. `older_than`
+    is UTC without time zone: only consumers that were made before.
+    """
+
+    project_id: str | None = None
+    user_id: str | None = None
+    consumer_type: str | None = None
+    is_typed: bool = True
+    provider: str | None = None
+    older_than: datetime.datetime | None = None
+
+
+def list_consumers(
+    connection: sa.Connection, filters: ConsumerFilters, after: str | None, limit: int
+) -> Sequence[Row]:
+    """Return the first `limit` consumers, by uuid, of those whose uuid comes after `after`."""
+    statement = _CONSUMERS.where(*_conditions(filters)).limit(limit)
+    if after is not None:
+        statement = statement.where(consumers.c.uuid > after)
+    return connection.execute(statement).all()
+
+
+def _conditions(filters: ConsumerFilters) -> list[sa.ColumnElement[bool]]:
+    conditions: list[sa.ColumnElement[bool]] = []
+    if filters.project_id is not None:
+        conditions.append(projects.c.external_id == filters.project_id)
+    if filters.user_id is not None:
+        conditions.append(users.c.external_id == filters.user_id)
+    if filters.consumer_type is not None:
+        conditions.append(consumer_types.c.name == filters.consumer_type)
+    if not filters.is_typed:
+        conditions.append(consumers.c.consumer_type_id.is_(None))
+    if filters.provider is not None:
+        holding = (
+            sa.select(allocations.c.consumer_id)
+            .join(
+                resource_providers, resource_providers.c.id == allocations.c.resource_provider_id
+            )
+            .where(resource_providers.c.uuid == filters.provider)
+        )
+        conditions.append(consumers.c.uuid.in_(holding))
+    if filters.older_than is not None:
+        conditions.append(consumers.c.created_at < filters.older_than)
+    return conditions
+
+
+# The id that stands for consumers without type. Ids of types begin at 1.
+WITHOUT_TYPE = 0
+
+
+class SummedBy(enum.Enum):
+    """The subjects of sums."""
+
+    PROJECT = 'project'
+    USER = 'user'
+    TYPE = 'type'
+    AGGREGATE = 'aggregate'
+
+
+class _Key(NamedTuple):
+    """The join of allocations, and the id and the name of the subject of each sum."""
+
+    rows: sa.FromClause
+    id: sa.ColumnElement[int]
+    name: sa.ColumnElement[str | None]
+
+
+_OF_CONSUMERS = allocations.join(consumers, consumers.c.uuid == allocations.c.consumer_id)
+_KEYS = {
+    SummedBy.PROJECT: _Key(
+        _OF_CONSUMERS.join(projects, projects.c.id == consumers.c.project_id),
+        projects.c.id,
+        projects.c.external_id,
+    ),
+    SummedBy.USER: _Key(
+        _OF_CONSUMERS.join(users, users.c.id == consumers.c.user_id),
+        users.c.id,
+        users.c.external_id,
+    ),
+    SummedBy.TYPE: _Key(
+        _OF_CONSUMERS.outerjoin(
+            consumer_types, consumer_types.c.id == consumers.c.consumer_type_id
+        ),
+        sa.func.coalesce(consumers.c.consumer_type_id, sa.literal_column(str(WITHOUT_TYPE))),
+        consumer_types.c.name,
+    ),
+    SummedBy.AGGREGATE: _Key(
+        _OF_CONSUMERS.join(
+            resource_provider_aggregates,
+            resource_provider_aggregates.c.resource_provider_id
+            == allocations.c.resource_provider_id,
+        ).join(
+            placement_aggregates,
+            placement_aggregates.c.id == resource_provider_aggregates.c.aggregate_id,
+        ),
+        placement_aggregates.c.id,
+        placement_aggregates.c.uuid,
+    ),
+}
+
+
+def list_usage_sums(
+    connection: sa.Connection, by: SummedBy, after: int, limit: int
+) -> Sequence[Row]:
+    """Return what is used of each class, by the first `limit` ids above `after`.
+
+    Rows of `id`, `name` (None: consumers without type), `consumers`, the number of those that
+    have allocations, `resource_class` and `used`, in the order of the ids.
+    """
+    return connection.execute(_USAGE_SUMS[by], {'after': after, 'limit': limit}).all()
+
+
+def _usage_sum(key: _Key) -> sa.Select[int, str | None, int, str, int]:
+    page = (
+        sa.select(
+            key.id.label('id'), sa.func.count(sa.distinct(consumers.c.id)).label('consumers')
+        )
+        .select_from(key.rows)
+        .where(key.id > sa.bindparam('after', type_=sa.BigInteger))
+        .group_by(key.id)
+        .order_by(key.id)
+        .limit(sa.bindparam('limit', type_=sa.Integer))
+        .subquery()
+    )
+    # Some drivers return a sum as Decimal; with the cast, all of them return an int.
+    used = sa.cast(sa.func.sum(allocations.c.used), sa.BigInteger).label('used')
+    return (
+        sa.select(
+            page.c.id,
+            key.name.label('name'),
+            page.c.consumers,
+            resource_classes.c.name.label('resource_class'),
+            used,
+        )
+        .select_from(
+            key.rows.join(page, page.c.id == key.id).join(
+                resource_classes, resource_classes.c.id == allocations.c.resource_class_id
+            )
+        )
+        .group_by(
+            page.c.id, key.name, page.c.consumers, resource_classes.c.id, resource_classes.c.name
+        )
+        .order_by(page.c.id, resource_classes.c.id)
+    )
+
+
+_USAGE_SUMS = {by: _usage_sum(key) for by, key in _KEYS.items()}

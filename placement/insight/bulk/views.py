@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of the cloud in bulk as JSON (specification: insight, "The cloud in bulk").
+
+What is said of a provider has the members and the values of the requests that it stands for, as
+their newest version answers them.
+"""
+
+import datetime
+import json
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from placement.http import views
+from placement.http.reply import JSONPieces
+from placement.insight.bulk.pages import CloudConsumer, CloudProvider, UsageSum
+from placement.objects.trait import listing_order
+from placement.schemas.usage import UNKNOWN_TYPE
+from placement.search.model.kind import ProviderKind
+from placement.search.model.provider import Provider
+
+INVENTORIES, USAGES, TRAITS = 'inventories', 'usages', 'traits'
+AGGREGATES, ALLOCATIONS = 'aggregates', 'allocations'
+
+
+def providers_text(providers: Iterable[CloudProvider], included: Collection[str]) -> str:
+    """Providers with what is included of them, as a JSON array.
+
+    Most hosts of a cloud have the inventories, traits and aggregates of others, so these are
+    encoded once for each kind.
+    """
+    shared = [name for name in OF_KIND if name in included]
+    encoded: dict[ProviderKind, str] = {}
+    texts = []
+    for provider in providers:
+        kind = provider.record.kind
+        if kind not in encoded:
+            parts = (f', "{name}": {OF_KIND[name](provider.record)}' for name in shared)
+            encoded[kind] = ''.join(parts)
+        own = _own_members(provider, USAGES in included)
+        texts.append(f'{json.dumps(own)[:-1]}{encoded[kind]}}}')
+    return f'[{", ".join(texts)}]'
+
+
+def _own_members(provider: CloudProvider, with_usages: bool) -> dict[str, Any]:
+    row, record, allocations = provider
+    members: dict[str, Any] = {
+        'uuid': row.uuid,
+        'name': row.name,
+        'generation': row.generation,
+        'parent_provider_uuid': row.parent_provider_uuid,
+        'root_provider_uuid': row.root_provider_uuid,
+    }
+    if with_usages:
+        members[USAGES] = dict(zip(record.kind.classes, record.used, strict=True))
+    if allocations is not None:
+        members[ALLOCATIONS] = views.provider_allocations(row.generation, allocations)[ALLOCATIONS]
+    return members
+
+
+def _inventories(record: Provider) -> str:
+    # What `views.inventory` says of each, without a dictionary: where all hosts differ, that is
+    # a third of the time of a page.
+    texts = [
+        f'"{name}": {{"total": {rule.total}, "reserved": {rule.reserved}, '
+        f'"min_unit": {rule.min_unit}, "max_unit": {rule.max_unit}, '
+        f'"step_size": {rule.step_size}, "allocation_ratio": {json.dumps(rule.allocation_ratio)}}}'
+        for name, rule in zip(record.kind.classes, record.kind.capacities, strict=True)
+    ]
+    return f'{{{", ".join(texts)}}}'
+
+
+def _traits(record: Provider) -> str:
+    return json.dumps(sorted(record.traits, key=listing_order))
+
+
+def _aggregates(record: Provider) -> str:
+    return json.dumps(sorted(record.aggregates))
+
+
+# The JSON of what providers of one kind have in common.
+OF_KIND: dict[str, Callable[[Provider], str]] = {
+    INVENTORIES: _inventories,
+    TRAITS: _traits,
+    AGGREGATES: _aggregates,
+}
+
+
+def consumer(listed: CloudConsumer) -> dict[str, Any]:
+    """A consumer: what its allocations say of it, its uuid, and when it was made and changed."""
+    row, allocations = listed
+    return {
+        'uuid': row.uuid,
+        'created_at': _time(row.created_at),
+        'updated_at': _time(row.updated_at),
+        **views.consumer_allocations(allocations, row),
+    }
+
+
+def usage_sum(sum_: UsageSum, member: str) -> dict[str, Any]:
+    """Usage of one project, user or type, or in one aggregate, which `member` names."""
+    return {
+        member: sum_.name or UNKNOWN_TYPE,
+        'consumer_count': sum_.consumers,
+        'resources': sum_.used,
+    }
+
+
+def _time(time: datetime.datetime | None) -> str | None:
+    """A time, UTC without time zone, as ISO 8601 has it."""
+    return None if time is None else f'{time.isoformat()}Z'
+
+
+def page(name: str, items: str, beside: dict[str, Any]) -> JSONPieces:
+    """A page: its items, as a JSON array, under their name, and what it has beside them."""
+    text = f'{{{json.dumps(name)}: {items}, {json.dumps(beside)[1:]}'
+    return JSONPieces([text.encode()])

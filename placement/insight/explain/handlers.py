@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explanations of requests (specification: insight, "GET /insight/allocation_candidates")."""
+
+from placement.http import candidate_query
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.insight import answers
+from placement.insight.explain import views
+from placement.policies import rules
+
+
+def explain(request: Request) -> Reply:
+    """Explain why a request finds no allocation candidates, or where it does not fit."""
+    request.authorise(rules.EXPLAIN)
+    with request.context.insight.question('allocation_candidates'):
+        query = request.validated_query('insight.explain')
+        wanted = candidate_query.parse(request.api, query)
+        with candidate_query.unknown_names_refused():
+            found = answers.explain(request.context, wanted, query.last('provider'))
+        names = answers.list_names(request.context, views.uuids_in(found))
+    return Reply(views.explanation(found, names))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of changes (specification: insight, "GET /insight/history")."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from placement import errors
+from placement.context import RequestContext
+from placement.db.engine import transactions as db
+from placement.db.engine.transactions import Row
+from placement.http.querystring import Query
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.insight.history import statements
+from placement.insight.history.statements import HistoryFilters, SubjectKind
+from placement.insight.pages import (
+    PAGE_LIMIT_TEXT,
+    REQUEST_ID,
+    ROW_NUMBER,
+    TIME,
+    Page,
+    links,
+    page_limit,
+    parse_row_marker,
+    parse_time,
+    time_text,
+)
+from placement.policies import rules
+from placement.schemas import common
+from placement.schemas.usage import UNKNOWN_TYPE
+
+LIST_HISTORY = common.a_query(
+    {
+        'provider': common.UUID,
+        'consumer': common.UUID,
+        'request_id': REQUEST_ID,
+        'global_request_id': REQUEST_ID,
+        'since': TIME,
+        'page_limit': PAGE_LIMIT_TEXT,
+        'marker': ROW_NUMBER,
+    }
+)
+
+
+def parse_filters(query: Query) -> HistoryFilters:
+    """The conditions of a query.
+
+    Raises `errors.InvalidQuery` for one that names both a provider and a consumer, which no row
+    is about, and for a time that does not exist.
+    """
+    named = {
+        kind: query.last(kind)
+        for kind in (SubjectKind.PROVIDER, SubjectKind.CONSUMER)
+        if kind in query
+    }
+    if len(named) > 1:
+        raise errors.InvalidQuery(reason='provider and consumer exclude each other')
+    kind, uuid = next(iter(named.items()), (None, None))
+    return HistoryFilters(
+        kind=kind,
+        uuid=uuid,
+        request_id=query.last('request_id'),
+        global_request_id=query.last('global_request_id'),
+        since=parse_time(query, 'since'),
+    )
+
+
+@db.reader
+def list_rows(
+    context: RequestContext, filters: HistoryFilters, before_id: int | None, limit: int
+) -> Page[Row]:
+    """The rows that meet every filter, from below an id on where one is given."""
+    rows = statements.list_rows(context.connection, filters, before_id, limit + 1)
+    return Page.of(rows, limit)
+
+
+def _view(rows: Iterable[Any]) -> dict[str, Any]:
+    """Rows of the history, in the order given."""
+    return {'history': [_change(row) for row in rows]}
+
+
+def _change(row: Any) -> dict[str, Any]:
+    return {
+        'at': time_text(row.at),
+        'request_id': row.request_id,
+        'global_request_id': row.global_request_id,
+        'caller': {
+            'user_id': row.caller_user_id,
+            'user_name': row.caller_user_name,
+            'project_id': row.caller_project_id,
+        },
+        'action': row.action,
+        'kind': row.kind,
+        'uuid': row.uuid,
+        'project_id': row.project_id,
+        'user_id': row.user_id,
+        'generation': row.generation,
+        'state': None if row.state is None else _state(row.state),
+    }
+
+
+def _state(text: str) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(text)
+    if 'consumer_type' in state:
+        state['consumer_type'] = state['consumer_type'] or UNKNOWN_TYPE
+    return state
+
+
+def list_changes(request: Request) -> Reply:
+    """List the states of providers, consumers and names after changes, the last change first."""
+    request.authorise(rules.LIST_HISTORY)
+    with request.context.insight.question('history'):
+        query = request.validated_query('insight.history')
+        page = list_rows(
+            request.context, parse_filters(query), parse_row_marker(query), page_limit(query)
+        )
+    return Reply(_view(page.items) | links(request, 'history', query, page))

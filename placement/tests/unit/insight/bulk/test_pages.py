@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of the cloud in bulk (specification: insight, "The cloud in bulk")."""
+
+import datetime
+import math
+
+import pytest
+import sqlalchemy as sa
+
+from placement.context import RequestContext
+from placement.db.schema import tables
+from placement.feed.keeper import SnapshotKeeper
+from placement.insight.bulk import pages as bulk
+from placement.insight.bulk.statements import ConsumerFilters, SummedBy
+from placement.insight.questions import Insight
+from placement.objects import aggregate
+from placement.objects.resource_provider import ProviderFilters
+from placement.tests.unit.objects.cloud import Cloud, uuid_of
+
+HOSTS = sorted(('one', 'two', 'three', 'four'), key=uuid_of)
+
+
+@pytest.fixture
+def cloud(cloud: Cloud) -> Cloud:
+    """Four hosts, two of them in an aggregate, and three consumers."""
+    for host in HOSTS:
+        cloud.add(host, VCPU=100, DISK_GB=1000)
+    for host in HOSTS[:2]:
+        aggregate.replace(cloud.context, cloud.provider(host), [uuid_of('rack')], None)
+    cloud.take('server', {HOSTS[0]: {'VCPU': 2, 'DISK_GB': 5}}, consumer_type='INSTANCE')
+    cloud.take('moved', {HOSTS[0]: {'VCPU': 4}, HOSTS[1]: {'VCPU': 4}}, project='other')
+    cloud.take('third', {HOSTS[3]: {'VCPU': 8}}, user='somebody', consumer_type='INSTANCE')
+    keeper = SnapshotKeeper(cloud.database, audit_interval=math.inf)
+    cloud.context.attach(cloud.database, keeper, Insight(cloud.database), False)
+    return cloud
+
+
+def names(page: bulk.Page[bulk.CloudProvider]) -> list[str]:
+    return [provider.row.name for provider in page.items]
+
+
+def providers(
+    context: RequestContext, after: str | None = None, limit: int = 10, **filters: object
+) -> bulk.Page[bulk.CloudProvider]:
+    wanted = ProviderFilters(**filters)  # type: ignore[arg-type]
+    return bulk.list_providers(context, wanted, after, limit, with_allocations=True)
+
+
+def test_pages_of_providers_follow_each_other_by_uuid(cloud: Cloud) -> None:
+    first = providers(cloud.context, limit=3)
+    assert (names(first), first.has_more) == (HOSTS[:3], True)
+
+    second = providers(cloud.context, after=uuid_of(HOSTS[2]), limit=3)
+    assert (names(second), second.has_more) == (HOSTS[3:], False)
+
+
+def test_a_full_last_page_says_that_there_is_no_more(cloud: Cloud) -> None:
+    assert not providers(cloud.context, limit=4).has_more
+
+
+def test_a_provider_has_everything_that_is_known_of_it(cloud: Cloud) -> None:
+    row, record, allocations = providers(cloud.context).items[0]
+
+    assert row.generation == cloud.generation(HOSTS[0])
+    assert {name: used for name, _capacity, used in record.inventories} == {
+        'DISK_GB': 5,
+        'VCPU': 6,
+    }
+    assert record.aggregates == {uuid_of('rack')}
+    assert allocations is not None
+    assert {(one.consumer_uuid, one.resource_class, one.used) for one in allocations} == {
+        (uuid_of('server'), 'VCPU', 2),
+        (uuid_of('server'), 'DISK_GB', 5),
+        (uuid_of('moved'), 'VCPU', 4),
+    }
+
+
+def test_providers_are_filtered_before_they_are_paged(cloud: Cloud) -> None:
+    in_rack = [frozenset([uuid_of('rack')])]
+    page = providers(cloud.context, limit=1, member_of=in_rack)
+    assert (names(page), page.has_more) == (HOSTS[:1], True)
+
+    page = providers(cloud.context, after=uuid_of(HOSTS[0]), limit=1, member_of=in_rack)
+    assert (names(page), page.has_more) == (HOSTS[1:2], False)
+
+
+def test_many_filters_page_as_well(cloud: Cloud) -> None:
+    # More of them than one statement has conditions for.
+    in_rack = [frozenset([uuid_of('rack'), uuid_of(str(number))]) for number in range(9)]
+    page = providers(cloud.context, limit=1, member_of=in_rack)
+
+    assert (names(page), page.has_more) == (HOSTS[:1], True)
+
+
+def test_pages_see_what_was_committed_before_them(cloud: Cloud) -> None:
+    providers(cloud.context)
+    cloud.take('later', {HOSTS[2]: {'VCPU': 1}})
+    _row, record, allocations = providers(cloud.context).items[2]
+
+    assert dict(zip(record.kind.classes, record.used, strict=True))['VCPU'] == 1
+    assert allocations is not None
+    assert [one.consumer_uuid for one in allocations] == [uuid_of('later')]
+
+
+def test_a_page_takes_few_statements_however_long_it_is(cloud: Cloud) -> None:
+    providers(cloud.context)
+    with cloud.statements() as statements:
+        page = providers(cloud.context, after=uuid_of(HOSTS[0]))
+        assert page.position is None
+        # The change feed, providers and allocations.
+        assert len(statements) == 3
+        page = providers(cloud.context)
+        assert page.position is not None
+
+    # The newest entries of the feed besides, and those that may be missing below them.
+    assert len(statements) - 3 <= 3 + 2
+
+
+def consumers(
+    context: RequestContext, after: str | None = None, limit: int = 10, **filters: object
+) -> list[str]:
+    wanted = ConsumerFilters(**filters)  # type: ignore[arg-type]
+    return [one.row.uuid for one in bulk.list_consumers(context, wanted, after, limit).items]
+
+
+def test_consumers_are_paged_with_what_they_hold(cloud: Cloud) -> None:
+    every = sorted(uuid_of(name) for name in ('server', 'moved', 'third'))
+    first = bulk.list_consumers(cloud.context, ConsumerFilters(), None, 2)
+    assert ([one.row.uuid for one in first.items], first.has_more) == (every[:2], True)
+    assert consumers(cloud.context, after=every[1]) == every[2:]
+
+    held = {one.row.uuid: one for one in first.items} | {
+        one.row.uuid: one
+        for one in bulk.list_consumers(cloud.context, ConsumerFilters(), every[1], 2).items
+    }
+    moved = held[uuid_of('moved')]
+    assert (moved.row.project_id, moved.row.user_id, moved.row.consumer_type) == (
+        'other',
+        'user',
+        None,
+    )
+    assert {(one.provider_uuid, one.used) for one in moved.allocations} == {
+        (uuid_of(HOSTS[0]), 4),
+        (uuid_of(HOSTS[1]), 4),
+    }
+
+
+def test_consumers_are_filtered(cloud: Cloud) -> None:
+    server, moved, third = map(uuid_of, ('server', 'moved', 'third'))
+    context = cloud.context
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    hour = datetime.timedelta(hours=1)
+
+    assert consumers(context, project_id='other') == [moved]
+    assert consumers(context, user_id='somebody') == [third]
+    assert consumers(context, consumer_type='INSTANCE') == sorted([server, third])
+    assert consumers(context, is_typed=False) == [moved]
+    assert consumers(context, provider=uuid_of(HOSTS[0])) == sorted([server, moved])
+    assert consumers(context, older_than=now + hour) == sorted([server, moved, third])
+    assert consumers(context, older_than=now - hour) == []
+    assert consumers(context, project_id='other', user_id='somebody') == []
+
+
+def sums(cloud: Cloud, by: SummedBy) -> dict[str | None, tuple[int, dict[str, int]]]:
+    page = bulk.list_usage_sums(cloud.context, by, -1, 10)
+    assert not page.has_more
+    return {one.name: (one.consumers, dict(one.used)) for one in page.items}
+
+
+def test_usage_is_summed_by_whom_and_where(cloud: Cloud) -> None:
+    assert sums(cloud, SummedBy.PROJECT) == {
+        'project': (2, {'VCPU': 10, 'DISK_GB': 5}),
+        'other': (1, {'VCPU': 8}),
+    }
+    assert sums(cloud, SummedBy.USER) == {
+        'user': (2, {'VCPU': 10, 'DISK_GB': 5}),
+        'somebody': (1, {'VCPU': 8}),
+    }
+    assert sums(cloud, SummedBy.TYPE) == {
+        None: (1, {'VCPU': 8}),
+        'INSTANCE': (2, {'VCPU': 10, 'DISK_GB': 5}),
+    }
+    assert sums(cloud, SummedBy.AGGREGATE) == {uuid_of('rack'): (2, {'VCPU': 10, 'DISK_GB': 5})}
+
+
+@pytest.mark.parametrize('by', SummedBy)
+def test_sums_are_paged_and_take_one_statement(cloud: Cloud, by: SummedBy) -> None:
+    whole = bulk.list_usage_sums(cloud.context, by, -1, 10)
+    paged: list[bulk.UsageSum] = []
+    after, has_more = -1, True
+    while has_more:
+        with cloud.statements() as statements:
+            page = bulk.list_usage_sums(cloud.context, by, after, 1)
+        assert len(statements) == 1
+        paged += page.items
+        after, has_more = page.items[-1].id, page.has_more
+
+    assert paged == whole.items
+
+
+def test_a_provider_that_bypassed_the_feed_is_listed(
+    cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert len(providers(cloud.context).items) == 4
+    with cloud.database.engine.begin() as connection:
+        connection.execute(
+            sa.insert(tables.resource_providers).values(
+                uuid=uuid_of('bypass'), name='bypass', generation=0, root_provider_id=1
+            )
+        )
+    assert set(names(providers(cloud.context))) == {*HOSTS, 'bypass'}
+    assert 'bypassed the change feed' in caplog.text

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of the cloud since a time (specification: insight, "GET /insight/changes")."""
+
+import datetime
+import math
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.schema.own_tables import change_feed, removed_changes
+from placement.db.schema.tables import resource_providers, utcnow
+from placement.feed.keeper import SnapshotKeeper
+from placement.insight.changes import pages
+from placement.insight.changes.pages import Changes
+from placement.insight.questions import Insight
+from placement.tests.unit.objects.cloud import Cloud
+
+HOUR = datetime.timedelta(hours=1)
+
+
+@pytest.fixture
+def cloud(cloud: Cloud) -> Cloud:
+    """A host that was made two hours ago in a cloud of three hours, and one of this moment."""
+    keeper = SnapshotKeeper(cloud.database, audit_interval=math.inf)
+    cloud.context.attach(cloud.database, keeper, Insight(cloud.database), False)
+    cloud.add('old', VCPU=8)
+    execute(cloud, sa.update(resource_providers).values(created_at=utcnow() - 2 * HOUR))
+    execute(cloud, sa.update(change_feed).values(at=utcnow() - 2 * HOUR))
+    first = sa.select(sa.func.min(change_feed.c.id)).scalar_subquery()
+    begin = sa.update(change_feed).where(change_feed.c.id == first)
+    execute(cloud, begin.values(at=utcnow() - 3 * HOUR))
+    cloud.add('new', VCPU=8)
+    return cloud
+
+
+def execute(cloud: Cloud, statement: sa.Executable) -> None:
+    with cloud.database.engine.begin() as connection:
+        connection.execute(statement)
+
+
+def since(cloud: Cloud, age: datetime.timedelta, limit: int = 10) -> Changes:
+    return pages.list_changes(cloud.context, utcnow() - age, limit)
+
+
+def names(changes: Changes) -> list[str]:
+    assert changes.position is not None
+    return [provider.row.name for provider in changes.providers]
+
+
+def test_what_changed_in_the_last_hour_is_listed(cloud: Cloud) -> None:
+    assert names(since(cloud, HOUR)) == ['new']
+
+
+def test_what_changed_before_is_listed_since_an_earlier_time(cloud: Cloud) -> None:
+    assert sorted(names(since(cloud, 2 * HOUR))) == ['new', 'old']
+
+
+def test_a_change_that_was_dated_a_moment_before_its_commit_is_listed(cloud: Cloud) -> None:
+    assert names(since(cloud, datetime.timedelta(0))) == ['new']
+
+
+def test_nothing_changed_since_a_time_to_come(cloud: Cloud) -> None:
+    changes = since(cloud, -HOUR)
+
+    assert names(changes) == []
+    assert changes.position is not None
+    assert not changes.position.has_more
+
+
+def test_pages_follow_the_position_of_the_first(cloud: Cloud) -> None:
+    first = since(cloud, 2 * HOUR, limit=1)
+    assert first.position is not None
+    assert first.position.has_more
+    second = pages.list_changes(cloud.context, first.position, 1)
+
+    assert names(first) + names(second) == ['old', 'new']
+
+
+def test_all_of_a_cloud_that_is_younger_than_the_feed_is_known(cloud: Cloud) -> None:
+    assert sorted(names(since(cloud, 1_000 * HOUR))) == ['new', 'old']
+
+
+def test_the_first_of_all_times_is_one(cloud: Cloud) -> None:
+    changes = pages.list_changes(cloud.context, datetime.datetime.min, 10)
+
+    assert sorted(names(changes)) == ['new', 'old']
+
+
+def test_a_time_before_the_feed_of_an_older_cloud_is_lost(cloud: Cloud) -> None:
+    execute(cloud, sa.update(resource_providers).values(created_at=utcnow() - 10 * HOUR))
+
+    assert since(cloud, 4 * HOUR) == pages.LOST
+    assert names(since(cloud, HOUR)) == ['new']
+
+
+def test_a_time_before_what_was_removed_of_the_feed_is_lost(cloud: Cloud) -> None:
+    removed = {'end_id': 1, 'start_id': 0, 'entries': 1}
+    execute(cloud, sa.insert(removed_changes).values(removed))
+
+    assert since(cloud, 4 * HOUR) == pages.LOST
+    assert names(since(cloud, HOUR)) == ['new']
