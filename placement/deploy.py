@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The only place where the parts are joined (specification: http, "Layers")."""
 
-from __future__ import annotations
-
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator
@@ -20,21 +18,18 @@ from placement.insight.questions import Insight
 from placement.middleware import (
     after_answer,
     body_limit,
-    cross_origin,
     fault_barrier,
-    health,
     identity,
-    proxy_headers,
+    libraries,
     request_log,
-    request_method,
     ui,
 )
 from placement.middleware.http_metrics import HTTPMetrics
-from placement.policy import Enforcer
+from placement.policies.enforcer import Enforcer
 
 
 class Parts(NamedTuple):
-    """What a middleware may need of the service."""
+    """The parts of the service that a middleware may need."""
 
     conf: ConfigOpts
     database: Database
@@ -45,7 +40,7 @@ Middleware = Callable[[WSGIApplication, Parts], WSGIApplication]
 
 
 def _identified(application: WSGIApplication, parts: Parts) -> WSGIApplication:
-    """The application behind the strategy that the operator chose."""
+    """Return the application behind the strategy that the operator chose."""
     if parts.conf.api.auth_strategy == 'noauth2':
         return identity.NoAuth(application)
     return identity.keystone(application, parts.conf)
@@ -63,8 +58,8 @@ def _with_metrics(application: WSGIApplication, parts: Parts) -> WSGIApplication
     if recorder is None or not parts.conf.metrics.under_api:
         return application
     # Imported here because it is large, and because most services have no use for it.
-    from placement.exporter import endpoint
-    from placement.exporter.gauges import Gauges
+    from placement.metrics.exporter import endpoint
+    from placement.metrics.exporter.gauges import Gauges
 
     gauges = Gauges(parts.conf, parts.database, parts.snapshots)
     answer = endpoint.Endpoint(recorder.directory, gauges)
@@ -73,17 +68,19 @@ def _with_metrics(application: WSGIApplication, parts: Parts) -> WSGIApplication
 
 # Outermost first.
 MIDDLEWARE: tuple[Middleware, ...] = (
-    lambda application, _: request_method.RequestMethod(application),
+    lambda application, _: body_limit.RequestMethod(application),
     _counted,
-    lambda application, parts: proxy_headers.proxy_headers(application, parts.conf),
+    lambda application, parts: libraries.proxy_headers(application, parts.conf),
     lambda application, parts: request_log.RequestLog(
         application, parts.conf.placement.slow_request_seconds
     ),
     lambda application, parts: body_limit.BodyLimit(application, parts.conf),
-    lambda application, parts: health.answer_healthcheck(application, parts.conf, parts.database),
+    lambda application, parts: libraries.answer_healthcheck(
+        application, parts.conf, parts.database
+    ),
     _with_metrics,
     lambda application, parts: ui.serve_page(application, parts.conf),
-    lambda application, parts: cross_origin.cross_origin(application, parts.conf),
+    lambda application, parts: libraries.cross_origin(application, parts.conf),
     _identified,
     lambda application, _: identity.ContextBuilder(application),
     lambda application, _: fault_barrier.FaultBarrier(application),
@@ -91,13 +88,15 @@ MIDDLEWARE: tuple[Middleware, ...] = (
 
 
 def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplication:
-    """The service as a WSGI application, from a ready configuration.
+    """Return the service as a WSGI application, from a ready configuration.
 
     `project_name` is ignored (specification: configuration, "Entry points for Python"). Raises
     what the database raises when it cannot be reached, and `revisions.MissingSchemaError` when it
     has no tables. The connections to the database are closed when that happens, and when nothing
     refers to the application any more.
     """
+    if not config.placement_database.sync_on_startup:
+        revisions.require_file(config.placement_database.connection)
     database = Database.from_conf(config)
     try:
         application = application_on(database, config)
@@ -110,7 +109,7 @@ def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplicat
 
 
 def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
-    """As `loadapp`, for who made the database and closes its connections in the end."""
+    """Return the application as `loadapp` does, on a database that the caller closes."""
     change_feed.keep(database.engine, config.placement.change_feed_max_ids)
     if config.metrics.enabled:
         _begin_to_count(database, config.metrics.directory)
@@ -133,9 +132,6 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     parts = Parts(config, database, snapshots)
     for middleware in reversed(MIDDLEWARE):
         application = middleware(application, parts)
-    if database.recorder is not None:
-        # Processes that are forked from this one would count it again.
-        database.recorder.write()
     if insight.tasks:
         return after_answer.AfterAnswer(application, *insight.tasks)
     return application
@@ -148,6 +144,7 @@ def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestConte
     Raises what the database raises when it cannot be reached, and `revisions.MissingSchemaError`
     when its tables are not those of this release.
     """
+    revisions.require_file(config.placement_database.connection)
     database = Database.from_conf(config)
     try:
         revisions.require_newest(database.engine)

@@ -6,15 +6,13 @@ Meant for tools and for functional tests of other projects (specification: confi
 """
 
 import io
-import urllib.parse
-from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
-from wsgiref import util as wsgi_util
-from wsgiref.types import WSGIApplication, WSGIEnvironment
+from wsgiref.types import WSGIApplication
 
 import requests
 import urllib3
+import webob
 from keystoneauth1 import adapter, session
 from requests import adapters
 
@@ -75,57 +73,23 @@ class InProcess(adapters.HTTPAdapter):
         self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
     ) -> requests.Response:
         """The answer of the application; how to connect is of no interest to it."""
-        started: list[Any] = []
-
-        def start_response(
-            status: str, headers: list[tuple[str, str]], exc_info: Any = None
-        ) -> Any:
-            started[:] = [status, headers]
-
-        body = _read(self._application(_environ(request), start_response))
-        status, headers = started
-        code, _, reason = status.partition(' ')
+        # keystoneauth1 sends text or bytes; it offers no streams.
+        body = request.body or b''
+        asked = webob.Request.blank(
+            request.url or URL,
+            method=request.method or 'GET',
+            body=body if isinstance(body, bytes) else str(body).encode(),
+            environ={'REMOTE_ADDR': '127.0.0.1'},
+        )
+        for name, value in request.headers.items():
+            asked.headers[name] = value if isinstance(value, str) else value.decode('latin-1')
+        answer = asked.send(self._application)
+        code, _, reason = answer.status.partition(' ')
         raw = urllib3.HTTPResponse(
-            io.BytesIO(body), headers, int(code), reason=reason, preload_content=False
+            io.BytesIO(answer.body),
+            answer.headerlist,
+            int(code),
+            reason=reason,
+            preload_content=False,
         )
         return self.build_response(request, raw)
-
-
-def _read(chunks: Iterable[bytes]) -> bytes:
-    try:
-        return b''.join(chunks)
-    finally:
-        if hasattr(chunks, 'close'):
-            chunks.close()
-
-
-def _environ(request: requests.PreparedRequest) -> WSGIEnvironment:
-    """The request as a WSGI server would hand it over."""
-    url = urllib.parse.urlsplit(request.url or URL)
-    # keystoneauth1 sends text or bytes; it offers no streams.
-    body = request.body or b''
-    content = body if isinstance(body, bytes) else str(body).encode()
-    environ: WSGIEnvironment = {
-        'REQUEST_METHOD': request.method or 'GET',
-        'SCRIPT_NAME': '',
-        # WSGI wants the bytes of the path as if they were Latin-1.
-        'PATH_INFO': urllib.parse.unquote_to_bytes(url.path).decode('latin-1'),
-        'QUERY_STRING': url.query,
-        'REMOTE_ADDR': '127.0.0.1',
-        'SERVER_NAME': url.hostname,
-        'SERVER_PORT': '80',
-        'wsgi.input': io.BytesIO(content),
-        **_header_variables(request.headers),
-    }
-    wsgi_util.setup_testing_defaults(environ)
-    return environ
-
-
-def _header_variables(headers: Mapping[str, str | bytes]) -> dict[str, str]:
-    variables = {}
-    for name, value in headers.items():
-        variable = name.upper().replace('-', '_')
-        if variable not in ('CONTENT_TYPE', 'CONTENT_LENGTH'):
-            variable = f'HTTP_{variable}'
-        variables[variable] = value if isinstance(value, str) else value.decode('latin-1')
-    return variables

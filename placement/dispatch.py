@@ -5,8 +5,6 @@ The version is negotiated, path and method become an action, the handler of the 
 the newest shape, and the reply is downgraded to the shape and the headers of the version.
 """
 
-from __future__ import annotations
-
 import datetime
 import functools
 import json
@@ -20,7 +18,7 @@ import routes.middleware
 import webob
 import webob.datetime_utils
 
-from placement import errors, history
+from placement import errors, microversions
 from placement import routes as url_map
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
@@ -29,10 +27,10 @@ from placement.feed.keeper import SnapshotKeeper
 from placement.http import environ_keys, microversion
 from placement.http.error_response import error_response
 from placement.http.microversion import Api, Rule
-from placement.http.reply import JSONPieces, JSONText, Reply
+from placement.http.reply import JSONPieces, Reply
 from placement.http.request import JSON, Request
 from placement.insight.questions import Insight
-from placement.policy import Enforcer
+from placement.policies.enforcer import Enforcer
 
 VERSION_HEADER = 'openstack-api-version'
 
@@ -63,20 +61,12 @@ class Application:
         """The response to one request, an error response included."""
         try:
             api = microversion.negotiated(
-                history.APIS,
+                microversions.APIS,
                 environ.get('HTTP_OPENSTACK_API_VERSION'),
-                otherwise=history.NEWEST if url_map.is_insight(environ) else None,
+                otherwise=microversions.NEWEST if url_map.is_insight(environ) else None,
             )
-        except errors.UnacceptableVersion as error:
-            return error_response(
-                environ,
-                error.status,
-                str(error),
-                max_version=error.max_version,
-                min_version=error.min_version,
-            )
-        except errors.InvalidVersion as error:
-            return error_response(environ, error.status, str(error))
+        except (errors.InvalidVersion, errors.UnacceptableVersion) as error:
+            return error_response(environ, error.status, str(error), **error.bounds)
         environ[environ_keys.MICROVERSION] = str(api.version)
         try:
             response = self._answer(environ, api)
@@ -87,7 +77,7 @@ class Application:
             response = error_response(environ, error.status, str(error), code)
             if isinstance(error, errors.MethodNotAllowed) and error.allowed:
                 response.headers['Allow'] = error.allowed
-            if isinstance(error, errors.TryAgain):
+            if isinstance(error, errors.ServiceUnavailable) and error.retry_after is not None:
                 response.headers['Retry-After'] = str(error.retry_after)
         version = f'{microversion.SERVICE_TYPE} {api.version}'
         response.headerlist.extend([(VERSION_HEADER, version), ('vary', VERSION_HEADER)])
@@ -147,15 +137,15 @@ class URLMap:
         if '\0' in path:
             raise errors.NotFound()
         # The regular expressions of the library overlook a newline at the end.
-        found = self._mapper.match(path.replace('\n', '\0') or '/')
-        if found is None:
+        match = self._mapper.match(path.replace('\n', '\0') or '/')
+        if match is None:
             raise errors.NotFound()
-        path = found.pop('action')
-        found.pop('controller', None)
+        path = match.pop('action')
+        match.pop('controller', None)
         method = environ['REQUEST_METHOD']
         if (path, method) not in self._routes:
             raise errors.MethodNotAllowed(', '.join(self._allowed[path]))
-        variables = {name: value.replace('\0', '\n') for name, value in found.items()}
+        variables = {name: value.replace('\0', '\n') for name, value in match.items()}
         return self._routes[path, method], variables
 
 
@@ -183,11 +173,11 @@ def check_media_types(request: Request, route: url_map.Route, sends_json: bool) 
 def _not_introduced(route: url_map.Route, api: Api) -> errors.PlacementError:
     """The error at a version that does not have the route yet."""
     status = route.status_before_introduction
-    if status is url_map.StatusBeforeIntroduction.BAD_REQUEST:
+    if status is url_map.BAD_REQUEST:
         return errors.TooOldForQuestion(
-            version=api.version, introduced=history.introduced(route.action)
+            version=api.version, introduced=microversions.introduced(route.action)
         )
-    if status is url_map.StatusBeforeIntroduction.METHOD_NOT_ALLOWED:
+    if status is url_map.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
     return errors.NotFound()
 
@@ -214,10 +204,7 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
 
 def _content(body: Any) -> JSONPieces:
     """The bytes of a body, which is JSON already or becomes JSON."""
-    if isinstance(body, JSONPieces):
-        return body
-    text = body if isinstance(body, JSONText) else json.dumps(body)
-    return JSONPieces([text.encode('utf-8')])
+    return body if isinstance(body, JSONPieces) else JSONPieces([json.dumps(body).encode()])
 
 
 # Most answers that have a time say now, or when the same few things were changed.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What travels: requests, replies, microversions, and the shapes bodies had over time."""
+"""Requests, replies, microversions, and the shapes that bodies had over time."""

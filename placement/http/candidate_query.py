@@ -5,12 +5,10 @@ Reads in the order that says what is refused before what (specification: allocat
 "Order of request errors").
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from oslo_utils import uuidutils
 
@@ -18,9 +16,14 @@ from placement import errors
 from placement.http import querystring
 from placement.http.microversion import Api, Rule
 from placement.http.querystring import NOTHING_WANTED, Query, Wanted
-from placement.search.model.request import CandidateRequest, RequestGroup
+from placement.search.model.request import GROUP_PARAMETERS, CandidateRequest, RequestGroup
 
-_GROUP_PARAMETER = re.compile(r'(resources|required|member_of|in_tree)([a-zA-Z0-9_-]*)')
+# Reads all values of a parameter whose names are conditions: those of the model's table.
+_PARSERS: Mapping[str, Callable[[Api, str, list[str]], Wanted]] = {
+    'required': lambda api, _key, values: querystring.parse_required(api, values),
+    'member_of': querystring.parse_member_of,
+}
+_GROUP_PARAMETER = re.compile(rf'(resources|in_tree|{"|".join(_PARSERS)})([a-zA-Z0-9_-]*)')
 _LIMIT = re.compile(r'[1-9][0-9]*')
 
 ISOLATE = 'isolate'
@@ -33,21 +36,22 @@ class Group:
 
     suffix: str
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
-    required: Wanted = NOTHING_WANTED
-    member_of: Wanted = NOTHING_WANTED
     in_tree: str | None = None
+    wanted: dict[str, Wanted] = dataclasses.field(default_factory=dict)
 
     def frozen(self) -> RequestGroup:
         """The group as the search takes it."""
-        return RequestGroup(
-            suffix=self.suffix,
-            resources=self.resources,
-            required=self.required.required,
-            forbidden=self.required.forbidden,
-            member_of=self.member_of.required,
-            forbidden_aggregates=self.member_of.forbidden,
-            in_tree=self.in_tree,
-        )
+        names = {
+            one.field: wanted.forbidden if one.is_barred else wanted.required
+            for one in GROUP_PARAMETERS
+            if (wanted := self.wanted.get(one.query)) is not None
+        }
+        return RequestGroup(self.suffix, self.resources, in_tree=self.in_tree, **names)  # type: ignore[arg-type]
+
+    @property
+    def required(self) -> Wanted:
+        """The traits that are asked for."""
+        return self.wanted.get('required', NOTHING_WANTED)
 
     def conflicting_traits(self) -> list[list[str]]:
         """Each demand for traits all of which are forbidden at the same time."""
@@ -103,7 +107,8 @@ def unknown_names_refused() -> Iterator[None]:
 
 
 def _parse_policy(query: Query) -> bool | None:
-    """Whether suffixed groups must have providers of their own; None where nothing is said.
+    """Return True where suffixed groups must have providers of their own, None where nothing is
+    said.
 
     Of several values the first counts; the schema has only seen the last.
     """
@@ -117,7 +122,7 @@ def _parse_policy(query: Query) -> bool | None:
 
 
 def _parse_limit(query: Query) -> int | None:
-    """How many candidates are wanted; of several values the first counts."""
+    """Return the number of candidates wanted; of several values the first counts."""
     limits = query.all('limit')
     for limit in limits:
         if not _LIMIT.fullmatch(limit):
@@ -187,10 +192,8 @@ def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
             group.in_tree = _parse_tree(value)
         elif key in read:
             continue
-        elif parameter == 'required':
-            group.required = querystring.parse_required(api, query.all(key))
         else:
-            group.member_of = querystring.parse_member_of(api, key, query.all(key))
+            group.wanted[parameter] = _PARSERS[parameter](api, key, query.all(key))
         read.add(key)
     return groups
 
@@ -218,7 +221,7 @@ def _check_all_have_resources(query: Query, groups: dict[str, Group]) -> None:
             'All traits parameters must be associated with resources.  Found the following '
             f'orphaned traits keys: {_keys(query, "required", with_traits)}'
         )
-    with_aggregates = [group for group in orphans if group.member_of != NOTHING_WANTED]
+    with_aggregates = [group for group in orphans if 'member_of' in group.wanted]
     if with_aggregates:
         raise errors.BadRequest(
             'All member_of parameters must be associated with resources. Found the following '

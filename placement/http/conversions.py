@@ -5,8 +5,6 @@ Each function is named for what it does to a shape and is used by one `Change` o
 more. A downgrade drops or rearranges. It never searches and never reads the database.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@
 Specification: http, "Responses and errors".
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
@@ -62,11 +60,11 @@ def without_tags(text: str) -> str:
 def _problem_class(status: int) -> type[webob.exc.WSGIHTTPException]:
     """The answers of one status."""
 
-    class Problem(webob.exc.status_map[status]):
+    class ErrorResponse(webob.exc.status_map[status]):
         def plain_body(self, environ: Environ) -> str:
             """As that of WebOb, with its tags removed our way."""
             body = without_tags(self._make_body(environ, webob.exc.no_escape))
             values = {'status': self.status, 'title': self.title, 'body': body}
             return str(self.plain_template_obj.substitute(values))
 
-    return Problem
+    return ErrorResponse

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Microversions: from the changes of a history, one frozen `Api` per version.
 
-The changes themselves are declared in `placement.history`; this module knows how to fold them.
+`placement.microversions` declares the changes; this module folds them.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +14,8 @@ import microversion_parse
 
 from placement import errors
 from placement.http.reply import Reply
-from placement.http.validation import Schema, Validator
+from placement.http.validation import Validator
+from placement.schemas.common import Schema
 
 SERVICE_TYPE = 'placement'
 LATEST = 'latest'
@@ -83,11 +81,11 @@ class Api:
     newest: str
 
     def allows(self, rule: Rule) -> bool:
-        """Whether this version has the behaviour of a rule."""
+        """Test whether this version has the behaviour of a rule."""
         return rule in self.rules
 
     def shows_newest(self, action: str) -> bool:
-        """Whether replies of an action have the newest shape at this version."""
+        """Test whether replies of an action have the newest shape at this version."""
         return action not in self.downgrades
 
     def upgraded(self, action: str, body: Any) -> Any:
@@ -109,7 +107,6 @@ Apis = dict[tuple[int, int], Api]
 def fold(history: Iterable[Change]) -> Apis:
     """One `Api` for every version of a history, oldest first."""
     changes = tuple(history)
-    validators: dict[tuple[int, bool], Validator] = {}
     handlers: dict[str, Handler] = {}
     bodies: dict[str, Validator] = {}
     queries: dict[str, Validator] = {}
@@ -117,21 +114,15 @@ def fold(history: Iterable[Change]) -> Apis:
     introduced = {rule: change.version for change in changes for rule in change.enables}
     apis: Apis = {}
 
-    def compiled(schema: Schema, is_query: bool = False) -> Validator:
-        key = id(schema), is_query
-        if key not in validators:
-            validators[key] = Validator(schema, is_query)
-        return validators[key]
-
     for position, change in enumerate(changes):
         handlers = handlers | dict(change.serves)
         bodies = bodies | {
-            action: compiled(schema) for action, schema in change.accepts.items() if schema
+            action: Validator(schema) for action, schema in change.accepts.items() if schema
         }
         for action in (action for action, schema in change.accepts.items() if schema is None):
             del bodies[action]
         queries = queries | {
-            action: compiled(schema, is_query=True) for action, schema in change.queries.items()
+            action: Validator(schema, is_query=True) for action, schema in change.queries.items()
         }
         rules = rules | frozenset(change.enables)
         later = changes[position + 1 :]
@@ -168,7 +159,9 @@ def negotiated(apis: Apis, header: str | None, otherwise: str | None = None) -> 
     Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (specification: http,
     "Microversions").
     """
-    wanted = _wanted_version(header or '')
+    wanted: str | None = microversion_parse.get_version(
+        {microversion_parse.STANDARD_HEADER: header or ''}, service_type=SERVICE_TYPE
+    )
     oldest = next(iter(apis.values()))
     if wanted is None:
         wanted = otherwise
@@ -185,13 +178,3 @@ def negotiated(apis: Apis, header: str | None, otherwise: str | None = None) -> 
             wanted, min_version=oldest.oldest, max_version=oldest.newest
         )
     return apis[version]
-
-
-# Each client sends one header again and again; to parse it is 2 % of a small request.
-@functools.lru_cache(maxsize=64)
-def _wanted_version(header: str) -> str | None:
-    """The version that a header asks of this service, as it is written; None for no version."""
-    wanted: str | None = microversion_parse.get_version(
-        {microversion_parse.STANDARD_HEADER: header}, service_type=SERVICE_TYPE
-    )
-    return wanted

@@ -5,8 +5,6 @@ Specification: resource_providers, "GET /resource_providers"; allocation_candida
 grammar". Everything raised is a `errors.BadRequest` in the words of those sections.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -56,7 +54,7 @@ class Query:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one kind of membership, of traits or of aggregates, is asked for.
+    """Conditions on one kind of membership, of traits or of aggregates.
 
     Each set of `required` has to be met by at least one of its names; none of `forbidden` may
     be there.

@@ -11,12 +11,6 @@ from typing import Any
 CREATED = 201
 
 
-class JSONText(str):
-    """A body that is encoded as JSON already."""
-
-    __slots__ = ()
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class JSONPieces:
     """A body that is JSON already, as bytes that are sent one after the other.
@@ -35,7 +29,7 @@ class JSONPieces:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reply:
-    """What to answer; `dispatch` gives it the shape of the version asked for.
+    """A reply; `dispatch` gives it the shape of the version asked for.
 
     `body` is what becomes JSON, or is it already, or None for an answer without body.
     `location` is the path of what was made, to which scheme, host and mount point are added.
@@ -56,7 +50,7 @@ class Reply:
 
     @property
     def is_cacheable(self) -> bool:
-        """Whether the answer says when what it shows was last modified."""
+        """Test whether the answer says when it was last modified."""
         return self.body is not None if self.has_cache_headers is None else self.has_cache_headers
 
     def with_body(self, body: Any) -> Reply:

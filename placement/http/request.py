@@ -1,37 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request as handlers see it: who asks, for what, checked against its own version."""
+"""Requests as handlers see them: the caller, the path variables, the checked content."""
 
-from __future__ import annotations
-
-import functools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import webob
 import webob.acceptparse
 
-from placement import errors, policy
+from placement import errors
 from placement.conf import ConfigOpts
 from placement.context import RequestContext, quote_environ_for_log
 from placement.http.microversion import Api
 from placement.http.querystring import MAX_LENGTH, Query
-from placement.insight.searches import Origin
+from placement.insight.searches import SearchOrigin
+from placement.policies import PolicyRule
+from placement.policies.enforcer import Enforcer
 
 JSON = 'application/json'
 
 # Floats beyond this are not exact, so that they are no integers that anyone could have meant.
 LARGEST_EXACT_FLOAT = 2**53
-
-# How many different headers are remembered with what they ask for.
-REMEMBERED_HEADERS = 64
-
-# How many queries are remembered with what was read in them, and how long they may be.
-REMEMBERED_QUERIES = 256
-MAX_REMEMBERED_LENGTH = 1_000
-
-Value = TypeVar('Value')
 
 
 class Request:
@@ -43,7 +33,7 @@ class Request:
         api: Api,
         urlvars: Mapping[str, str],
         context: RequestContext,
-        enforcer: policy.Enforcer,
+        enforcer: Enforcer,
         conf: ConfigOpts,
     ) -> None:
         self.http = http
@@ -59,33 +49,34 @@ class Request:
         """The path under which the application is mounted, to which links are relative."""
         return self.http.script_name
 
-    def origin(self) -> Origin:
+    def origin(self) -> SearchOrigin:
         """Where this request comes from, for the log."""
         environ = self.http.environ
         path = quote_environ_for_log(environ.get('SCRIPT_NAME', '') + environ['PATH_INFO'])
         query = quote_environ_for_log(self.http.query_string)
-        return Origin(
+        return SearchOrigin(
             f'{self.http.method} {path}?{query}',
             str(self.api.version),
             self.context.request_id,
             self.context.global_request_id,
         )
 
-    def authorise(self, rule: str) -> None:
+    def authorise(self, rule: PolicyRule) -> None:
         """Check that the caller may do what `rule` guards with what is its own.
 
         Raises `errors.PolicyNotAuthorised` (specification: policy).
         """
         self.authorise_for_project(rule, self.context.project_id)
 
-    def authorise_for_project(self, rule: str, project_id: str | None) -> None:
+    def authorise_for_project(self, rule: PolicyRule, project_id: str | None) -> None:
         """As `authorise`, with what belongs to a project; None when none was named."""
         target = {'project_id': project_id, 'user_id': self.context.user_id}
-        self._enforcer.authorise(self.context, rule, target)
+        self._enforcer.authorise(self.context, rule.name, target)
 
     def check_accepts_json(self) -> None:
         """Raise `errors.NotAcceptable` when the caller does not want JSON."""
-        if not _accepts_json(self.http.environ.get('HTTP_ACCEPT')):
+        accept = webob.acceptparse.create_accept_header(self.http.environ.get('HTTP_ACCEPT'))
+        if not accept.acceptable_offers([JSON]):
             raise errors.NotAcceptable()
 
     def check_sends_json(self) -> None:
@@ -138,49 +129,16 @@ class Request:
 
         Raises `errors.InvalidQuery` (specification: http, "Request content").
         """
-        return _validated_query(self.api, action, self.http.query_string)
-
-    def checked_query(self, action: str, parameters: Iterable[tuple[str, str]]) -> Query:
-        """Query parameters, the last value of each checked by the schema of an action.
-
-        Raises `errors.InvalidQuery`.
-        """
-        return checked_query(self.api, action, parameters)
-
-    def read_query(self, action: str, parse: Callable[[Api, Query], Value]) -> Value:
-        """What `parse` makes of the validated query, which is the same object for the same text.
-
-        Raises `errors.InvalidQuery`, and what `parse` raises, which has to be a pure function.
-        """
         text = self.http.query_string
-        read = _read_query if len(text) <= MAX_REMEMBERED_LENGTH else _read_query.__wrapped__
-        value: Value = read(self.api, action, text, parse)
-        return value
-
-
-# Each client sends one header again and again; to read it is 3 % of a small request.
-@functools.lru_cache(maxsize=REMEMBERED_HEADERS)
-def _accepts_json(accept: str | None) -> bool:
-    return bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
-
-
-# Schedulers ask the same for each flavor again and again. To check and read such a query takes
-# 0.07 ms, of 0.5 that a search takes.
-@functools.lru_cache(maxsize=REMEMBERED_QUERIES)
-def _read_query(api: Api, action: str, text: str, parse: Callable[[Api, Query], Value]) -> Value:
-    return parse(api, _validated_query(api, action, text))
-
-
-def _validated_query(api: Api, action: str, text: str) -> Query:
-    if len(text) > MAX_LENGTH:
-        raise errors.InvalidQuery(
-            reason=f'the query string has {len(text)} characters, more than {MAX_LENGTH}'
-        )
-    try:
-        parameters = list(webob.Request({'QUERY_STRING': text}).GET.items())
-    except UnicodeDecodeError as undecodable:
-        raise errors.InvalidQuery(reason=undecodable) from undecodable
-    return checked_query(api, action, parameters)
+        if len(text) > MAX_LENGTH:
+            raise errors.InvalidQuery(
+                reason=f'the query string has {len(text)} characters, more than {MAX_LENGTH}'
+            )
+        try:
+            parameters = list(self.http.GET.items())
+        except UnicodeDecodeError as undecodable:
+            raise errors.InvalidQuery(reason=undecodable) from undecodable
+        return checked_query(self.api, action, parameters)
 
 
 def checked_query(api: Api, action: str, parameters: Iterable[tuple[str, str]]) -> Query:

@@ -3,11 +3,9 @@
 "Validation messages").
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
@@ -15,7 +13,8 @@ import jsonschema.validators
 from jsonschema.exceptions import ValidationError, best_match
 from oslo_utils import uuidutils
 
-Schema = Mapping[str, Any]
+from placement.schemas.common import Schema
+
 Errors = Iterator[ValidationError]
 
 # A value of more parts than this, or of longer texts, is neither searched for the best of all
@@ -32,7 +31,7 @@ QUERY_FORMATS = jsonschema.FormatChecker(formats=('uuid',))
 
 @FORMATS.checks('uuid')
 def _is_uuid_like(value: object) -> bool:
-    """Whether a value is a uuid in any spelling.
+    """Test whether a value is a uuid in any spelling.
 
     Specification: conventions, "Spelling of uuids and names".
     """
@@ -40,7 +39,7 @@ def _is_uuid_like(value: object) -> bool:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a text has a match of a pattern, whose `$` is the end, as ECMA-262 has it.
+    """Match a text with a pattern, whose `$` is the end, as ECMA-262 has it.
 
     To Python a `$` also matches before a newline at the end, and names must not end in one.
     """
@@ -53,9 +52,9 @@ def _pattern(_validator: Any, pattern: str, value: Any, _schema: Schema) -> Erro
 
 
 def _additional_properties(validator: Any, allowed: Any, value: Any, schema: Schema) -> Errors:
-    found = list(_LIBRARY['additionalProperties'](validator, allowed, value, schema))
-    yield from found
-    if found or allowed or not isinstance(value, dict):
+    refusals = list(_LIBRARY['additionalProperties'](validator, allowed, value, schema))
+    yield from refusals
+    if refusals or allowed or not isinstance(value, dict):
         return
     patterns = schema.get('patternProperties', ())
     extra = sorted(name for name in value if name.endswith('\n'))
@@ -124,7 +123,7 @@ class Validator:
 
 
 def _is_large(value: Any) -> bool:
-    """Whether a value has more parts, characters or levels than can be quoted in good time."""
+    """Test whether a value has more parts, characters or levels than can be quoted soon."""
     size = 0
     remaining = [(value, 0)]
     while remaining and size <= MAX_QUOTED_SIZE:

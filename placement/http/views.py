@@ -4,23 +4,15 @@
 A view reads attributes only, so that it serves versioned objects and plain rows alike.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-INVENTORY_MEMBERS = (
-    'total',
-    'reserved',
-    'min_unit',
-    'max_unit',
-    'step_size',
-    'allocation_ratio',
-)
+from placement.objects.inventory import MEMBERS as INVENTORY_MEMBERS
+from placement.schemas.usage import UNKNOWN_TYPE
+
 PROVIDER_LINKS = ('inventories', 'usages', 'aggregates', 'traits', 'allocations')
-UNKNOWN_TYPE = 'unknown'
 NOTHING_SENT: Mapping[str, Any] = MappingProxyType({})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from placement import errors, history
+from placement import errors, microversions
 from placement.http import microversion
 from placement.http.microversion import Change, Rule
 from placement.http.reply import Reply
@@ -19,7 +19,7 @@ from placement.schemas import common
 
 
 def asked(header: str | None) -> str:
-    return str(microversion.negotiated(history.APIS, header).version)
+    return str(microversion.negotiated(microversions.APIS, header).version)
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,10 @@ def asked(header: str | None) -> str:
     [
         (None, '1.0'),
         ('', '1.0'),
-        *((f'placement 1.{minor}', f'1.{minor}') for _major, minor in history.APIS),
-        ('placement latest', history.NEWEST),
+        *((f'placement 1.{minor}', f'1.{minor}') for _major, minor in microversions.APIS),
+        ('placement latest', microversions.NEWEST),
         ('PLACEMENT 1.10', '1.10'),
-        ('Placement latest', history.NEWEST),
+        ('Placement latest', microversions.NEWEST),
         ('compute 2.5, placement 1.10', '1.10'),
         ('placement 1.10, compute 2.5', '1.10'),
         ('compute 2.5,placement 1.10', '1.10'),
@@ -57,7 +57,10 @@ def test_unknown_version_is_406(version: str) -> None:
 
     assert raised.value.status == 406
     assert f'Unacceptable version header: {version}' in str(raised.value)
-    assert (raised.value.min_version, raised.value.max_version) == (history.OLDEST, history.NEWEST)
+    assert raised.value.bounds == {
+        'max_version': microversions.NEWEST,
+        'min_version': microversions.OLDEST,
+    }
 
 
 @pytest.mark.parametrize(

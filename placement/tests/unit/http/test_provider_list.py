@@ -33,15 +33,14 @@ def test_text_is_the_json_of_the_views_of_the_providers(mount_point: str) -> Non
         Row(root_provider_uuid=None),
     ]
 
-    text = provider_list.as_text(rows, mount_point)
+    (text,) = provider_list.as_text(rows, mount_point).pieces
 
-    assert text == json.dumps(
-        {'resource_providers': [views.provider(r, mount_point) for r in rows]}
-    )
+    shown = {'resource_providers': [views.provider(r, mount_point) for r in rows]}
+    assert text == json.dumps(shown).encode()
 
 
 def test_text_of_no_providers_is_an_empty_list() -> None:
-    assert provider_list.as_text([], '') == '{"resource_providers": []}'
+    assert provider_list.as_text([], '').pieces == [b'{"resource_providers": []}']
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from placement import errors, history
+from placement import errors, microversions
 from placement.http import querystring
 from placement.http.microversion import Api
 from placement.http.querystring import Wanted
@@ -15,7 +15,7 @@ B = '0f5d1b52-9d5c-4d0f-8e5f-52a3a1e0a9b2'
 
 # Just before and since: forbidden traits, repetition, forbidden aggregates, any of several traits.
 V21, V22, V23, V24, V31, V32, V38, V39 = (
-    history.APIS[1, minor] for minor in (21, 22, 23, 24, 31, 32, 38, 39)
+    microversions.APIS[1, minor] for minor in (21, 22, 23, 24, 31, 32, 38, 39)
 )
 
 
@@ -136,36 +136,6 @@ def test_malformed_member_of_is_refused(value: str, words: str) -> None:
     assert str(raised.value) == words
 
 
-def test_repeated_member_of_needs_its_rule() -> None:
-    assert member_of(V24, A, B) == Wanted((any_of(A), any_of(B)))
-
-    with pytest.raises(errors.BadRequest) as raised:
-        member_of(V23, A, B)
-    assert str(raised.value) == 'Multiple member_of parameters are not supported'
-
-
-@pytest.mark.parametrize('value', [f'!{A}', f'!in:{A}'])
-def test_forbidden_aggregates_need_their_rule(value: str) -> None:
-    assert member_of(V32, value) == Wanted(forbidden=any_of(A))
-
-    with pytest.raises(errors.BadRequest) as raised:
-        member_of(V31, value)
-    assert str(raised.value) == (
-        'Forbidden member_of parameters are not supported in the specified microversion'
-    )
-
-
-def test_refusal_names_the_parameter_that_is_too_new() -> None:
-    with pytest.raises(errors.BadRequest, match='Forbidden member_of1 parameters'):
-        querystring.parse_member_of(V31, 'member_of1', [f'!{A}'])
-
-
-@pytest.mark.parametrize('value', ['foo', f'{A},{A}'])
-def test_refusal_of_a_member_of_value_names_the_unsuffixed_parameter(value: str) -> None:
-    with pytest.raises(errors.BadRequest, match="'member_of'"):
-        querystring.parse_member_of(V39, 'member_of_NET', [value])
-
-
 @pytest.mark.parametrize('value', ['!', '!foo', '!in:', f'!{A},{A}', f'!!{A}'])
 def test_invalid_value_is_refused_before_a_rule_of_a_later_version(value: str) -> None:
     with pytest.raises(errors.BadRequest, match="'member_of'"):
@@ -232,11 +202,6 @@ def test_malformed_required_is_refused(api: Api, value: str, words: str) -> None
         querystring.parse_required(api, [value])
 
     assert str(raised.value) == words
-
-
-def test_only_the_last_required_counts_before_its_rule() -> None:
-    assert querystring.parse_required(V38, ['', 'T', 'U']) == Wanted((any_of('U'),))
-    assert querystring.parse_required(V39, ['T', 'U']) == Wanted((any_of('T'), any_of('U')))
 
 
 def test_wanted_names_are_all_required_and_forbidden_names() -> None:

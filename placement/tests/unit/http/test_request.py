@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request brings (specification: http, "Request content")."""
+"""JSON and query of a request (specification: http, "Request content")."""
 
 import json
 from typing import Any
@@ -7,15 +7,13 @@ from typing import Any
 import pytest
 import webob
 
-from placement import errors, history
+from placement import errors, microversions
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http import candidate_query, microversion, querystring
-from placement.http import request as request_module
 from placement.http.request import Query, Request, parse_json
-from placement.policy import Enforcer
+from placement.policies.enforcer import Enforcer
 from placement.schemas.not_sent import NOT_SENT
-from placement.search.model.request import CandidateRequest
 
 UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 
@@ -102,66 +100,11 @@ def test_text_that_is_no_json_or_cannot_be_stored_is_refused(body: bytes) -> Non
 
 
 def request(
-    conf: ConfigOpts, version: str = history.NEWEST, path: str = '/', **blank: Any
+    conf: ConfigOpts, version: str = microversions.NEWEST, path: str = '/', **blank: Any
 ) -> Request:
     context = RequestContext(user_id='u', project_id='p', roles=['reader', 'member'])
-    api = microversion.negotiated(history.APIS, f'placement {version}')
+    api = microversion.negotiated(microversions.APIS, f'placement {version}')
     return Request(webob.Request.blank(path, **blank), api, {}, context, Enforcer(conf), conf)
-
-
-@pytest.mark.parametrize(
-    ('accept', 'expected'),
-    [
-        (None, True),
-        ('*/*', True),
-        ('application/json', True),
-        ('application/*', True),
-        ('text/html, application/json;q=0.1', True),
-        ('text/html, */*;q=0.1', True),
-        ('text/plain', False),
-        ('application/json;q=0', False),
-        ('application/json;q=0, */*', False),
-        ('application/xml', False),
-    ],
-)
-def test_request_that_does_not_accept_json_is_406(
-    conf: ConfigOpts, accept: str | None, expected: bool
-) -> None:
-    asked = request(conf, headers={} if accept is None else {'Accept': accept})
-
-    if expected:
-        asked.check_accepts_json()
-        return
-    with pytest.raises(errors.NotAcceptable, match='Only application/json is provided'):
-        asked.check_accepts_json()
-
-
-@pytest.mark.parametrize(
-    'media_type',
-    ['application/json', 'application/json; charset=utf-8', 'application/json;charset=latin-1'],
-)
-def test_body_must_have_the_media_type_json(conf: ConfigOpts, media_type: str) -> None:
-    request(conf, headers={'Content-Type': media_type}).check_sends_json()
-
-
-@pytest.mark.parametrize(
-    ('media_type', 'shown'),
-    [
-        (None, 'None'),
-        ('text/plain', 'text/plain'),
-        ('Application/JSON', 'Application/JSON'),
-        ('application/jsonx', 'application/jsonx'),
-    ],
-)
-def test_refusal_names_the_media_type(
-    conf: ConfigOpts, media_type: str | None, shown: str
-) -> None:
-    headers = {} if media_type is None else {'Content-Type': media_type}
-
-    with pytest.raises(errors.UnsupportedMediaType) as raised:
-        request(conf, headers=headers).check_sends_json()
-
-    assert str(raised.value) == (f'The media type {shown} is not supported, use application/json')
 
 
 def test_body_is_validated_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
@@ -180,7 +123,7 @@ def test_body_is_validated_by_its_version_and_upgraded(conf: ConfigOpts) -> None
     assert "is not of type 'array'" in str(raised.value)
 
 
-def query(conf: ConfigOpts, text: str, version: str = history.NEWEST) -> Query:
+def query(conf: ConfigOpts, text: str, version: str = microversions.NEWEST) -> Query:
     asked = request(conf, version, f'/resource_providers?{text}')
     return asked.validated_query('resource_providers.list')
 
@@ -202,16 +145,6 @@ def test_schema_checks_the_last_value_of_a_repeated_parameter(conf: ConfigOpts) 
         query(conf, f'uuid={UUID}&uuid=foo')
 
 
-def test_refusal_names_an_unknown_parameter(conf: ConfigOpts) -> None:
-    with pytest.raises(errors.InvalidQuery) as raised:
-        query(conf, 'in_tree=x', '1.13')
-
-    assert str(raised.value).startswith(
-        'Invalid query string parameters: Additional properties are not allowed '
-        "('in_tree' was unexpected)"
-    )
-
-
 @pytest.mark.parametrize('text', ['name=%ff', '%ff=a', 'name=%ed%a0%80', 'name=a%00b'])
 def test_query_that_is_not_utf_8_is_refused(conf: ConfigOpts, text: str) -> None:
     with pytest.raises(errors.InvalidQuery, match='Invalid query string parameters: '):
@@ -230,27 +163,6 @@ def test_unvalidated_returns_the_last_value_or_none(conf: ConfigOpts) -> None:
 # Authorisation
 
 
-def test_refusal_of_the_policy_names_the_rule(conf: ConfigOpts) -> None:
-    with pytest.raises(errors.PolicyNotAuthorised, match='placement:reshaper:reshape'):
-        request(conf).authorise('placement:reshaper:reshape')
-
-
-def test_reader_is_authorised_for_its_own_project_only(conf: ConfigOpts) -> None:
-    asked = request(conf)
-
-    asked.authorise_for_project('placement:usages', 'p')
-    for project_id in ('q', None):
-        with pytest.raises(errors.PolicyNotAuthorised):
-            asked.authorise_for_project('placement:usages', project_id)
-
-
-def test_request_has_the_mount_point(conf: ConfigOpts) -> None:
-    asked = request(conf)
-    asked.http.environ['SCRIPT_NAME'] = '/placement'
-
-    assert asked.mount_point == '/placement'
-
-
 def test_query_may_be_as_long_as_the_bound(conf: ConfigOpts) -> None:
     longest = 'a' * (querystring.MAX_LENGTH - len('name='))
     assert query(conf, f'name={longest}').last('name') == longest
@@ -262,26 +174,6 @@ def test_query_may_be_as_long_as_the_bound(conf: ConfigOpts) -> None:
     assert str(raised.value) == f'Invalid query string parameters: {words}'
     asked = request(conf, path=f'/usages?project_id={longest}aaaaaaaa')
     assert asked.unvalidated('project_id') is None
-
-
-def test_query_that_was_read_before_is_not_read_again(conf: ConfigOpts) -> None:
-    def read(text: str, version: str = history.NEWEST) -> CandidateRequest:
-        asked = request(conf, version, f'/allocation_candidates?{text}')
-        return asked.read_query('allocation_candidates.list', candidate_query.parse)
-
-    text = 'resources=VCPU:1&required=CUSTOM_A'
-    assert read(text) is read(text)
-    assert read(text) is not read(text, '1.30')
-    assert read('resources=VCPU:2') != read('resources=VCPU:3')
-    for _ in range(2):
-        with pytest.raises(errors.InvalidQuery):
-            read(f'{text}&member_of=x')
-        with pytest.raises(errors.BadRequest):
-            read('resources=VCPU:none')
-    # Long ones would fill the memory.
-    long = f'{text},{"A" * request_module.MAX_REMEMBERED_LENGTH}'
-    assert read(long) == read(long)
-    assert read(long) is not read(long)
 
 
 @pytest.mark.parametrize('groups', [querystring.MAX_GROUPS, querystring.MAX_GROUPS + 1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What schemas accept and how errors are worded (specification: http, "Validation messages")."""
+"""Accepted values and worded errors of schemas (specification: http, "Validation messages")."""
 
 import functools
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placement import history
+from placement import microversions
 from placement.http import microversion
 from placement.http.validation import MAX_QUOTED_DEPTH, Validator
 from placement.schemas import common
@@ -73,8 +73,8 @@ def test_validator_refuses_a_body_that_is_nested_too_deeply_to_be_quoted(depth: 
     for _ in range(depth):
         nested = [nested]
 
-    for version, action in (('1.1', 'aggregates.set'), (history.NEWEST, 'inventories.set')):
-        api = microversion.negotiated(history.APIS, f'placement {version}')
+    for version, action in (('1.1', 'aggregates.set'), (microversions.NEWEST, 'inventories.set')):
+        api = microversion.negotiated(microversions.APIS, f'placement {version}')
         assert api.bodies[action].find_error(nested) is not None
 
 

@@ -6,15 +6,10 @@ is answered by. The summaries are the text of the public version history (specif
 microversions).
 """
 
-from __future__ import annotations
-
 from placement.handlers import (
     aggregates,
     allocation_candidates,
     allocations,
-    change_history,
-    cloud,
-    insight,
     inventories,
     reshaper,
     resource_classes,
@@ -25,11 +20,20 @@ from placement.handlers import (
 )
 from placement.http import conversions
 from placement.http.microversion import Change, Rule, fold
+from placement.insight import handlers as insight
+from placement.insight.bulk import handlers as bulk
+from placement.insight.bulk import query as bulk_queries
+from placement.insight.capacity import handlers as capacity
+from placement.insight.capacity import schema as capacity_schemas
+from placement.insight.changes import handlers as changes
+from placement.insight.demand import handlers as demand
+from placement.insight.demand import schema as demand_schemas
+from placement.insight.explain import handlers as explain
+from placement.insight.explain import schema as explain_schemas
+from placement.insight.history import handlers as history
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
-from placement.schemas import cloud as cloud_schemas
-from placement.schemas import insight as insight_schemas
 from placement.schemas import inventory as inventory_schemas
 from placement.schemas import reshaper as reshaper_schemas
 from placement.schemas import resource_class as resource_class_schemas
@@ -56,7 +60,7 @@ def _listing_providers(filters: Schema) -> dict[str, Schema]:
     """The filters of a list of providers, wherever they are listed."""
     return {
         'resource_providers.list': filters,
-        'insight.providers': cloud_schemas.providers(filters),
+        'insight.providers': bulk_queries.providers(filters),
     }
 
 
@@ -69,8 +73,8 @@ def _for_searches(schema: Schema) -> dict[str, Schema]:
     """The query of a search for candidates, wherever one is read."""
     return {
         'allocation_candidates.list': schema,
-        'insight.explain': with_properties(schema, insight_schemas.EXPLAIN),
-        'insight.capacity': with_properties(schema, insight_schemas.CAPACITY),
+        'insight.explain': with_properties(schema, explain_schemas.EXPLAIN),
+        'insight.capacity': with_properties(schema, capacity_schemas.CAPACITY),
     }
 
 
@@ -83,10 +87,9 @@ def _for_claims(upgrade: conversions.Upgrade) -> dict[str, conversions.Upgrade]:
     }
 
 
+# fmt: off
 HISTORY = (
-    Change(
-        '1.0',
-        'Resource providers, their inventories and usages, and allocations.',
+    Change('1.0', 'Resource providers, their inventories and usages, and allocations.',
         serves={
             'root.show': root.show,
             'resource_providers.list': resource_providers.list_providers,
@@ -105,72 +108,49 @@ HISTORY = (
             'allocations.show': allocations.show,
             'allocations.set': allocations.set_one,
             'allocations.delete': allocations.delete,
-            # What is below /insight is beside the API, and of no version: there at all of them.
+            # The questions below /insight are of no version: there at all of them.
             'insight.show': insight.show,
-            'insight.unmet_demand': insight.list_unmet_demand,
-            'insight.providers': cloud.list_providers,
-            'insight.consumers': cloud.list_consumers,
-            'insight.usages': cloud.list_usages,
-            'insight.changes': cloud.list_changes,
-            'insight.history': change_history.list_changes,
-        },
+            'insight.unmet_demand': demand.list_unmet_demand,
+            'insight.providers': bulk.list_providers,
+            'insight.consumers': bulk.list_consumers,
+            'insight.usages': bulk.list_usages,
+            'insight.changes': changes.list_changes,
+            'insight.history': history.list_changes},
         accepts={
             'resource_providers.create': provider_schemas.CREATE,
             'resource_providers.update': provider_schemas.UPDATE,
             'inventories.create': inventory_schemas.CREATE,
             'inventories.set': inventory_schemas.SET,
             'inventories.update': inventory_schemas.UPDATE,
-            'allocations.set': allocation_schemas.SET_AS_LIST,
-        },
+            'allocations.set': allocation_schemas.SET_AS_LIST},
         queries={
             **_listing_providers(provider_schemas.LIST),
-            'insight.unmet_demand': insight_schemas.LIST_UNMET_DEMAND,
-            'insight.consumers': cloud_schemas.CONSUMERS,
-            'insight.usages': cloud_schemas.USAGES,
-            'insight.changes': cloud_schemas.CHANGES,
-            'insight.history': insight_schemas.LIST_HISTORY,
-        },
-    ),
-    Change(
-        '1.1',
-        'Providers can be members of aggregates.',
+            'insight.unmet_demand': demand_schemas.LIST_UNMET_DEMAND,
+            'insight.consumers': bulk_queries.CONSUMERS,
+            'insight.usages': bulk_queries.USAGES,
+            'insight.changes': changes.CHANGES,
+            'insight.history': history.LIST_HISTORY}),
+    Change('1.1', 'Providers can be members of aggregates.',
         serves={'aggregates.show': aggregates.show, 'aggregates.set': aggregates.set_aggregates},
         accepts={'aggregates.set': aggregate_schemas.SET},
-        downgrades=_for_providers(conversions.without_link('aggregates')),
-    ),
-    Change(
-        '1.2',
-        'Resource classes can be listed, made, renamed and deleted.',
+        downgrades=_for_providers(conversions.without_link('aggregates'))),
+    Change('1.2', 'Resource classes can be listed, made, renamed and deleted.',
         serves={
             'resource_classes.list': resource_classes.list_classes,
             'resource_classes.create': resource_classes.create,
             'resource_classes.show': resource_classes.show,
             'resource_classes.put': resource_classes.rename,
-            'resource_classes.delete': resource_classes.delete,
-        },
+            'resource_classes.delete': resource_classes.delete},
         accepts={
             'resource_classes.create': resource_class_schemas.NAMED,
-            'resource_classes.put': resource_class_schemas.NAMED,
-        },
-    ),
-    Change(
-        '1.3',
-        'Providers can be listed by aggregate with member_of.',
-        queries=_listing_providers(provider_schemas.LIST_IN_AGGREGATES),
-    ),
-    Change(
-        '1.4',
-        'Providers can be listed by the resources that they have room for.',
-        queries=_listing_providers(provider_schemas.LIST_WITH_RESOURCES),
-    ),
-    Change(
-        '1.5',
-        'All inventories of a provider can be deleted at once.',
-        serves={'inventories.clear': inventories.clear},
-    ),
-    Change(
-        '1.6',
-        'Traits, and the traits of providers.',
+            'resource_classes.put': resource_class_schemas.NAMED}),
+    Change('1.3', 'Providers can be listed by aggregate with member_of.',
+        queries=_listing_providers(provider_schemas.LIST_IN_AGGREGATES)),
+    Change('1.4', 'Providers can be listed by the resources that they have room for.',
+        queries=_listing_providers(provider_schemas.LIST_WITH_RESOURCES)),
+    Change('1.5', 'All inventories of a provider can be deleted at once.',
+        serves={'inventories.clear': inventories.clear}),
+    Change('1.6', 'Traits, and the traits of providers.',
         serves={
             'traits.list': traits.list_traits,
             'traits.show': traits.show,
@@ -178,241 +158,135 @@ HISTORY = (
             'traits.delete': traits.delete,
             'provider_traits.show': traits.show_of_provider,
             'provider_traits.set': traits.set_of_provider,
-            'provider_traits.clear': traits.clear_of_provider,
-        },
+            'provider_traits.clear': traits.clear_of_provider},
         accepts={'provider_traits.set': trait_schemas.SET},
         queries={'traits.list': trait_schemas.LIST},
-        downgrades=_for_providers(conversions.without_link('traits')),
-    ),
-    Change(
-        '1.7',
+        downgrades=_for_providers(conversions.without_link('traits'))),
+    Change('1.7',
         'PUT /resource_classes/{name} creates or confirms; it takes no body and renames nothing.',
         serves={'resource_classes.put': resource_classes.ensure},
-        accepts={'resource_classes.put': None},
-    ),
-    Change(
-        '1.8',
-        'Allocations name the project and the user that they are for.',
+        accepts={'resource_classes.put': None}),
+    Change('1.8', 'Allocations name the project and the user that they are for.',
         accepts={'allocations.set': allocation_schemas.SET_AS_LIST_WITH_OWNER},
-        upgrades={'allocations.set': conversions.unknown_before('project_id', 'user_id')},
-    ),
-    Change(
-        '1.9',
-        'The usages of a project, or of one of its users.',
+        upgrades={'allocations.set': conversions.unknown_before('project_id', 'user_id')}),
+    Change('1.9', 'The usages of a project, or of one of its users.',
         serves={'usages.show': usages.show_total},
-        queries={'usages.show': usage_schemas.SHOW},
-    ),
-    Change(
-        '1.10',
-        'Allocation candidates: where a set of resources could be taken from.',
+        queries={'usages.show': usage_schemas.SHOW}),
+    Change('1.10', 'Allocation candidates: where a set of resources could be taken from.',
         serves={
             'allocation_candidates.list': allocation_candidates.list_candidates,
-            'insight.explain': insight.explain,
-            'insight.capacity': insight.capacity,
-            'insight.capacities': insight.capacities,
-        },
-        accepts={'insight.capacities': insight_schemas.CAPACITIES},
-        queries=_for_searches(candidate_schemas.LIST),
-    ),
-    Change(
-        '1.11',
-        'Providers link to their allocations.',
-        downgrades=_for_providers(conversions.without_link('allocations')),
-    ),
-    Change(
-        '1.12',
-        'Allocations are keyed by provider, and show project and user.',
+            'insight.explain': explain.explain,
+            'insight.capacity': capacity.capacity,
+            'insight.capacities': capacity.capacities},
+        accepts={'insight.capacities': capacity_schemas.CAPACITIES},
+        queries=_for_searches(candidate_schemas.LIST)),
+    Change('1.11', 'Providers link to their allocations.',
+        downgrades=_for_providers(conversions.without_link('allocations'))),
+    Change('1.12', 'Allocations are keyed by provider, and show project and user.',
         accepts={'allocations.set': allocation_schemas.SET_BY_PROVIDER},
         upgrades={'allocations.set': conversions.key_by_provider},
         downgrades={
             'allocations.show': conversions.without('project_id', 'user_id'),
             'allocation_candidates.list': conversions.changing_body(
-                conversions.candidates_as_list
-            ),
-        },
-    ),
-    Change(
-        '1.13',
+                conversions.candidates_as_list)}),
+    Change('1.13',
         'POST /allocations writes the allocations of several consumers, all or nothing.',
         serves={'allocations.set_many': allocations.set_many},
-        accepts={'allocations.set_many': allocation_schemas.SET_MANY},
-    ),
-    Change(
-        '1.14',
+        accepts={'allocations.set_many': allocation_schemas.SET_MANY}),
+    Change('1.14',
         'Providers form trees: they have a parent and a root, and can be listed by tree.',
         accepts={
             'resource_providers.create': provider_schemas.CREATE_NESTED,
-            'resource_providers.update': provider_schemas.UPDATE_NESTED,
-        },
+            'resource_providers.update': provider_schemas.UPDATE_NESTED},
         queries=_listing_providers(provider_schemas.LIST_IN_TREE),
         downgrades=_for_providers(
-            conversions.without('parent_provider_uuid', 'root_provider_uuid')
-        ),
-    ),
-    Change(
-        '1.15',
-        'Answers carry last-modified and cache-control: no-cache.',
-        enables={Rule.CACHE_HEADERS},
-    ),
-    Change(
-        '1.16',
-        'The number of allocation candidates can be limited.',
-        queries=_for_searches(candidate_schemas.LIST_LIMITED),
-    ),
-    Change(
-        '1.17',
-        'Allocation candidates can be asked for by required traits, and show traits.',
+            conversions.without('parent_provider_uuid', 'root_provider_uuid'))),
+    Change('1.15', 'Answers carry last-modified and cache-control: no-cache.',
+        enables={Rule.CACHE_HEADERS}),
+    Change('1.16', 'The number of allocation candidates can be limited.',
+        queries=_for_searches(candidate_schemas.LIST_LIMITED)),
+    Change('1.17', 'Allocation candidates can be asked for by required traits, and show traits.',
         queries=_for_searches(candidate_schemas.LIST_WITH_TRAITS),
-        downgrades={'allocation_candidates.list': _for_summaries('traits')},
-    ),
-    Change(
-        '1.18',
-        'Providers can be listed by required traits.',
-        queries=_listing_providers(provider_schemas.LIST_WITH_TRAITS),
-    ),
-    Change(
-        '1.19',
+        downgrades={'allocation_candidates.list': _for_summaries('traits')}),
+    Change('1.18', 'Providers can be listed by required traits.',
+        queries=_listing_providers(provider_schemas.LIST_WITH_TRAITS)),
+    Change('1.19',
         'Aggregates are written with the generation of the provider, which they increment.',
         accepts={'aggregates.set': aggregate_schemas.SET_WITH_GENERATION},
         upgrades={'aggregates.set': conversions.name_aggregates},
         downgrades={
             'aggregates.show': conversions.without('resource_provider_generation'),
-            'aggregates.set': conversions.without('resource_provider_generation'),
-        },
-    ),
-    Change(
-        '1.20',
-        'POST /resource_providers answers with the provider.',
-        downgrades={'resource_providers.create': conversions.created_without_body},
-    ),
-    Change(
-        '1.21',
-        'Allocation candidates can be asked for by aggregate with member_of.',
-        queries=_for_searches(candidate_schemas.LIST_IN_AGGREGATES),
-    ),
-    Change(
-        '1.22',
-        'A trait can be forbidden with an exclamation mark.',
-        enables={Rule.FORBIDDEN_TRAITS},
-    ),
-    Change('1.23', 'Errors carry a code.', enables={Rule.ERROR_CODES}),
-    Change(
-        '1.24',
-        'member_of can be given more than once; all of them have to hold.',
-        enables={Rule.REPEATED_MEMBER_OF},
-    ),
-    Change(
-        '1.25',
-        'Allocation candidates can be asked for in numbered groups.',
-        queries=_for_searches(candidate_schemas.LIST_IN_GROUPS),
-    ),
-    Change(
-        '1.26',
-        'An inventory may be reserved in full.',
-        enables={Rule.FULLY_RESERVED_INVENTORY},
-    ),
-    Change(
-        '1.27',
-        'Summaries of candidates list every resource class that a provider has.',
-        enables={Rule.SUMMARIES_OF_ALL_CLASSES},
-    ),
-    Change(
-        '1.28',
+            'aggregates.set': conversions.without('resource_provider_generation')}),
+    Change('1.20', 'POST /resource_providers answers with the provider.',
+        downgrades={'resource_providers.create': conversions.created_without_body}),
+    Change('1.21', 'Allocation candidates can be asked for by aggregate with member_of.',
+        queries=_for_searches(candidate_schemas.LIST_IN_AGGREGATES)),
+    Change('1.22', 'A trait can be forbidden with an exclamation mark.',
+        enables={Rule.FORBIDDEN_TRAITS}),
+    Change('1.23', 'Errors carry a code.',
+        enables={Rule.ERROR_CODES}),
+    Change('1.24', 'member_of can be given more than once; all of them have to hold.',
+        enables={Rule.REPEATED_MEMBER_OF}),
+    Change('1.25', 'Allocation candidates can be asked for in numbered groups.',
+        queries=_for_searches(candidate_schemas.LIST_IN_GROUPS)),
+    Change('1.26', 'An inventory may be reserved in full.',
+        enables={Rule.FULLY_RESERVED_INVENTORY}),
+    Change('1.27', 'Summaries of candidates list every resource class that a provider has.',
+        enables={Rule.SUMMARIES_OF_ALL_CLASSES}),
+    Change('1.28',
         'Consumers have a generation, which writes of allocations quote and reads show.',
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_GENERATION,
-            'allocations.set_many': allocation_schemas.SET_MANY_WITH_GENERATION,
-        },
+            'allocations.set_many': allocation_schemas.SET_MANY_WITH_GENERATION},
         upgrades=_for_claims(conversions.unknown_before('consumer_generation')),
         downgrades={
             'allocations.show': conversions.without('consumer_generation'),
             'provider_allocations.list': conversions.within(
-                'allocations', conversions.without('consumer_generation')
-            ),
-        },
-    ),
-    Change(
-        '1.29',
-        'Allocation candidates may combine several providers of one tree.',
+                'allocations', conversions.without('consumer_generation'))}),
+    Change('1.29', 'Allocation candidates may combine several providers of one tree.',
         enables={Rule.SEVERAL_PROVIDERS_OF_A_TREE},
         downgrades={
             'allocation_candidates.list': _for_summaries(
-                'parent_provider_uuid', 'root_provider_uuid'
-            )
-        },
-    ),
-    Change(
-        '1.30',
-        'POST /reshaper moves inventory that is in use.',
+                'parent_provider_uuid', 'root_provider_uuid')}),
+    Change('1.30', 'POST /reshaper moves inventory that is in use.',
         serves={'reshaper.reshape': reshaper.reshape},
-        accepts={'reshaper.reshape': reshaper_schemas.RESHAPE},
-    ),
-    Change(
-        '1.31',
-        'Allocation candidates can be asked for in one tree.',
-        queries=_for_searches(candidate_schemas.LIST_IN_TREE),
-    ),
-    Change(
-        '1.32',
-        'An aggregate can be forbidden with an exclamation mark.',
-        enables={Rule.FORBIDDEN_AGGREGATES},
-    ),
-    Change(
-        '1.33',
-        'The suffix of a request group may be any word.',
-        queries=_for_searches(candidate_schemas.LIST_WITH_SUFFIXES),
-    ),
-    Change(
-        '1.34',
+        accepts={'reshaper.reshape': reshaper_schemas.RESHAPE}),
+    Change('1.31', 'Allocation candidates can be asked for in one tree.',
+        queries=_for_searches(candidate_schemas.LIST_IN_TREE)),
+    Change('1.32', 'An aggregate can be forbidden with an exclamation mark.',
+        enables={Rule.FORBIDDEN_AGGREGATES}),
+    Change('1.33', 'The suffix of a request group may be any word.',
+        queries=_for_searches(candidate_schemas.LIST_WITH_SUFFIXES)),
+    Change('1.34',
         'Candidates map request groups to providers; writes of allocations take the mappings.',
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_MAPPINGS,
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_MAPPINGS,
-            'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_MAPPINGS,
-        },
+            'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_MAPPINGS},
         downgrades={
             'allocation_candidates.list': conversions.within(
-                'allocation_requests', conversions.without('mappings')
-            )
-        },
-    ),
-    Change(
-        '1.35',
-        'Allocation candidates can ask for traits of the root.',
-        queries=_for_searches(candidate_schemas.LIST_BY_ROOT),
-    ),
-    Change(
-        '1.36',
-        'Request groups can be held together in one subtree.',
+                'allocation_requests', conversions.without('mappings'))}),
+    Change('1.35', 'Allocation candidates can ask for traits of the root.',
+        queries=_for_searches(candidate_schemas.LIST_BY_ROOT)),
+    Change('1.36', 'Request groups can be held together in one subtree.',
         queries=_for_searches(candidate_schemas.LIST_IN_SUBTREE),
-        enables={Rule.GROUPS_WITHOUT_RESOURCES},
-    ),
-    Change(
-        '1.37',
-        'The parent of a provider can be changed and removed.',
-        enables={Rule.REPARENTING},
-    ),
-    Change(
-        '1.38',
-        'Consumers have a type, by which usages are told apart.',
+        enables={Rule.GROUPS_WITHOUT_RESOURCES}),
+    Change('1.37', 'The parent of a provider can be changed and removed.',
+        enables={Rule.REPARENTING}),
+    Change('1.38', 'Consumers have a type, by which usages are told apart.',
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_TYPE,
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_TYPE,
-            'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_TYPE,
-        },
+            'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_TYPE},
         queries={'usages.show': usage_schemas.SHOW_BY_TYPE},
         upgrades=_for_claims(conversions.unknown_before('consumer_type')),
         downgrades={
             'allocations.show': conversions.without('consumer_type'),
-            'usages.show': conversions.changing_body(conversions.usages_of_all_types),
-        },
-    ),
-    Change(
-        '1.39',
-        'required may ask for any of several traits, and be given more than once.',
-        enables={Rule.ANY_TRAITS},
-    ),
+            'usages.show': conversions.changing_body(conversions.usages_of_all_types)}),
+    Change('1.39', 'required may ask for any of several traits, and be given more than once.',
+        enables={Rule.ANY_TRAITS}),
 )
+# fmt: on
 
 OLDEST = HISTORY[0].version
 NEWEST = HISTORY[-1].version

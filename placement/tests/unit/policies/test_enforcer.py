@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Authorisation by policy rules, and policy files that are added, changed and removed."""
+
+import os
+import pathlib
+import warnings
+
+import pytest
+from oslo_config import cfg
+from oslo_policy import policy as oslo_policy
+
+from placement import conf as placement_conf
+from placement import errors
+from placement.context import RequestContext
+from placement.policies import enforcer as policy
+
+RULE = 'placement:traits:list'
+
+
+@pytest.fixture
+def conf(tmp_path: pathlib.Path) -> cfg.ConfigOpts:
+    tmp_path.joinpath('placement.conf').write_text(
+        '[placement_database]\nconnection = sqlite://\n'
+        '[oslo_policy]\nenforce_new_defaults = false\n'
+    )
+    return placement_conf.load(environ={'OS_PLACEMENT_CONFIG_DIR': str(tmp_path)})
+
+
+def caller(*roles: str, system_scope: str | None = None) -> RequestContext:
+    return RequestContext(
+        user_id='user', project_id='project', roles=list(roles), system_scope=system_scope
+    )
+
+
+def allows(enforcer: policy.Enforcer, *roles: str) -> bool:
+    try:
+        enforcer.authorise(caller(*roles), RULE)
+    except errors.PolicyNotAuthorised:
+        return False
+    return True
+
+
+def test_refusal_of_a_scope_is_the_name_of_the_rule(conf: cfg.ConfigOpts) -> None:
+    with pytest.raises(errors.PolicyNotAuthorised) as refusal:
+        policy.Enforcer(conf).authorise(caller('admin', system_scope='all'), RULE)
+
+    assert str(refusal.value) == RULE
+
+
+def test_enforcer_raises_for_a_rule_that_is_not_registered(conf: cfg.ConfigOpts) -> None:
+    with pytest.raises(oslo_policy.PolicyNotRegistered):
+        policy.Enforcer(conf).authorise(caller('admin'), 'placement:nonsense')
+
+
+def test_enforcer_does_not_warn_of_changed_defaults(conf: cfg.ConfigOpts) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter('always')
+        allows(policy.Enforcer(conf), 'admin')
+
+    assert found == []
+
+
+def test_policy_file_overrides_a_rule_by_its_name(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+
+    assert allows(enforcer, 'librarian')
+    assert not allows(enforcer, 'admin')
+
+
+def test_override_of_the_admin_rule_does_not_change_other_rules(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text('"admin_api": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+
+    assert allows(enforcer, 'admin')
+    assert not allows(enforcer, 'librarian')
+
+
+def test_enforcer_notices_a_policy_file_that_is_added_changed_and_removed(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    enforcer = policy.Enforcer(conf)
+    assert allows(enforcer, 'admin')
+
+    file.write_text(f'"{RULE}": "role:librarian"\n')
+    assert not allows(enforcer, 'admin')
+
+    file.write_text(f'"{RULE}": "role:archivist"\n')
+    assert allows(enforcer, 'archivist')
+
+    file.unlink()
+    assert allows(enforcer, 'admin')
+    assert not allows(enforcer, 'archivist')
+
+
+def test_enforcer_notices_a_change_that_keeps_the_size_of_the_file(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    file.write_text(f'"{RULE}": "role:aaa"\n')
+    os.utime(file, ns=(1, 1))
+    enforcer = policy.Enforcer(conf)
+    file.write_text(f'"{RULE}": "role:bbb"\n')
+
+    assert allows(enforcer, 'bbb')
+
+
+def test_files_of_the_policy_directory_override_the_policy_file(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    directory = tmp_path / 'policy.d'
+    directory.mkdir()
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+    assert allows(enforcer, 'librarian')
+
+    directory.joinpath('more.yaml').write_text(f'"{RULE}": "role:archivist"\n')
+    assert allows(enforcer, 'archivist')
+
+    directory.joinpath('more.yaml').unlink()
+    assert allows(enforcer, 'librarian')
+
+
+def test_unreadable_file_leaves_the_previous_rules_in_force(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    file.write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+    file.write_text('{ this is: [no policy')
+
+    assert allows(enforcer, 'librarian')
+    assert not allows(enforcer, 'admin')
+    assert caplog.text.count('the previous rules stay in force') == 1
+
+
+CYCLIC = f'"{RULE}": "role:librarian or rule:{RULE}"\n'
+
+
+def test_file_with_a_rule_that_refers_to_itself_leaves_the_previous_rules_in_force(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / 'policy.yaml'
+    file.write_text(f'"{RULE}": "role:librarian"\n')
+    enforcer = policy.Enforcer(conf)
+    file.write_text(CYCLIC)
+
+    assert allows(enforcer, 'librarian')
+    assert not allows(enforcer, 'admin')
+    (line,) = [r.getMessage() for r in caplog.records if r.name == 'placement.policy']
+    assert RULE in line
+    assert 'the previous rules stay in force' in line
+    assert '\n' not in line
+
+
+def test_enforcer_does_not_start_with_a_rule_that_refers_to_itself(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(CYCLIC)
+
+    with pytest.raises(oslo_policy.InvalidDefinitionError, match=RULE):
+        policy.Enforcer(conf)
+
+
+def test_file_with_an_undefined_rule_is_accepted_and_refuses_what_it_guards(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "rule:nonsense"\n')
+
+    assert not allows(policy.Enforcer(conf), 'admin')
+
+
+def test_rule_that_cannot_be_evaluated_refuses_the_request(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Nobody listens there, and the library raises what the connection raises.
+    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "http://127.0.0.1:1/ask"\n')
+
+    with pytest.raises(errors.PolicyNotAuthorised) as refusal:
+        policy.Enforcer(conf).authorise(caller('admin'), RULE)
+
+    assert str(refusal.value) == f'Policy does not allow {RULE} to be performed.'
+    assert [r.levelname for r in caplog.records if r.name == 'placement.policy'] == ['ERROR']
+
+
+def test_enforcer_does_not_read_unchanged_files_again(
+    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enforcer = policy.Enforcer(conf)
+    monkeypatch.setattr(policy, 'load_rules', lambda conf: pytest.fail('read again'))
+
+    assert allows(enforcer, 'admin')
+
+
+def test_enforcer_of_the_oslo_policy_tools_needs_no_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION', raising=False)
+    monkeypatch.setenv('HOME', '/nonexistent')
+
+    assert RULE in policy.get_enforcer().registered_rules
+
+
+def test_enforcer_does_not_reuse_a_decision_for_another_project(conf: cfg.ConfigOpts) -> None:
+    enforcer = policy.Enforcer(conf)
+    rule = 'placement:usages'
+    reader = caller('reader')
+    enforcer.authorise(reader, rule, {'project_id': 'project'})
+
+    for project in ('other', None):
+        with pytest.raises(errors.PolicyNotAuthorised):
+            enforcer.authorise(reader, rule, {'project_id': project})
