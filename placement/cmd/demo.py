@@ -5,8 +5,6 @@ It keeps its data in a directory of its own, and throws them away at each start.
 authenticated (noauth2), and no configuration file is read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import logging
@@ -17,11 +15,12 @@ from collections.abc import Iterator, Sequence
 
 from placement import direct
 from placement.cmd import serve
+from placement.cmd.demo_cloud import loading
+from placement.cmd.demo_cloud.cloud import make_cloud
+from placement.cmd.demo_cloud.problems import PROBLEMS, SEARCHES_IN_VAIN
+from placement.cmd.operator_command import CannotServe
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
-from placement.demo import loading
-from placement.demo.cloud import make_cloud
-from placement.demo.problems import PROBLEMS, SEARCHES_IN_VAIN
 
 STATE_DIR = 'state-demo'
 #: Says that the data beside it are those of a demonstration, and is locked while one runs.
@@ -46,12 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _discard(state: str) -> None:
     """Throw away what an earlier demonstration left in its directory.
 
-    :raises serve.CannotServe: the directory has other data, or another demonstration uses it
+    :raises CannotServe: the directory has other data, or another demonstration uses it
     """
     mark = os.path.join(state, MARK)
     try:
         if os.path.exists(os.path.join(state, DATABASE_FILES[0])) and not os.path.exists(mark):
-            raise serve.CannotServe(
+            raise CannotServe(
                 f'{state} has data of something else; choose another directory with --state-dir'
             )
         os.makedirs(state, mode=0o700, exist_ok=True)
@@ -62,11 +61,11 @@ def _discard(state: str) -> None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(state, name))
     except BlockingIOError as error:
-        raise serve.CannotServe(
+        raise CannotServe(
             f'another demonstration uses {state}; choose another directory with --state-dir'
         ) from error
     except OSError as error:
-        raise serve.CannotServe(f'cannot keep data in {state}: {error.strerror}') from error
+        raise CannotServe(f'cannot keep data in {state}: {error.strerror}') from error
 
 
 def _fill(conf: ConfigOpts, say: serve.Say) -> None:
@@ -103,9 +102,11 @@ def _warnings_hidden() -> Iterator[None]:
 
 def _say_where(say: serve.Say, url: str, strategy: str) -> None:
     """Print where the service is, and the commands that find the problems."""
-    say('what is wrong with this cloud? These commands find it:')
+    say('what is wrong with this cloud? Of each two commands, which find it, the first is for the')
+    say('openstack client with osc-placement-insight, after the following line:')
+    print(f'\nexport OS_AUTH_TYPE=admin_token OS_TOKEN=admin OS_ENDPOINT={url}')
     for problem in PROBLEMS:
-        print(f'\n# {problem.question}\n{problem.command(url)}')
+        print(f'\n# {problem.question}\n{problem.client}\n{problem.command(url)}')
     print(flush=True)
     say(f'look at it: {url}/ui/ (the token is admin)')
     say(f'serving on {url}, stop with Ctrl-C')

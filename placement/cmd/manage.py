@@ -4,8 +4,6 @@
 Specification: commands, "placement-manage".
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools
@@ -22,7 +20,8 @@ from oslo_log import log
 
 from placement import conf as configuration
 from placement import errors
-from placement.cmd import provider_identity, unusable_database
+from placement.cmd import operator_command, provider_identity
+from placement.conf import files
 from placement.context import RequestContext
 from placement.db.engine import failures
 from placement.db.engine.database import Database
@@ -45,7 +44,7 @@ OnlineMigration = Callable[[RequestContext, int], tuple[int, int]]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    conf = configuration.CommandOptions()
+    conf = operator_command.Options()
     configuration.register_opts(conf)
     # Scripts read standard output, so the log goes to standard error.
     conf.set_default('use_stderr', True)
@@ -53,28 +52,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cfg.SubCommandOpt('command', title='Command', help='What to work on', handler=_add_parsers)
     )
     try:
-        conf(arguments, project=configuration.PROJECT, version=_version())
-    except cfg.RequiredOptError:
-        # oslo.config raises this after it has read everything; these need no connection.
-        if conf.command.name not in (openapi.__name__, doctor.NAME):
-            raise
-    except (cfg.Error, OSError) as error:
-        if doctor.NAME not in arguments:
-            raise
-        return doctor.refuse_configuration(error)
+        with files.explained(conf, arguments):
+            conf(arguments, project=configuration.PROJECT, version=_version())
+    except cfg.Error as error:
+        # oslo.config demands a connection after it has read everything; these need none.
+        is_read = isinstance(error, cfg.RequiredOptError)
+        if not is_read or conf.command.name not in (openapi.__name__, doctor.NAME):
+            if doctor.NAME in arguments:
+                return doctor.refuse_configuration(error)
+            print(f'The configuration cannot be used: {error}', file=sys.stderr)
+            return 1
     if conf.command.name is None:
         conf.print_help()
         return 1
     # Before there is a log: the log may be what is wrong.
     if conf.command.name == doctor.NAME:
         return doctor.run(conf)
-    log.setup(conf, configuration.PROJECT)
+    return _run(conf)
+
+
+def _run(conf: cfg.ConfigOpts) -> int:
+    """Run the action that was named, and log; return its exit status."""
     try:
-        with unusable_database.in_words():
+        log.setup(conf, configuration.PROJECT)
+    except OSError as error:
+        print(
+            f'The log {error.filename} cannot be opened: {error.strerror}. Run the command as the '
+            'user of the service, who has to own the file.',
+            file=sys.stderr,
+        )
+        return 1
+    configuration.warn_of_mistakes(conf)
+    try:
+        with operator_command.in_words():
             return int(conf.command.action(conf))
-    except unusable_database.UnusableDatabaseError as error:
+    except operator_command.UnusableDatabaseError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print('Interrupted.', file=sys.stderr)
+        return 130
 
 
 def _version() -> str:
@@ -147,14 +164,20 @@ def sync(conf: cfg.ConfigOpts) -> int:
 def version(conf: cfg.ConfigOpts) -> int:
     """Run `db version`: print the revision of each chain, None for one that has no tables.
 
-    The first line is that of upstream's command. What to do about another revision is printed on
-    standard error.
+    The revision of the tables that upstream has is all that is printed on standard output, as by
+    upstream's command.
     """
-    with _database(conf) as database:
-        found = [revisions.version(database.engine, chain) for chain in revisions.CHAINS]
-    print(found[0])
-    print(f'{found[1]} (tables of this service)')
-    words = revisions.difference(found)
+    present: list[str | None] = [None for _chain in revisions.CHAINS]
+    try:
+        revisions.require_file(conf.placement_database.connection)
+        with _database(conf) as database:
+            present = [revisions.version(database.engine, chain) for chain in revisions.CHAINS]
+        words = revisions.difference(present)
+    except revisions.MissingSchemaError as error:
+        words = str(error)
+    print(present[0])
+    # Scripts take standard output as the revision.
+    print(f'{present[1]} (tables of this service)', file=sys.stderr)
     if words is not None:
         print(words, file=sys.stderr)
     return 0
@@ -173,6 +196,7 @@ def online_data_migrations(conf: cfg.ConfigOpts) -> int:
     if max_count is not None and not _is_positive(max_count):
         print('Must supply a positive value for max_count')
         return WRONG_ARGUMENT
+    revisions.require_file(conf.placement_database.connection)
     if max_count is None:
         print(f'Running batches of {BATCH_SIZE} until complete')
     with _database(conf) as database:
@@ -192,7 +216,7 @@ def online_data_migrations(conf: cfg.ConfigOpts) -> int:
 def openapi(conf: cfg.ConfigOpts) -> int:
     """Run `openapi`: print the document of one microversion."""
     # Imported here because it imports the whole API, which no other command needs.
-    from placement.openapi import document
+    from placement.cmd.openapi import document
 
     try:
         api = document.version_named(conf.command.microversion)
@@ -246,9 +270,9 @@ class Batches:
 
     def _run_one(self, name: str, max_count: int) -> int:
         """Return how many rows one migration changed; a failure does not stop the others."""
-        found = done = 0
+        matched = done = 0
         try:
-            found, done = self._migrations[name](self._context, max_count)
+            matched, done = self._migrations[name](self._context, max_count)
         except Exception as error:
             self.failed = True
             reason = failures.unusable_reason(error)
@@ -257,17 +281,17 @@ class Batches:
             else:
                 print(f'Error attempting to run {name}')
                 LOG.exception('Error attempting to run %s', name)
-        if found:
-            print(f'{found} rows matched query {name}, {done} migrated')
-        total_found, total_done = self._totals.get(name, (0, 0))
-        self._totals[name] = (total_found + found, total_done + done)
+        if matched:
+            print(f'{matched} rows matched query {name}, {done} migrated')
+        total_matched, total_done = self._totals.get(name, (0, 0))
+        self._totals[name] = (total_matched + matched, total_done + done)
         return done
 
     def print_table(self) -> None:
         """Print the totals of every migration that ran."""
         table = prettytable.PrettyTable(['Migration', 'Total Found', 'Completed'])
-        for name, (found, done) in self._totals.items():
-            table.add_row([name, found, done])
+        for name, (matched, done) in self._totals.items():
+            table.add_row([name, matched, done])
         print(table)
 
 

@@ -5,47 +5,41 @@ It reads the files that the processes of the service write, and the database for
 cloud. Prometheus then needs no access to the API, and a scrape takes no thread of it.
 """
 
-from __future__ import annotations
-
 import argparse
+import signal
 import sys
-from collections.abc import Iterable, Sequence
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from collections.abc import Sequence
+from threading import Thread
+from wsgiref.simple_server import WSGIServer
 
 from placement import conf as configuration
-from placement import wsgi
+from placement.cmd.operator_command import CannotServe
 from placement.conf import ConfigOpts
 from placement.db.engine import diagnosis
 from placement.db.engine.database import Database
-from placement.exporter.endpoint import Endpoint, answer_metrics
-from placement.exporter.gauges import Gauges
 from placement.feed.keeper import SnapshotKeeper
-from placement.server import listener, signals
-from placement.server.server import Server
+from placement.metrics.exporter.endpoint import Endpoint, start_server
+from placement.metrics.exporter.gauges import Gauges
+from placement.wsgi.log_setup import start_logging
 
 NAME = 'placement-metrics'
 DEFAULT_LISTEN = '127.0.0.1:9178'
 
-# One scrape, and whoever waits for it.
-_THREADS = 2
+MAX_PORT = 65_535
 
 # Prometheus gives up after 10 seconds by default.
 _WAIT_SECONDS = 10.0
 
 
-class CannotServe(Exception):
-    """Why the command cannot start, in one line."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until it is told to stop; the exit status."""
     options = _parser().parse_args(arguments)
-    signals.interrupt()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _serve(options)
     except KeyboardInterrupt:
         pass
-    except (CannotServe, listener.CannotListenError) as reason:
+    except CannotServe as reason:
         print(f'{NAME}: {reason}', file=sys.stderr)
         return 1
     print(f'{NAME}: stopped', flush=True)
@@ -68,23 +62,33 @@ def _parser() -> argparse.ArgumentParser:
 def _address(text: str) -> tuple[str, int]:
     """Host and port; an address of version 6 is in brackets."""
     host, colon, port = text.rpartition(':')
-    if not colon or not port.isdecimal() or int(port) > listener.MAX_PORT:
+    if not colon or not port.isdecimal() or int(port) > MAX_PORT:
         raise argparse.ArgumentTypeError(f'{text} is not HOST:PORT')
     return host.removeprefix('[').removesuffix(']'), int(port)
 
 
 def _serve(options: argparse.Namespace) -> None:
-    """Serve; raises `CannotServe` and `listener.CannotListenError` where that is not possible."""
+    """Serve until `KeyboardInterrupt`; raises `CannotServe` where that is not possible."""
     conf = _configured(options.config_file)
-    with listener.listen(*options.listen) as listening:
-        wsgi.start_logging(conf)
-        database = _database(conf)
-        try:
-            server = Server(application(conf, database), _THREADS)
-            url = listener.url_of(listening)
-            server.run(listening, lambda: print(f'{NAME}: serving {url}/metrics', flush=True))
-        finally:
-            database.dispose()
+    start_logging(conf)
+    database = _database(conf)
+    try:
+        host, port = options.listen
+        server, thread = _listen(_endpoint(conf, database), host, port)
+        with server:
+            host = f'[{host}]' if ':' in host else host
+            print(f'{NAME}: serving http://{host}:{server.server_port}/metrics', flush=True)
+            thread.join()
+    finally:
+        database.dispose()
+
+
+def _listen(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, Thread]:
+    try:
+        return start_server(endpoint, host, port)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise CannotServe(f'cannot listen on {host} port {port}: {reason}') from error
 
 
 def _database(conf: ConfigOpts) -> Database:
@@ -96,28 +100,18 @@ def _database(conf: ConfigOpts) -> Database:
         raise CannotServe(f'the database cannot be used: {reason}') from error
 
 
-def application(conf: ConfigOpts, database: Database) -> WSGIApplication:
-    """A WSGI application that has the path `/metrics` and no other."""
+def _endpoint(conf: ConfigOpts, database: Database) -> Endpoint:
     snapshots = SnapshotKeeper(
         database,
         is_cached=conf.placement.candidate_snapshot == 'cached',
         audit_interval=conf.placement.candidate_snapshot_audit_interval,
     )
     gauges = Gauges(conf, database, snapshots)
-    return answer_metrics(_not_found, Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS))
-
-
-def _not_found(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    body = b'The metrics are at /metrics.\n'
-    start_response(
-        '404 Not Found',
-        [('Content-Type', 'text/plain'), ('Content-Length', str(len(body)))],
-    )
-    return [body]
+    return Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS)
 
 
 def _configured(path: str | None) -> ConfigOpts:
-    """What is configured; metrics have to be on."""
+    """The configuration; metrics have to be on."""
     try:
         conf = configuration.load([] if path is None else ['--config-file', path])
     except (configuration.Error, OSError) as error:

@@ -4,8 +4,6 @@
 Specification: commands, "provider set-uuid".
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

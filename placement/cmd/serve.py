@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-serve` and `placement-api`: the service in a process of its own, with its server.
+"""`placement-serve` and `placement-api`: the service in a process of its own, for trials.
 
 ``placement-serve`` runs out of the box. Without a configuration file it keeps its data in a
 directory, brings the database up to date, and does not authenticate callers (noauth2). It reads
 no file that is not named to it.
 ``placement-api`` adds nothing to what is configured.
 """
-
-from __future__ import annotations
 
 import argparse
 import dataclasses
@@ -18,15 +16,14 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from wsgiref.types import WSGIApplication
 
 from placement import conf as placement_conf
-from placement import deploy, memory, wsgi
+from placement import deploy
+from placement.cmd import web_server
+from placement.cmd.operator_command import CannotServe
 from placement.middleware import loopback_hosts
-from placement.server import descriptors, listener, signals
-from placement.server.limits import Limits
-from placement.server.server import Server
+from placement.wsgi.log_setup import start_logging
 
 LOG = logging.getLogger(__name__)
 
@@ -39,10 +36,6 @@ DEFAULT_THREADS = 4
 _DESCRIPTION = (__doc__ or '').split('\n\n')[-1]
 
 Say = Callable[[str], None]
-
-
-class CannotServe(Exception):
-    """Why the service cannot start, in one line."""
 
 
 def _say_where(say: Say, url: str, strategy: str) -> None:
@@ -94,7 +87,7 @@ def run(program: Program, arguments: Sequence[str] | None) -> int:
     """Run the service as a program does until it is told to stop; the exit status."""
     options = _parser(program).parse_args(arguments)
     say = functools.partial(print, f'{program.name}:', flush=True)
-    signals.interrupt()
+    web_server.interrupt()
     try:
         _serve(program, options, say)
     except KeyboardInterrupt:
@@ -149,37 +142,23 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
             program.discard(state)
         _prepare_database(conf, state, say)
         program.fill(conf, say)
-        wsgi.start_logging(conf)
+        start_logging(conf)
         application = _load_application(conf, say)
         say(f'authentication: {_describe_authentication(conf.api.auth_strategy)}')
-        server = Server(application, options.threads, _limits(conf), _wants_body)
-        url = listener.url_of(listening)
+        url = web_server.url_of(listening)
         if conf.ui.enabled:
             say(f'page: {url}/ui/')
-        server.run(listening, lambda: program.say_where(say, url, conf.api.auth_strategy))
-
-
-def _limits(conf: placement_conf.ConfigOpts) -> Limits:
-    """What one client may take, as configured."""
-    return Limits(
-        max_connections=descriptors.available_connections(conf.server.max_connections),
-        max_header_size=conf.server.max_header_size,
-        max_body_size=conf.placement.max_request_body_size,
-        header_timeout=conf.server.header_timeout,
-        body_timeout=conf.server.body_timeout,
-        keep_alive_timeout=conf.server.keep_alive_timeout,
-        answer_timeout=conf.server.answer_timeout,
-        stop_timeout=conf.server.stop_timeout,
-    )
-
-
-def _wants_body(environ: dict[str, Any]) -> bool:
-    """Whether the body of a request may be read: without a token it is refused before."""
-    return 'HTTP_X_AUTH_TOKEN' in environ
+        web_server.serve(
+            application,
+            listening,
+            options.threads,
+            lambda: program.say_where(say, url, conf.api.auth_strategy),
+            conf.placement.max_request_body_size,
+        )
 
 
 def _load_configuration(config_file: str | None, state: str | None) -> placement_conf.ConfigOpts:
-    """What is configured; with a state directory, and defaults that need nothing else."""
+    """The configuration; with a state directory, with defaults that need nothing else."""
 
     def register(conf: placement_conf.ConfigOpts) -> None:
         placement_conf.register_opts(conf)
@@ -193,7 +172,7 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
         # Out of the box, a file that lies in /etc or in a home directory changes nothing.
         conf = placement_conf.load(arguments, register=register, search=state is None)
     except (placement_conf.Error, OSError) as error:
-        raise CannotServe(f'the configuration is not complete: {error}') from error
+        raise CannotServe(f'the configuration cannot be used: {error}') from error
     # A configuration file means what it would mean to any other server.
     if state is not None and not conf.config_file:
         conf.set_default('auth_strategy', 'noauth2', 'api')
@@ -236,8 +215,8 @@ def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None
     if strategy != 'noauth2':
         return
     try:
-        addresses = listener.addresses_of(host, port)
-    except listener.CannotListenError as error:
+        addresses = web_server.addresses_of(host, port)
+    except web_server.CannotListenError as error:
         raise CannotServe(str(error)) from error
     if not all(map(loopback_hosts.is_loopback, addresses)):
         raise CannotServe(
@@ -252,8 +231,8 @@ def _listen(host: str, port: int) -> socket.socket:
     :raises CannotServe: the address cannot be had
     """
     try:
-        return listener.listen(host, port)
-    except listener.CannotListenError as error:
+        return web_server.listen(host, port)
+    except web_server.CannotListenError as error:
         remedy = '; choose another with --port N (make serve PORT=N)' if error.is_taken else ''
         raise CannotServe(f'{error}{remedy}') from error
 
@@ -276,7 +255,7 @@ def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: S
         with open(file, 'rb') as opened:
             magic = opened.read(len(SQLITE_MAGIC))
     except OSError as error:
-        raise CannotServe(f'cannot keep data in {state}: {listener.words_of(error)}') from error
+        raise CannotServe(f'cannot keep data in {state}: {web_server.words_of(error)}') from error
     if magic not in (b'', SQLITE_MAGIC):
         raise CannotServe(f'{file} is not an SQLite database; move it away to begin anew')
     say(f'database: {file} ({"kept from before" if known else "new"})')
@@ -290,11 +269,10 @@ def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplicat
     if conf.placement_database.sync_on_startup:
         say('schema: bringing it up to date')
     try:
-        with memory.loading_a_service():
-            application = deploy.loadapp(conf)
+        application = deploy.loadapp(conf)
     except Exception as error:
         LOG.debug('The application cannot be loaded.', exc_info=True)
-        raise CannotServe(f'cannot load the application: {listener.words_of(error)}') from error
+        raise CannotServe(f'cannot load the application: {web_server.words_of(error)}') from error
     say('traits and resource classes: up to date')
     return loopback_hosts.only_known_hosts(application, conf)
 

@@ -5,18 +5,17 @@ Specification: configuration, "Where configuration comes from", "Options".
 """
 
 import copy
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 
 from oslo_config.cfg import ConfigOpts, Error, RequiredOptError
 
-from placement.conf import libraries, opts
-from placement.conf.command_options import CommandOptions
+from placement.conf import files, libraries, opts
 
 __all__ = [
     'DISTRIBUTION',
     'PROJECT',
-    'CommandOptions',
     'ConfigOpts',
     'Error',
     'RequiredOptError',
@@ -24,7 +23,10 @@ __all__ = [
     'load',
     'load_for_policy_tools',
     'register_opts',
+    'warn_of_mistakes',
 ]
+
+LOG = logging.getLogger(__name__)
 
 PROJECT = 'placement'
 
@@ -35,10 +37,10 @@ DISTRIBUTION = 'openstack-placement'
 
 def register_opts(conf: ConfigOpts) -> None:
     """Register every option of the service, and of the libraries it uses, with ``conf``."""
-    for module in opts.MODULES:
+    for group, options in opts.GROUPS:
         # A copy: a group holds the values that are set for its options, and is not itself copied
         # in depth by oslo.config, so that two configurations would share them.
-        conf.register_opts(module.OPTIONS, group=copy.deepcopy(module.GROUP))
+        conf.register_opts(options, group=copy.deepcopy(group))
     libraries.register(conf)
 
 
@@ -61,15 +63,16 @@ def load(
     """
     conf = ConfigOpts()
     register(conf)
-    files = files_of_web_application(os.environ if environ is None else environ)
-    if files is None and not search:
-        files = []
-    conf(
-        list(arguments),
-        project=PROJECT,
-        default_config_files=files,
-        default_config_dirs=None if files is None else [],
-    )
+    paths = files_of_web_application(os.environ if environ is None else environ)
+    if paths is None and not search:
+        paths = []
+    with files.explained(conf):
+        conf(
+            list(arguments),
+            project=PROJECT,
+            default_config_files=paths,
+            default_config_dirs=None if paths is None else [],
+        )
     _check_values(conf)
     return conf
 
@@ -79,6 +82,12 @@ def load_for_policy_tools() -> ConfigOpts:
     conf = load(register=libraries.register)
     libraries.tell_policy_file(conf.find_file(conf.oslo_policy.policy_file))
     return conf
+
+
+def warn_of_mistakes(conf: ConfigOpts) -> None:
+    """Log the unknown groups and options of the files, which have no effect."""
+    for mistake in files.mistakes(conf):
+        LOG.warning('Unknown in the configuration, and without effect: %s.', mistake)
 
 
 def _check_values(conf: ConfigOpts) -> None:

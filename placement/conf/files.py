@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which configuration files were read, and what is in them that nobody asks for."""
+"""Configuration files: which were read, mistakes in them, and why they cannot be used."""
 
-from __future__ import annotations
-
+import contextlib
 import difflib
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from oslo_config import cfg
 
@@ -18,23 +17,7 @@ _PREFIX, _SEPARATOR = 'OS_', '__'
 
 _DEFAULT = 'DEFAULT'
 
-Names = dict[str, set[str]]
-
-
-class Unknown(NamedTuple):
-    """An option of a file that does not exist, and the known one that it resembles, if any."""
-
-    group: str
-    name: str
-    similar: str | None
-
-
-class WrongValue(NamedTuple):
-    """A value that is none of its option, and why."""
-
-    group: str
-    name: str
-    reason: str
+OptionNames = dict[str, set[str]]
 
 
 def files_read(conf: cfg.ConfigOpts) -> list[str]:
@@ -59,76 +42,135 @@ def variables_read(conf: cfg.ConfigOpts, environ: Mapping[str, str]) -> list[str
     return sorted(wanted & environ.keys())
 
 
-def wrong_values(conf: cfg.ConfigOpts) -> Iterator[WrongValue]:
-    """Every value that cannot be had."""
+def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """Yield a line for each value that is none of its option: the option, and the reason."""
     for group, names in _registered(conf).items():
         values = conf if group == _DEFAULT else conf[group]
         for name in sorted(names):
             try:
                 values[name]
             except (cfg.Error, ValueError) as error:
-                yield WrongValue(group, name, ' '.join(str(error).split()))
+                yield f'[{group}] {name}: {" ".join(str(error).split())}'
 
 
-def unknown_options(
+def mistakes(
     conf: cfg.ConfigOpts, libraries: Iterable[tuple[str, Iterable[cfg.Opt]]] = ()
-) -> list[Unknown]:
-    """The options in the files that no part of the service has.
+) -> list[str]:
+    """Return the unknown groups and options in the files, with the names that are probably meant.
 
-    Files have options of other services and of other releases too. So one in a group of a library
-    counts only when it looks like a mistake in typing, and in the default group none does.
-    `libraries` are groups of libraries with their options, whose old names are known then.
+    Files have options of other services and of other releases too. So a group, or an option in a
+    group of a library, counts only when it looks like a mistake in typing, and in the default
+    group none does. `libraries` are groups of libraries with their options, whose old names are
+    known then.
     """
+    registered = _registered(conf)
     known = _registered(conf)
     _add_old_names(known, [*opts.list_opts(), *libraries])
     del known[_DEFAULT]
     own = {str(group) for group, _options in opts.list_opts()}
-    found = []
+    groups, options = set(), []
     for path in files_read(conf):
         for group, names in _names_in(path).items():
-            if group not in known:
-                continue
-            for name in sorted(names - known[group]):
-                similar = difflib.get_close_matches(name, known[group], n=1, cutoff=0.85)
-                if similar or group in own:
-                    found.append(Unknown(group, name, similar[0] if similar else None))
-    return found
+            if group not in registered and (meant := _similar(group, registered)):
+                groups.add(f'[{group}] (did you mean [{meant}]?)')
+            for name in sorted(names - known.get(group, names)):
+                meant = _similar(name, known[group])
+                if meant:
+                    options.append(f'[{group}] {name} (did you mean {meant}?)')
+                elif group in own:
+                    options.append(f'[{group}] {name}')
+    return [*sorted(groups), *options]
 
 
-def _add_old_names(known: Names, groups: Iterable[tuple[Any, Iterable[cfg.Opt]]]) -> None:
+def _similar(name: str, known: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.85)), None)
+
+
+def _add_old_names(known: OptionNames, groups: Iterable[tuple[Any, Iterable[cfg.Opt]]]) -> None:
     for group, options in groups:
         for option in options:
             for old in option.deprecated_opts:
                 known.setdefault(old.group or str(group), set()).add(old.name or option.dest)
 
 
-def unknown_groups(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
-    """The groups in the files that look like mistakes in typing, each with the known one."""
-    known = _registered(conf)
-    groups = {group for path in files_read(conf) for group in _names_in(path)} - known.keys()
-    similar = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.85) for name in groups}
-    return sorted((name, found[0]) for name, found in similar.items() if found)
-
-
-def _registered(conf: cfg.ConfigOpts) -> Names:
+def _registered(conf: cfg.ConfigOpts) -> OptionNames:
     """The names of all options by group."""
-    found: Names = {_DEFAULT: set()}
+    names: OptionNames = {_DEFAULT: set()}
     for name in conf:
         try:
             value = conf[name]
         except (cfg.Error, ValueError):
             value = None
         if isinstance(value, Mapping):
-            found[name] = set(value)
+            names[name] = set(value)
         else:
-            found[_DEFAULT].add(name)
-    return found
+            names[_DEFAULT].add(name)
+    return names
 
 
-def _names_in(path: str) -> Names:
+def _names_in(path: str) -> OptionNames:
     """The names of the options in a file by group."""
     sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(path, sections).parse()
     return {
         group: {name.replace('-', '_') for name in options} for group, options in sections.items()
     }
+
+
+#: Where oslo.config looks for files, besides the directories of a virtual environment.
+DIRECTORIES = ('~/.placement', '~', '/etc/placement', '/etc')
+
+
+class MissingConnectionError(cfg.RequiredOptError):
+    """No file and no variable sets ``[placement_database] connection``."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__('connection', cfg.OptGroup('placement_database'))
+        self._reason = reason
+
+    def __str__(self) -> str:
+        return f'{super().__str__()}: {self._reason}'
+
+
+@contextlib.contextmanager
+def explained(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> Iterator[None]:
+    """Add to the errors of oslo.config, in a block that reads files, which file and why.
+
+    :raises cfg.Error: the configuration cannot be used
+    """
+    try:
+        yield
+    except cfg.RequiredOptError:
+        raise MissingConnectionError(_missing_reason(conf)) from None
+    except cfg.ConfigFilesPermissionDeniedError as error:
+        raise cfg.Error(f'{error}: permission denied') from None
+    except UnicodeDecodeError as error:
+        paths = [*conf.default_config_files, *(word.rpartition('=')[2] for word in arguments)]
+        path = next(filter(_is_binary, paths), 'a configuration file')
+        raise cfg.Error(f'{path} is not a text in UTF-8: {error.reason}') from None
+
+
+def _missing_reason(conf: cfg.ConfigOpts) -> str:
+    paths = files_read(conf)
+    if paths:
+        unknown = [f'; unknown: {mistake}' for mistake in mistakes(conf)]
+        return f'it is not set in {", ".join(paths)}{"".join(unknown)}'
+    directories = [os.path.expanduser(directory) for directory in DIRECTORIES]
+    closed = [directory for directory in directories if _is_closed(directory)]
+    suffix = f'; permission denied for {", ".join(closed)}' if closed else ''
+    return f'no configuration file was found in {", ".join(directories)}{suffix}'
+
+
+def _is_closed(directory: str) -> bool:
+    return os.path.isdir(directory) and not os.access(directory, os.X_OK)
+
+
+def _is_binary(path: str) -> bool:
+    try:
+        with open(path, encoding='utf-8') as file:
+            file.read()
+    except UnicodeDecodeError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -6,69 +6,54 @@ that it reports nothing in a file but mistakes. kolla-ansible, OpenStack-Ansible
 write such files.
 """
 
+import functools
+from collections.abc import Callable
+
 from oslo_config import cfg
 
 _HELP = 'No effect: this service has no use for it. Tools that configure every service write it.'
 
 
-def _string(name: str, secret: bool = False) -> cfg.Opt:
-    return cfg.StrOpt(name, secret=secret, help=_HELP)
+_string = functools.partial(cfg.StrOpt, help=_HELP)
+_secret = functools.partial(cfg.StrOpt, help=_HELP, secret=True)
+_boolean = functools.partial(cfg.BoolOpt, help=_HELP)
+_list = functools.partial(cfg.ListOpt, help=_HELP)
+_number = functools.partial(cfg.FloatOpt, help=_HELP)
+_several = functools.partial(cfg.MultiStrOpt, help=_HELP)
 
-
-def _boolean(name: str) -> cfg.Opt:
-    return cfg.BoolOpt(name, help=_HELP)
-
-
-def _list(name: str) -> cfg.Opt:
-    return cfg.ListOpt(name, help=_HELP)
-
-
-def _number(name: str) -> cfg.Opt:
-    return cfg.FloatOpt(name, help=_HELP)
+# The names of options by group and type.
+_OPTIONS: dict[str, dict[Callable[..., cfg.Opt], tuple[str, ...]]] = {
+    'DEFAULT': {_list: ('memcache_servers',)},
+    'oslo_concurrency': {_string: ('lock_path',), _boolean: ('disable_process_locking',)},
+    'cache': {
+        _boolean: ('enabled', 'tls_enabled'),
+        _string: (
+            'backend', 'config_prefix', 'tls_cafile', 'tls_certfile', 'tls_keyfile',
+            'tls_allowed_ciphers',
+        ),
+        functools.partial(_several, secret=True): ('backend_argument',),
+        _number: (
+            'expiration_time', 'memcache_dead_retry', 'memcache_socket_timeout',
+            'memcache_pool_maxsize', 'memcache_pool_unused_timeout',
+            'memcache_pool_connection_get_timeout',
+        ),
+        _list: ('memcache_servers',),
+    },
+    'profiler': {
+        _boolean: ('enabled', 'trace_sqlalchemy', 'trace_requests'),
+        _secret: ('hmac_keys', 'connection_string'),
+    },
+    'oslo_messaging_notifications': {
+        _several: ('driver',),
+        _list: ('topics',),
+        _secret: ('transport_url',),
+    },
+}  # fmt: skip
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """What the tools of oslo.config ask for in the namespace ``placement.without_effect``."""
+    """List the options of the namespace ``placement.without_effect`` for oslo.config's tools."""
     return [
-        ('DEFAULT', [_list('memcache_servers')]),
-        ('oslo_concurrency', [_string('lock_path'), _boolean('disable_process_locking')]),
-        (
-            'cache',
-            [
-                _boolean('enabled'),
-                _string('backend'),
-                cfg.MultiStrOpt('backend_argument', secret=True, help=_HELP),
-                _string('config_prefix'),
-                _number('expiration_time'),
-                _list('memcache_servers'),
-                _number('memcache_dead_retry'),
-                _number('memcache_socket_timeout'),
-                _number('memcache_pool_maxsize'),
-                _number('memcache_pool_unused_timeout'),
-                _number('memcache_pool_connection_get_timeout'),
-                _boolean('tls_enabled'),
-                _string('tls_cafile'),
-                _string('tls_certfile'),
-                _string('tls_keyfile'),
-                _string('tls_allowed_ciphers'),
-            ],
-        ),
-        (
-            'profiler',
-            [
-                _boolean('enabled'),
-                _boolean('trace_sqlalchemy'),
-                _boolean('trace_requests'),
-                _string('hmac_keys', secret=True),
-                _string('connection_string', secret=True),
-            ],
-        ),
-        (
-            'oslo_messaging_notifications',
-            [
-                cfg.MultiStrOpt('driver', help=_HELP),
-                _list('topics'),
-                _string('transport_url', True),
-            ],
-        ),
+        (group, [make(name) for make, names in options.items() for name in names])
+        for group, options in _OPTIONS.items()
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each process counts, in files that one scrape adds up (specification: metrics).
+"""Counts of each process, by the multiprocess mode of prometheus_client (specification: metrics).
 
-`recorder` counts, `process_files` writes, `ended` merges what processes left that have ended, and
-`totals` adds all of it up. Nothing here knows what is counted but `catalog`.
+`recorder` counts, in the files of the `slot` of its process; the exporter adds the files of all
+slots up. `catalog` alone knows what is counted.
 """

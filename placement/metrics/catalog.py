@@ -6,8 +6,6 @@ name of a route, a cause, a code or a verdict is one of an enumeration. No label
 or a name that somebody chose.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import enum
 
@@ -79,124 +77,64 @@ LOADS = (
     'feed_bypassed',
 )  # fmt: skip
 
+# fmt: off
 HTTP_REQUESTS = Metric(
-    'placement_http_requests_total',
-    Kind.COUNTER,
-    'Requests answered, by the name of the route.',
-    ('action', 'method', 'status'),
-)
+    'placement_http_requests_total', Kind.COUNTER, 'Requests answered, by the name of the route.',
+    ('action', 'method', 'status'))
 HTTP_DURATION = Metric(
-    'placement_http_request_duration_seconds',
-    Kind.HISTOGRAM,
-    'Time until the response to a request begins.',
-    ('action', 'method'),
-    SECONDS,
-)
+    'placement_http_request_duration_seconds', Kind.HISTOGRAM,
+    'Time until the response to a request begins.', ('action', 'method'), SECONDS)
 CONFLICTS = Metric(
-    'placement_conflicts_total',
-    Kind.COUNTER,
-    'Requests answered with status 409, by the code of the error.',
-    ('code',),
-    values=CODES,
-)
+    'placement_conflicts_total', Kind.COUNTER,
+    'Requests answered with status 409, by the code of the error.', ('code',), values=CODES)
 TRANSACTION_REPEATS = Metric(
-    'placement_db_transaction_repeats_total',
-    Kind.COUNTER,
-    'Transactions that were begun again, by the cause.',
-    ('cause',),
-    values=CAUSES[:3],
-)
+    'placement_db_transaction_repeats_total', Kind.COUNTER,
+    'Transactions that were begun again, by the cause.', ('cause',), values=CAUSES[:3])
 TRANSACTION_FAILURES = Metric(
-    'placement_db_transaction_failures_total',
-    Kind.COUNTER,
-    'Transactions given up, by the cause.',
-    ('cause',),
-    values=CAUSES,
-)
+    'placement_db_transaction_failures_total', Kind.COUNTER,
+    'Transactions given up, by the cause.', ('cause',), values=CAUSES)
 STATEMENTS = Metric(
-    'placement_db_statements_total',
-    Kind.COUNTER,
-    'Statements sent to the database.',
-    ('database',),
-)
+    'placement_db_statements_total', Kind.COUNTER, 'Statements sent to the database.',
+    ('database',))
 STATEMENT_SECONDS = Metric(
-    'placement_db_statement_duration_seconds_total',
-    Kind.COUNTER,
-    'Time that statements took.',
-    ('database',),
-)
+    'placement_db_statement_duration_seconds_total', Kind.COUNTER, 'Time that statements took.',
+    ('database',))
 POOL_IN_USE = Metric(
-    'placement_db_pool_connections_in_use',
-    Kind.SUM,
-    'Connections that other requests held when each process last answered one.',
-    ('database',),
-)
+    'placement_db_pool_connections_in_use', Kind.SUM,
+    'Connections that other requests held when each process last answered one.', ('database',))
 POOL_MOST = Metric(
-    'placement_db_pool_connections_max',
-    Kind.SUM,
-    'Connections that all pools may have; missing where there is no bound.',
-    ('database',),
-)
+    'placement_db_pool_connections_max', Kind.SUM,
+    'Connections that all pools may have; missing where there is no bound.', ('database',))
 SEARCHES = Metric(
-    'placement_searches_total',
-    Kind.COUNTER,
-    'Searches for allocation candidates, by what was found.',
-    ('verdict',),
-    values=VERDICTS,
-)
+    'placement_searches_total', Kind.COUNTER,
+    'Searches for allocation candidates, by what was found.', ('verdict',), values=VERDICTS)
 SEARCH_DURATION = Metric(
-    'placement_search_duration_seconds',
-    Kind.HISTOGRAM,
-    'Time that searches took, without reading what has changed.',
-    ('verdict',),
-    SECONDS,
-)
+    'placement_search_duration_seconds', Kind.HISTOGRAM,
+    'Time that searches took, without reading what has changed.', ('verdict',), SECONDS)
 SEARCH_WORK = Metric(
-    'placement_search_work_places',
-    Kind.HISTOGRAM,
-    'Places that searches looked at.',
-    (),
-    PLACES,
-)
+    'placement_search_work_places', Kind.HISTOGRAM, 'Steps that searches took.', (), PLACES)
 SEARCHES_CUT = Metric(
-    'placement_searches_cut_total',
-    Kind.COUNTER,
-    'Searches that ended before all was looked at, by what ended them.',
-    ('by',),
-    values=CUTS,
-)
+    'placement_searches_cut_total', Kind.COUNTER,
+    'Searches that ended before all was looked at, by what ended them.', ('by',), values=CUTS)
 SNAPSHOT_UPDATED = Metric(
-    'placement_snapshot_updated_timestamp_seconds',
-    Kind.LEAST,
-    'When the snapshot that is furthest behind was last brought up to date.',
-)
+    'placement_snapshot_updated_timestamp_seconds', Kind.LEAST,
+    'When the snapshot that is furthest behind was last brought up to date.')
 SNAPSHOT_LOADS = Metric(
-    'placement_snapshot_full_loads_total',
-    Kind.COUNTER,
-    'Times that a process read the whole cloud, by the reason.',
-    ('reason',),
-    values=LOADS,
-)
+    'placement_snapshot_full_loads_total', Kind.COUNTER,
+    'Times that a process read the whole cloud, by the reason.', ('reason',), values=LOADS)
 SNAPSHOT_LOAD_SECONDS = Metric(
-    'placement_snapshot_full_load_duration_seconds_total',
-    Kind.COUNTER,
-    'Time that reading the whole cloud took.',
-)
+    'placement_snapshot_full_load_duration_seconds_total', Kind.COUNTER,
+    'Time that reading the whole cloud took.')
 INSIGHT_FAILURES = Metric(
-    'placement_insight_failures_total',
-    Kind.COUNTER,
-    'Failures of what is done beside the API, which failed no request.',
-)
+    'placement_insight_failures_total', Kind.COUNTER,
+    'Failures of what is done beside the API, which failed no request.')
 UNMET_DEMAND_DROPPED = Metric(
-    'placement_unmet_demand_dropped_total',
-    Kind.COUNTER,
-    'Searches in vain that unmet demand does not have.',
-)
+    'placement_unmet_demand_dropped_total', Kind.COUNTER,
+    'Searches in vain that unmet demand does not have.')
 UNRECORDED_CHANGES = Metric(
-    'placement_unrecorded_changes_total',
-    Kind.COUNTER,
-    'Changes that were made without a row in the history.',
-)
+    'placement_unrecorded_changes_total', Kind.COUNTER,
+    'Changes that were made without a row in the history.')
+
+# fmt: on
 
 METRICS = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
-BY_FAMILY = {metric.family: metric for metric in METRICS}

@@ -1,155 +1,153 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Recorder`: counts what happens in one process.
-
-A request adds what it counts to a dictionary of its thread, and writes all of it at once when it
-has been answered: one lock, and one write for each value. Nothing here can fail a request.
-"""
-
-from __future__ import annotations
+"""`Recorder`: counts what happens in one process. Nothing here can fail a request."""
 
 import bisect
 import logging
 import os
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from prometheus_client.utils import floatToGoString
+from prometheus_client.values import MultiProcessValue
 
-from placement.metrics.catalog import Kind, Metric
-from placement.metrics.process_files import MODE, ProcessFiles, Series
+from placement.metrics.catalog import Metric
+from placement.metrics.slot import Slot
 
 LOG = logging.getLogger(__name__)
 
 Labels = tuple[str, ...]
 
-
-class _Pending(threading.local):
-    """What a thread has counted since it last wrote."""
-
-    def __init__(self) -> None:
-        self.amounts: dict[Series, float] = {}
-
-
-class _Watched:
-    """A gauge, and the function that tells its value. It is written only when it has changed."""
-
-    __slots__ = ('_read', '_series')
-
-    def __init__(self, series: Series, read: Callable[[], float]) -> None:
-        self._series = series
-        self._read = read
-
-    def show(self, files: ProcessFiles) -> None:
-        value = self._read()
-        series = self._series
-        # Without the lock: at worst a value is written twice.
-        if value != series.value or series.file is None:
-            files.set(series, value)
+# A value of the library, which has no public name for the type.
+StoredValue = Any
 
 
 class Recorder:
-    """The counts of one process, in its files in a directory.
+    """The counts of one process, in the files of its slot of a directory.
 
-    Any thread may call each method. `failures` is how often the files could not be written; the
-    first time is logged.
+    A process that was forked takes a slot of its own with what it counts first. Any thread may
+    call each method. `failures` is how often something could not be counted; the first time is
+    logged.
     """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.failures = 0
-        self._files = ProcessFiles(directory)
-        self._pending = _Pending()
-        self._series: dict[tuple[Metric, Labels], Series] = {}
-        self._watched: list[_Watched] = []
-        self._buckets: dict[tuple[Metric, Labels], tuple[Series, list[Series]]] = {}
+        self._lock = threading.Lock()
+        self._watched: list[tuple[Metric, Labels, Callable[[], float]]] = []
+        # The process that the slot belongs to; None before it has one.
+        self._process: int | None = None
+        self._slot: Slot | None = None
+        self._make_value: Any = None
+        self._values: dict[tuple[Metric, Labels], StoredValue] = {}
+        self._histograms: dict[tuple[Metric, Labels], tuple[StoredValue, list[StoredValue]]] = {}
         try:
-            os.makedirs(directory, MODE, exist_ok=True)
-        except OSError as error:
+            self._take_slot()
+        except Exception as error:
             self._failed(error)
 
     def add(self, metric: Metric, labels: Labels = (), amount: float = 1.0) -> None:
-        """Add to a counter; it is written with what else the thread counts, by `write`."""
-        key = (metric, labels)
-        series = self._series.get(key) or self._new(key)
-        amounts = self._pending.amounts
-        amounts[series] = amounts.get(series, 0.0) + amount
-
-    def timer(self, times: Metric, seconds: Metric, labels: Labels) -> Callable[[float], None]:
-        """A function that counts one more, which took so many seconds; quicker than `add`."""
-        counted, spent = self._new((times, labels)), self._new((seconds, labels))
-        pending = self._pending
-
-        def add(duration: float) -> None:
-            amounts = pending.amounts
-            amounts[counted] = amounts.get(counted, 0.0) + 1.0
-            amounts[spent] = amounts.get(spent, 0.0) + duration
-
-        return add
-
-    def meter(
-        self, times: Metric, labels: Labels, histogram: Metric, labels_of_histogram: Labels
-    ) -> Callable[[float], None]:
-        """A function that counts one more, and an amount in a histogram; quicker than both."""
-        counted = self._new((times, labels))
-        total, buckets = self._histogram((histogram, labels_of_histogram))
-        bounds, pending = histogram.buckets, self._pending
-
-        def add(amount: float) -> None:
-            bucket = buckets[bisect.bisect_left(bounds, amount)]
-            amounts = pending.amounts
-            amounts[counted] = amounts.get(counted, 0.0) + 1.0
-            amounts[total] = amounts.get(total, 0.0) + amount
-            amounts[bucket] = amounts.get(bucket, 0.0) + 1.0
-
-        return add
-
-    def observe(self, metric: Metric, labels: Labels, amount: float) -> None:
-        """Add an amount to a histogram, as `add` does."""
-        total, buckets = self._histogram((metric, labels))
-        bucket = buckets[bisect.bisect_left(metric.buckets, amount)]
-        amounts = self._pending.amounts
-        amounts[total] = amounts.get(total, 0.0) + amount
-        amounts[bucket] = amounts.get(bucket, 0.0) + 1.0
-
-    def watch(self, metric: Metric, labels: Labels, read: Callable[[], float]) -> None:
-        """Set a gauge to what a function returns, each time that a thread writes its counts."""
-        self._watched.append(_Watched(self._new((metric, labels)), read))
+        """Add to a counter."""
+        try:
+            self._value(metric, labels).inc(amount)
+        except Exception as error:
+            self._failed(error)
 
     def set(self, metric: Metric, labels: Labels, value: float) -> None:
-        """Set a gauge of this process, at once."""
-        key = (metric, labels)
-        series = self._series.get(key) or self._new(key)
+        """Set a gauge of this process."""
         try:
-            self._files.set(series, value)
+            self._value(metric, labels).set(value)
         except Exception as error:
             self._failed(error)
 
-    def write(self) -> None:
-        """Write what this thread has counted. Raises nothing."""
-        amounts = self._pending.amounts
-        if not amounts:
-            return
+    def observe(self, metric: Metric, labels: Labels, amount: float) -> None:
+        """Add an amount to a histogram."""
         try:
-            self._files.add(amounts.items())
-            for gauge in self._watched:
-                gauge.show(self._files)
-        # Of any kind: the answer that was counted is not to fail by it.
+            self._check_process()
+            total, buckets = self._histograms.get((metric, labels)) or self._histogram(
+                metric, labels
+            )
+            total.inc(amount)
+            buckets[bisect.bisect_left(metric.buckets, amount)].inc(1.0)
         except Exception as error:
             self._failed(error)
-        amounts.clear()
+
+    def watch(self, metric: Metric, labels: Labels, read: Callable[[], float]) -> None:
+        """Set a gauge to what a function returns, with each `update_gauges`."""
+        self._watched.append((metric, labels, read))
+
+    def update_gauges(self) -> None:
+        """Set the gauges that are watched."""
+        try:
+            for metric, labels, read in self._watched:
+                self._value(metric, labels).set(read())
+        except Exception as error:
+            self._failed(error)
 
     def close(self) -> None:
-        """Let go of the files, as the end of the process would."""
-        self._files.close()
+        """Release the slot and its files, as the end of the process would."""
+        with self._lock:
+            self._release_slot()
 
-    def _histogram(self, key: tuple[Metric, Labels]) -> tuple[Series, list[Series]]:
-        """The sum of a histogram, and its buckets."""
-        return self._buckets.get(key) or self._buckets.setdefault(key, _histogram(*key))
+    def _value(self, metric: Metric, labels: Labels) -> StoredValue:
+        self._check_process()
+        key = (metric, labels)
+        value = self._values.get(key)
+        if value is None:
+            with self._lock:
+                value = self._values.get(key)
+                if value is None:
+                    value = self._values[key] = self._new(metric, metric.name, labels)
+        return value
 
-    def _new(self, key: tuple[Metric, Labels]) -> Series:
-        # Of two threads that come here at once, both get the first one's.
-        metric, labels = key
-        return self._series.setdefault(key, _series(metric, metric.name, labels))
+    def _histogram(self, metric: Metric, labels: Labels) -> tuple[StoredValue, list[StoredValue]]:
+        """The sum of a histogram, and its buckets, each with what is in no smaller one."""
+        key = (metric, labels)
+        with self._lock:
+            if key not in self._histograms:
+                self._histograms[key] = (
+                    self._new(metric, f'{metric.name}_sum', labels),
+                    [
+                        self._new(metric, f'{metric.name}_bucket', labels, floatToGoString(bound))
+                        for bound in (*metric.buckets, float('inf'))
+                    ],
+                )
+            return self._histograms[key]
+
+    def _new(self, metric: Metric, sample: str, labels: Labels, *bound: str) -> StoredValue:
+        kind, _, mode = metric.kind.value.partition('_')
+        names = (*metric.labels, 'le') if bound else metric.labels
+        # Where the library looks for the directory when it opens a file.
+        os.environ['PROMETHEUS_MULTIPROC_DIR'] = self.directory
+        return self._make_value(
+            kind, metric.family, sample, names, (*labels, *bound), metric.help, mode
+        )
+
+    def _check_process(self) -> None:
+        # Asked for each time: uWSGI forks without telling Python.
+        if os.getpid() != self._process:
+            self._take_slot()
+
+    def _take_slot(self) -> None:
+        """Begin in a slot of this process.
+
+        :raises OSError: the directory cannot be written to
+        """
+        with self._lock:
+            if os.getpid() == self._process:
+                return
+            self._release_slot()
+            self._slot = slot = Slot(self.directory)
+            self._make_value = MultiProcessValue(lambda: slot.number)
+            self._process = os.getpid()
+
+    def _release_slot(self) -> None:
+        """Close the files, which were the parent's in a process that was forked."""
+        self._values, self._histograms, self._process = {}, {}, None
+        if self._slot is not None:
+            self._make_value.close_all_files()
+            self._slot.release()
+            self._slot = None
 
     def _failed(self, error: Exception) -> None:
         self.failures += 1
@@ -159,18 +157,3 @@ class Recorder:
                 self.directory,
                 error,
             )
-
-
-def _series(metric: Metric, sample: str, labels: Labels, bound: str | None = None) -> Series:
-    named = dict(zip(metric.labels, labels, strict=True))
-    return Series(metric, sample, named if bound is None else {**named, 'le': bound})
-
-
-def _histogram(metric: Metric, labels: Labels) -> tuple[Series, list[Series]]:
-    """The sum of a histogram, and its buckets, each with what is in no smaller one."""
-    assert metric.kind is Kind.HISTOGRAM
-    bounds = (*metric.buckets, float('inf'))
-    return _series(metric, f'{metric.name}_sum', labels), [
-        _series(metric, f'{metric.name}_bucket', labels, floatToGoString(bound))
-        for bound in bounds
-    ]

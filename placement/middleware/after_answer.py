@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does when an answer was sent: it writes unmet demand, and removes old history.
+"""Tasks of a worker after an answer was sent: unmet demand is written, old history removed.
 
 Web servers call `close` of what the application returned when the client has the answer (PEP
 3333). No thread of our own: a thread is lost where a web server forks after it was started, and
@@ -7,8 +7,6 @@ under uWSGI without `enable-threads` it stands still between two requests, in th
 transaction. Every request is an occasion, those of load balancers for `/healthcheck` included, so
 that what was kept does not have to wait for the next search.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol

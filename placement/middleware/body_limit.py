@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bound on the body of a request, whatever the web server lets through."""
+"""Requests as a web server lets them through: without a method, or with bodies of any size."""
 
 import io
 import logging
@@ -10,6 +10,24 @@ from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvir
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.http import error_response
+
+#: In the place of a method that is not there: no route has it.
+NONE = '-'
+
+
+class RequestMethod:
+    """The wrapped application, for environments that may lack the method of the request.
+
+    uWSGI calls the application for some malformed requests without having found one.
+    """
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        environ['REQUEST_METHOD'] = environ.get('REQUEST_METHOD') or NONE
+        return self._application(environ, start_response)
+
 
 LOG = logging.getLogger(__name__)
 
@@ -45,7 +63,7 @@ class BodyLimit:
 
 
 def _exceeds(digits: str, most: int) -> bool:
-    """Whether a number is larger; Python refuses to convert one of thousands of digits."""
+    """Compare a number with the limit; Python refuses to convert one of thousands of digits."""
     digits = digits.lstrip('0')
     return len(digits) > len(str(most)) or int(digits or '0') > most
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts requests, and writes what the thread has counted for one when it is answered."""
+"""Counts requests."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -30,22 +30,21 @@ class HTTPMetrics:
     def __init__(self, application: WSGIApplication, recorder: Recorder) -> None:
         self._application = application
         self._recorder = recorder
-        self._meters: dict[tuple[str, str, str], Callable[[float], None]] = {}
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         started_at = time.perf_counter()
         # Of an application that raises, the web server makes this.
-        found = '500'
+        sent = '500'
 
         def start_counted(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-            nonlocal found
-            found = status[:3]
+            nonlocal sent
+            sent = status[:3]
             return start_response(status, headers, *exc_info)
 
         try:
             return self._application(environ, start_counted)
         finally:
-            self._count(environ, found, time.perf_counter() - started_at)
+            self._count(environ, sent, time.perf_counter() - started_at)
 
     def _count(self, environ: WSGIEnvironment, status: str, seconds: float) -> None:
         recorder = self._recorder
@@ -55,13 +54,8 @@ class HTTPMetrics:
         method = environ['REQUEST_METHOD']
         if method not in METHODS:
             method = OTHER
-        key = (action, method, status)
-        meter = self._meters.get(key)
-        if meter is None:
-            meter = self._meters[key] = recorder.meter(
-                catalog.HTTP_REQUESTS, key, catalog.HTTP_DURATION, (action, method)
-            )
-        meter(seconds)
+        recorder.add(catalog.HTTP_REQUESTS, (action, method, status))
+        recorder.observe(catalog.HTTP_DURATION, (action, method), seconds)
         if environ_keys.CONFLICT in environ:
             recorder.add(catalog.CONFLICTS, (environ[environ_keys.CONFLICT],))
-        recorder.write()
+        recorder.update_gauges()

@@ -22,7 +22,7 @@ _HOST = re.compile(r'(?:\[(?P<address>[^]]*)\]|(?P<name>[^:]*))(?::\d*)?')
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is one of the machine itself, without asking DNS."""
+    """Return True for a name or an address of the machine itself, without asking DNS."""
     try:
         return host == 'localhost' or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -55,8 +55,8 @@ def only_known_hosts(application: WSGIApplication, conf: ConfigOpts) -> WSGIAppl
 # Clients send the same name again and again, and to parse one takes 15 microseconds.
 @functools.lru_cache(maxsize=64)
 def _is_known(host: str, allowed: frozenset[str]) -> bool:
-    found = _HOST.fullmatch(host.lower())
-    if found is None:
+    match = _HOST.fullmatch(host.lower())
+    if match is None:
         return False
-    name = found['address'] or (found['name'] or '').removesuffix('.')
+    name = match['address'] or (match['name'] or '').removesuffix('.')
     return is_loopback(name) or name in allowed

@@ -4,7 +4,6 @@
 Specification: http, "Responses and errors", "Request ids"; configuration, "Logging".
 """
 
-import functools
 import logging
 import re
 import time
@@ -19,9 +18,8 @@ from placement.http import environ_keys
 LOG = logging.getLogger('placement.requestlog')
 
 _REQUEST_ID = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}')
-# What may stand in a path as it is; all else is shown percent-encoded, as it was sent.
+# Characters that a path shows as they are; all else is percent-encoded, as it was sent.
 _PLAIN = "/:@!$&'()*+,;=~-._"
-_AS_SENT = re.compile(f'[a-zA-Z0-9{re.escape(_PLAIN)}]*')
 
 
 class RequestLog:
@@ -59,7 +57,7 @@ class RequestLog:
                 environ.get(environ_keys.MICROVERSION, '-'),
                 duration,
             )
-            extra = {'extra': _Fields(request, result)}
+            extra = {'extra': _fields(request, result)}
             LOG.info(
                 '%s status: %s len: %s microversion: %s duration: %.6f',
                 request,
@@ -79,36 +77,22 @@ class RequestLog:
         return self._application(environ, start_logged)
 
 
-class _Fields:
-    """What the line of a request says, as fields, for oslo.log's JSON.
-
-    oslo.log copies the attribute ``extra`` of a record when it writes JSON, and does not look at
-    it otherwise. So the fields are made then: to make them costs a twentieth of a line in a log
-    that has no use for them.
-    """
-
-    __slots__ = ('_request', '_result')
-
-    def __init__(self, request: str, result: tuple[str, str, str, float]) -> None:
-        self._request = request
-        self._result = result
-
-    def copy(self) -> dict[str, Any]:
-        """The fields by name, None for what the line has a dash for."""
-        # Blanks and quotes within the parts of the line are percent-encoded.
-        address, method, uri = self._request.replace('"', '').split(' ')
-        path, _, query = uri.partition('?')
-        status, length, microversion, duration = self._result
-        return {
-            'address': None if address == '-' else address,
-            'method': method,
-            'path': path,
-            'query': query,
-            'status': int(status),
-            'length': None if length == '-' else int(length),
-            'microversion': None if microversion == '-' else microversion,
-            'duration': round(duration, 6),
-        }
+def _fields(request: str, result: tuple[str, str, str, float]) -> dict[str, Any]:
+    """The line of a request as fields for oslo.log's JSON, with None in the place of dashes."""
+    # Blanks and quotes within the parts of the line are percent-encoded.
+    address, method, uri = request.replace('"', '').split(' ')
+    path, _, query = uri.partition('?')
+    status, length, microversion, duration = result
+    return {
+        'address': None if address == '-' else address,
+        'method': method,
+        'path': path,
+        'query': query,
+        'status': int(status),
+        'length': None if length == '-' else int(length),
+        'microversion': None if microversion == '-' else microversion,
+        'duration': round(duration, 6),
+    }
 
 
 def _global_request_id(environ: WSGIEnvironment) -> str | None:
@@ -120,19 +104,12 @@ def _global_request_id(environ: WSGIEnvironment) -> str | None:
 def _describe(environ: WSGIEnvironment) -> str:
     """Address, method and URI, as the log lines show them."""
     path = environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', '')
-    if _AS_SENT.fullmatch(path):
-        uri = path
-    else:
-        # WSGI decodes the bytes of a path as Latin-1, whatever they are.
-        uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
+    # WSGI decodes the bytes of a path as Latin-1, whatever they are.
+    uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
     if environ.get('QUERY_STRING'):
         uri += '?' + quote_environ_for_log(environ['QUERY_STRING'])
     address, method = environ.get('REMOTE_ADDR') or '-', environ['REQUEST_METHOD']
-    return f'{_quote_known(address)} "{_quote_known(method)} {uri}"'
-
-
-# Most requests come from few addresses, with few methods.
-_quote_known = functools.lru_cache(maxsize=256)(quote_environ_for_log)
+    return f'{quote_environ_for_log(address)} "{quote_environ_for_log(method)} {uri}"'
 
 
 def _content_length(headers: list[tuple[str, str]]) -> str:

@@ -5,8 +5,6 @@ The files show nothing of the cloud. What they show comes from the API, with the
 looks at it, under the rules of the routes (specification: http, "The page").
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
@@ -25,19 +23,10 @@ TYPES = {
     '.svg': 'image/svg+xml',
 }
 # The last two let no text become markup or script, whatever the code of the page does with it.
-CONTENT_SECURITY_POLICY = '; '.join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    ]
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 SECURITY_HEADERS = [
     ('Content-Security-Policy', CONTENT_SECURITY_POLICY),
@@ -63,15 +52,15 @@ def load_files() -> Mapping[str, File]:
 
     Only these are served, so that no path leads to another file.
     """
-    found = {}
-    for entry in resources.files('placement').joinpath('ui').iterdir():
+    files = {}
+    for entry in resources.files('placement').joinpath('insight', 'ui').iterdir():
         media_type = TYPES.get(f'.{entry.name.rpartition(".")[2]}')
         if media_type is not None:
             content = entry.read_bytes()
             etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-            found[entry.name] = File(content, media_type, etag)
-    found[''] = found['index.html']
-    return found
+            files[entry.name] = File(content, media_type, etag)
+    files[''] = files['index.html']
+    return files
 
 
 def serve_page(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
@@ -95,10 +84,10 @@ def serve_page(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplicatio
     return choose
 
 
-Answer = tuple[HTTPStatus, list[tuple[str, str]], bytes]
+PageAnswer = tuple[HTTPStatus, list[tuple[str, str]], bytes]
 
 
-def _answer(files: Mapping[str, File], path: str, environ: WSGIEnvironment) -> Answer:
+def _answer(files: Mapping[str, File], path: str, environ: WSGIEnvironment) -> PageAnswer:
     """Status, headers and content; without what all answers have."""
     if environ['REQUEST_METHOD'] not in METHODS:
         return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, ('Allow', ', '.join(METHODS)))
@@ -115,6 +104,6 @@ def _answer(files: Mapping[str, File], path: str, environ: WSGIEnvironment) -> A
     return HTTPStatus.OK, [*headers, ('Content-Type', file.media_type)], file.content
 
 
-def _refusal(status: HTTPStatus, *headers: tuple[str, str]) -> Answer:
+def _refusal(status: HTTPStatus, *headers: tuple[str, str]) -> PageAnswer:
     content = f'{status.value} {status.phrase}\n'.encode()
     return status, [('Content-Type', 'text/plain; charset=utf-8'), *headers], content

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command of `placement-manage` leaves behind."""
+"""The outcome of a command of `placement-manage`."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from placement.cmd import demo, serve
+from placement.tests.functional.fixtures import openstack_client
 
 SECONDS = 120
 COMMAND = [sys.executable, '-m', 'placement.cmd.demo', '--port', '0']
@@ -36,18 +38,25 @@ class Demo:
                 break
 
     @property
-    def commands(self) -> Mapping[str, str]:
-        """The printed commands by their questions."""
+    def commands(self) -> Mapping[str, tuple[str, str]]:
+        """The printed commands by their questions: of the client, and with curl."""
         lines = iter(self.said)
-        return {line[2:]: next(lines) for line in lines if line.startswith('# ')}
+        return {line[2:]: (next(lines), next(lines)) for line in lines if line.startswith('# ')}
 
     def answer(self, question: str) -> str:
-        """What the command below a question prints, run by a shell."""
+        """Run the second command below a question in a shell and return its output."""
         done = subprocess.run(
-            self.commands[question], shell=True, capture_output=True, text=True, timeout=SECONDS
+            self.commands[question][1], shell=True, capture_output=True, text=True, timeout=SECONDS
         )
         assert (done.returncode, done.stderr) == (0, '')
         return done.stdout
+
+    def answer_of_client(self, question: str) -> str:
+        """Run the command of the client with the printed variables and return its output."""
+        (exported,) = [line for line in self.said if line.startswith('export ')]
+        variables = dict(word.split('=', 1) for word in exported.split()[1:])
+        _, *arguments = shlex.split(self.commands[question][0])
+        return openstack_client.run(*arguments, environ=variables).stdout
 
 
 @pytest.fixture(scope='module')
@@ -104,6 +113,29 @@ def test_it_says_how_much_it_made_and_where_it_is(running: Demo) -> None:
 )
 def test_a_printed_command_finds_the_problem(running: Demo, question: str, expected: str) -> None:
     assert re.search(expected, running.answer(question))
+
+
+@pytest.mark.parametrize(
+    ('question', 'expected'),
+    [
+        ('Why does not even a small server fit in zone az1?', r'^full: Fits nowhere now'),
+        ('Why does az2-cpu-117, which is empty, get no servers?', r'COMPUTE_STATUS_DISABLED'),
+        (
+            'Why does no server with a GPU and AVX-512 fit anywhere?',
+            r'60 trees without required trait HW_CPU_X86_AVX512F',
+        ),
+        ('Of which NUMA nodes is more in use than there is?', r'over-capacity.* az3-numa-'),
+        ('Which migrations still hold what they should have given back?', r'MIGRATION'),
+        ('What do projects hold, among them one that was deleted?', r'project-deleted-in-march'),
+        ('How many servers were written by clients that know no consumer types?', r'unknown'),
+        ('How many more small servers fit?', r'^Fits [\d,]+ times now'),
+        ('What was asked for in vain?', r'\| +2 \|.* full '),
+    ],
+)
+def test_a_printed_command_of_the_client_finds_the_problem(
+    running: Demo, question: str, expected: str
+) -> None:
+    assert re.search(expected, running.answer_of_client(question))
 
 
 def test_every_printed_question_is_tested(running: Demo) -> None:

@@ -4,7 +4,6 @@
 import signal
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from placement import wsgi
 from placement.cmd import metrics
 from placement.db.schema import migration
 from placement.metrics import catalog
@@ -35,7 +33,6 @@ def process(directory: Path) -> Iterator[Recorder]:
     """A process of the service that has counted one failure."""
     recorder = Recorder(str(directory))
     recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
     yield recorder
     recorder.close()
 
@@ -85,19 +82,10 @@ def test_it_tells_what_processes_count_and_how_the_cloud_is(
 
     migration.sync(engine)
     process.add(catalog.INSIGHT_FAILURES)
-    process.write()
     text = running.read()
     assert 'placement_insight_failures_total 2.0\n' in text
     assert 'placement_cloud_readable 1.0\n' in text
     assert 'placement_resource_providers 0.0\n' in text
-
-
-def test_it_has_no_other_page(running: Running) -> None:
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(running.url.removesuffix('metrics'), timeout=SECONDS)
-
-    assert caught.value.code == 404
-    assert caught.value.read() == b'The metrics are at /metrics.\n'
 
 
 def test_it_ends_when_it_is_told_to(running: Running) -> None:
@@ -128,7 +116,7 @@ def test_it_says_in_a_line_that_a_url_names_no_database(
 ) -> None:
     monkeypatch.setenv('OS_PLACEMENT_DATABASE__CONNECTION', url)
     # It would replace the handlers of pytest.
-    monkeypatch.setattr(wsgi, 'start_logging', lambda _conf: None)
+    monkeypatch.setattr(metrics, 'start_logging', lambda _conf: None)
 
     words = refusal(capsys, '--listen', '127.0.0.1:0')
     assert words.startswith('placement-metrics: the database cannot be used: ')
@@ -136,8 +124,9 @@ def test_it_says_in_a_line_that_a_url_names_no_database(
 
 
 def test_it_names_an_address_that_it_cannot_have(
-    directory: Path, capsys: pytest.CaptureFixture[str]
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(metrics, 'start_logging', lambda _conf: None)
     words = refusal(capsys, '--listen', '192.0.2.1:9178')
 
     assert words.startswith('placement-metrics: cannot listen on 192.0.2.1 port 9178: ')

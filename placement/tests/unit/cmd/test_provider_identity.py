@@ -98,7 +98,7 @@ def test_without_a_terminal_it_has_to_be_confirmed_beforehand(run: Run, cloud: C
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, answer: str | type[BaseException]) -> None:
-    """Let somebody sit at a terminal and give an answer."""
+    """Answer at a terminal."""
 
     def give() -> str:
         if isinstance(answer, str):
@@ -146,7 +146,8 @@ def test_unknown_outcome_is_not_told_as_nothing_changed(
 
 
 def test_database_of_another_revision_is_refused(run: Run, engine: sa.Engine) -> None:
-    outcome = run(OLD, NEW, '--yes')
+    with engine.connect():
+        outcome = run(OLD, NEW, '--yes')
     assert outcome == (
         1,
         '',

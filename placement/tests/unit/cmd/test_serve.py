@@ -21,9 +21,8 @@ from typing import Any
 import pytest
 from oslo_config import cfg
 
-from placement import policy
 from placement.cmd import serve
-from placement.server import descriptors
+from placement.policies import enforcer as policy
 
 SECONDS = 60
 
@@ -95,7 +94,7 @@ def running(*arguments: str, function: str = 'main') -> Iterator[Running]:
 
 
 def refusal(capfd: pytest.CaptureFixture[str], *arguments: str, function: str = 'main') -> str:
-    """What is said, in one line, by a service that does not start."""
+    """Return the one line of a service that does not start."""
     assert getattr(serve, function)(arguments) == 1
     errors = capfd.readouterr().err
     assert 'Traceback' not in errors
@@ -119,6 +118,11 @@ def test_it_tells_each_step_and_keeps_the_data_over_a_restart(state: Path) -> No
         assert f'database: {state}/placement.sqlite (new)' in said
         assert 'noauth2' in said
         assert service.url.startswith('http://127.0.0.1:')
+        check_suggestions(service)
+        check_page(service)
+        check_modes(state)
+        check_strangers(service)
+        check_upload(service)
         with service.open('/resource_providers', {'name': 'host'}) as answer:
             assert answer.status == 201
         assert service.stop(signal.SIGINT) == 0
@@ -132,18 +136,41 @@ def test_it_tells_each_step_and_keeps_the_data_over_a_restart(state: Path) -> No
         assert service.stop(signal.SIGTERM) == 0
 
 
-def test_the_commands_that_it_suggests_work(state: Path) -> None:
-    with running('--state-dir', str(state)) as service:
-        suggested = [shlex.split(line) for line in service.said if line.startswith('    curl ')]
-        assert len(suggested) == 2
-        for words in suggested:
-            assert words[0] == 'curl'
-            headers = [words[n + 1] for n, word in enumerate(words) if word == '-H']
-            sent = dict(header.split(': ', 1) for header in headers)
-            request = urllib.request.Request(words[-1], headers=sent)
-            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-                assert answer.status == 200
-                assert json.load(answer)
+def check_suggestions(service: Running) -> None:
+    """The commands that it prints work."""
+    suggested = [shlex.split(line) for line in service.said if line.startswith('    curl ')]
+    assert [words[0] for words in suggested] == ['curl', 'curl']
+    for words in suggested:
+        headers = [words[n + 1] for n, word in enumerate(words) if word == '-H']
+        sent = dict(header.split(': ', 1) for header in headers)
+        request = urllib.request.Request(words[-1], headers=sent)
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            assert answer.status == 200
+            assert json.load(answer)
+
+
+def check_page(service: Running) -> None:
+    """The page needs no token, unlike its data."""
+    with urllib.request.urlopen(f'{service.url}/ui/', timeout=SECONDS) as answer:
+        assert answer.headers['Content-Type'] == 'text/html; charset=utf-8'
+        assert b'<title>Placement</title>' in answer.read()
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        urllib.request.urlopen(f'{service.url}/insight/providers', timeout=SECONDS)
+    with raised.value as refused:
+        assert refused.code == 401
+
+
+def check_strangers(service: Running) -> None:
+    """Requests under names that are not of this machine are refused."""
+    for host in ('localhost', 'localhost:1', '127.0.0.1', '[::1]:8778'):
+        assert service.get('/resource_providers', Host=host)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        service.get('/resource_providers', Host='evil.example')
+    with refused.value:
+        (error,) = json.load(refused.value)['errors']
+    assert refused.value.code == 403
+    assert 'noauth2_allowed_hosts' in error['detail']
+    assert 'evil' not in str(error)
 
 
 def test_the_other_command_serves_what_is_configured(tmp_path: Path) -> None:
@@ -163,17 +190,6 @@ def test_the_other_command_serves_what_is_configured(tmp_path: Path) -> None:
         assert service.stop(signal.SIGTERM) == 0
 
 
-def test_the_page_needs_no_token_and_no_configuration(state: Path) -> None:
-    with running('--state-dir', str(state)) as service:
-        with urllib.request.urlopen(f'{service.url}/ui/', timeout=SECONDS) as answer:
-            assert answer.headers['Content-Type'] == 'text/html; charset=utf-8'
-            assert b'<title>Placement</title>' in answer.read()
-        with pytest.raises(urllib.error.HTTPError) as raised:
-            urllib.request.urlopen(f'{service.url}/insight/providers', timeout=SECONDS)
-        with raised.value as refused:
-            assert refused.code == 401
-
-
 def test_a_port_that_is_taken_is_one_clear_line_and_nothing_is_written(
     state: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,14 +204,42 @@ def test_a_port_that_is_taken_is_one_clear_line_and_nothing_is_written(
     assert not state.exists()
 
 
-def test_a_directory_that_cannot_be_made_is_one_clear_line(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize('port', ['-1', '65536'])
+def test_a_port_that_is_none_is_one_clear_line(
+    state: Path, capfd: pytest.CaptureFixture[str], port: str
 ) -> None:
-    file = tmp_path / 'file'
-    file.touch()
-    words = refusal(capfd, '--port', '0', '--state-dir', f'{file}/state')
+    assert refusal(capfd, '--port', port, '--state-dir', str(state)) == (
+        f'placement-serve: cannot listen on 127.0.0.1 port {port}: '
+        'a port is a number from 0 to 65535'
+    )
+    assert not state.exists()
 
-    assert words == f'placement-serve: cannot keep data in {file}/state: Not a directory'
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_it_waits_for_the_database(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    file = tmp_path / 'placement.conf'
+    with socket.create_server(('127.0.0.1', 0)) as silent:
+        file.write_text(
+            '[DEFAULT]\ndebug = true\n[placement_database]\n'
+            f'connection = mysql+pymysql://x:x@127.0.0.1:{silent.getsockname()[1]}/x\n'
+            'max_retries = -1\n[api]\nauth_strategy = noauth2\n'
+        )
+        with subprocess.Popen(
+            command('--port', '0', '--config-file', str(file), function='api'),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as process:  # fmt: skip
+            silent.settimeout(SECONDS)
+            connection, _address = silent.accept()
+            with connection:
+                process.send_signal(number)
+                said, errors = process.communicate(timeout=SECONDS)
+
+    assert process.returncode == 0
+    assert said.endswith('placement-api: stopped\n')
+    assert 'KeyboardInterrupt' not in errors
+    assert 'Traceback' not in errors
 
 
 def test_a_directory_that_cannot_be_written_to_is_one_clear_line(
@@ -278,21 +322,6 @@ def test_database_that_others_could_read_is_closed_to_them(state: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_requests_of_strangers_and_large_uploads_are_refused(state: Path) -> None:
-    with running('--state-dir', str(state)) as service:
-        check_modes(state)
-        for host in ('localhost', 'localhost:1', '127.0.0.1', '[::1]:8778'):
-            assert service.get('/resource_providers', Host=host)
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            service.get('/resource_providers', Host='evil.example')
-        assert refused.value.code == 403
-        with refused.value:
-            (error,) = json.load(refused.value)['errors']
-        assert 'noauth2_allowed_hosts' in error['detail']
-        assert 'evil' not in str(error)
-        check_uploads(service)
-
-
 def test_what_was_accepted_is_answered_after_sigterm(state: Path) -> None:
     with running('--state-dir', str(state), '--threads', '1') as service:
         clients = [client_of(service) for _ in range(16)]
@@ -317,53 +346,25 @@ def client_of(service: Running) -> socket.socket:
     return client
 
 
-def check_uploads(service: Running) -> None:
-    """An upload is refused before it has arrived: without a token, or beyond the bound."""
-    for length, status in (('10000000', b'401'), ('1073741824', b'413')):
-        client = client_of(service)
-        client.sendall(
-            b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n'
-            b'Content-Type: application/json\r\nContent-Length: '
-            + length.encode() + b'\r\n\r\n{'
-        )  # fmt: skip
-        with client, client.makefile('rb') as file:
-            answer = file.read()
-        assert answer.startswith(b'HTTP/1.1 ' + status)
-        assert b'Connection: close' in answer
-
-
-def test_bounds_of_the_server_are_those_that_are_configured(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number, name in enumerate(BOUNDS, 5000):
-        group = 'PLACEMENT' if name == 'max_request_body_size' else 'SERVER'
-        monkeypatch.setenv(f'OS_{group}__{name.upper()}', str(number * 100))
-    monkeypatch.setattr(descriptors, 'available_connections', lambda wanted: wanted)
-
-    limits = serve._limits(load(state))
-    assert [getattr(limits, field) for field in BOUNDS.values()] == [
-        number * 100 for number in range(5000, 5000 + len(BOUNDS))
-    ]
-
-
-BOUNDS = {
-    'max_request_body_size': 'max_body_size',
-    'max_connections': 'max_connections',
-    'max_header_size': 'max_header_size',
-    'header_timeout': 'header_timeout',
-    'body_timeout': 'body_timeout',
-    'keep_alive_timeout': 'keep_alive_timeout',
-    'answer_timeout': 'answer_timeout',
-    'stop_timeout': 'stop_timeout',
-}
+def check_upload(service: Running) -> None:
+    """An upload beyond the bound is refused before it has arrived."""
+    client = client_of(service)
+    client.sendall(
+        b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n'
+        b'Content-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n{'
+    )
+    with client, client.makefile('rb') as file:
+        answer = file.read()
+    assert answer.startswith(b'HTTP/1.1 413')
+    assert b'Connection: close' in answer
 
 
 def test_the_other_command_needs_a_database(capfd: pytest.CaptureFixture[str]) -> None:
     words = refusal(capfd, '--port', '0', function='api')
 
-    assert words == (
-        'placement-api: the configuration is not complete: value required for option connection '
-        'in group [placement_database]'
+    assert words.startswith(
+        'placement-api: the configuration cannot be used: value required for option connection '
+        'in group [placement_database]: no configuration file was found in '
     )
 
 
@@ -374,7 +375,7 @@ def test_a_configuration_file_that_is_not_there_is_one_clear_line(
 
 
 class TestConfiguration:
-    """What is assumed, and what the user's own configuration changes of it."""
+    """Defaults for trials, and the user's own configuration."""
 
     def test_without_any_it_needs_nothing(self, state: Path) -> None:
         conf = load(state)
@@ -448,7 +449,3 @@ class TestConfiguration:
 
 def load(state: Path, file: str | None = None) -> cfg.ConfigOpts:
     return serve._load_configuration(file, str(state))
-
-
-def test_the_server_has_several_threads() -> None:
-    assert serve._parser(serve.Program('placement-serve', '')).parse_args([]).threads > 1

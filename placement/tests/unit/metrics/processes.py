@@ -6,18 +6,18 @@ import pathlib
 import warnings
 from collections.abc import Callable, Mapping
 
-from placement.metrics import totals
+from placement.metrics.exporter import endpoint
 
 Samples = Mapping[str, float]
 
 
 def samples(directory: pathlib.Path) -> Samples:
-    """What a scrape shows, by name and values of labels: ``name{value,value}``.
+    """Return the samples of a scrape by name and values of labels: ``name{value,value}``.
 
     Without counters that are 0.
     """
     found = {}
-    for metric in totals.read(str(directory)):
+    for metric in endpoint.read_counts(str(directory)):
         for sample in metric.samples:
             if metric.type == 'counter' and not sample.value:
                 continue

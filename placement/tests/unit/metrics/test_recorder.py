@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting in one process: with the requests of threads, after a fork, and on a full disk."""
+"""Counting in one process: by several threads, after a fork, and on a full disk."""
 
 import errno
+import itertools
 import logging
 import os
 import pathlib
@@ -11,11 +12,14 @@ from typing import NoReturn
 
 import pytest
 
-from placement.metrics import catalog, process_files
+from placement.metrics import catalog, slot
 from placement.metrics.recorder import Recorder
+from placement.middleware.http_metrics import METHODS, NO_ACTION, OTHER, OUTSIDE_ROUTES
+from placement.routes import ROUTES
 from placement.tests.unit.metrics.processes import run_in_fork, samples
 
 CODE = ('placement.concurrent_update',)
+FAILURES = 'placement_insight_failures_total{}'
 
 
 @pytest.fixture
@@ -26,23 +30,24 @@ def recorder(tmp_path: pathlib.Path) -> Iterator[Recorder]:
     recorder.close()
 
 
-def test_nothing_is_shown_before_it_is_written(recorder: Recorder, tmp_path: pathlib.Path) -> None:
+def refuse(*_arguments: object) -> NoReturn:
+    raise OSError(errno.ENOSPC, 'No space left on device')
+
+
+def files(directory: pathlib.Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def test_counter_and_gauge_are_shown_at_once(recorder: Recorder, tmp_path: pathlib.Path) -> None:
     recorder.add(catalog.CONFLICTS, CODE)
     recorder.add(catalog.CONFLICTS, CODE, 2)
-    assert samples(tmp_path) == {}
+    recorder.set(catalog.POOL_IN_USE, ('primary',), 3)
+    recorder.set(catalog.POOL_IN_USE, ('primary',), 2)
 
-    recorder.write()
-    assert samples(tmp_path) == {'placement_conflicts_total{placement.concurrent_update}': 3}
-
-
-def test_what_is_written_is_not_written_again(recorder: Recorder, tmp_path: pathlib.Path) -> None:
-    recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
-    recorder.write()
-    recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
-
-    assert samples(tmp_path) == {'placement_insight_failures_total{}': 2}
+    assert samples(tmp_path) == {
+        'placement_conflicts_total{placement.concurrent_update}': 3,
+        'placement_db_pool_connections_in_use{primary}': 2,
+    }
 
 
 def test_histogram_counts_an_amount_in_each_bucket_that_has_room_for_it(
@@ -50,22 +55,18 @@ def test_histogram_counts_an_amount_in_each_bucket_that_has_room_for_it(
 ) -> None:
     for places in (10, 10.5, 1_500_001):
         recorder.observe(catalog.SEARCH_WORK, (), places)
-    recorder.write()
 
-    found = samples(tmp_path)
-    assert found['placement_search_work_places_bucket{10.0}'] == 1
-    assert found['placement_search_work_places_bucket{100.0}'] == 2
-    assert found['placement_search_work_places_bucket{1.5e+06}'] == 2
-    assert found['placement_search_work_places_bucket{+Inf}'] == 3
-    assert found['placement_search_work_places_count{}'] == 3
-    assert found['placement_search_work_places_sum{}'] == 1_500_021.5
-
-
-def test_gauge_is_shown_at_once(recorder: Recorder, tmp_path: pathlib.Path) -> None:
-    recorder.set(catalog.POOL_IN_USE, ('primary',), 3)
-    recorder.set(catalog.POOL_IN_USE, ('primary',), 2)
-
-    assert samples(tmp_path) == {'placement_db_pool_connections_in_use{primary}': 2}
+    assert samples(tmp_path) == {
+        **{
+            f'placement_search_work_places_bucket{{{bound}}}': count
+            for bound, count in (
+                ('10.0', 1), ('100.0', 2), ('1000.0', 2), ('10000.0', 2), ('100000.0', 2),
+                ('500000.0', 2), ('1e+06', 2), ('1.5e+06', 2), ('+Inf', 3),
+            )
+        },
+        'placement_search_work_places_count{}': 3,
+        'placement_search_work_places_sum{}': 1_500_021.5,
+    }  # fmt: skip
 
 
 def test_no_count_of_any_thread_is_lost(recorder: Recorder, tmp_path: pathlib.Path) -> None:
@@ -75,7 +76,6 @@ def test_no_count_of_any_thread_is_lost(recorder: Recorder, tmp_path: pathlib.Pa
         ready.wait()
         for _ in range(500):
             recorder.add(catalog.CONFLICTS, CODE)
-            recorder.write()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -86,35 +86,87 @@ def test_no_count_of_any_thread_is_lost(recorder: Recorder, tmp_path: pathlib.Pa
     assert samples(tmp_path) == {'placement_conflicts_total{placement.concurrent_update}': 2000}
 
 
-def test_a_forked_process_counts_in_files_of_its_own(
+def test_a_forked_process_counts_in_a_slot_of_its_own(
     recorder: Recorder, tmp_path: pathlib.Path
 ) -> None:
     recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
+    recorder.set(catalog.SNAPSHOT_UPDATED, (), 1.0)
 
     def work() -> None:
         recorder.add(catalog.INSIGHT_FAILURES, (), 10)
-        recorder.write()
 
     run_in_fork(work)
     run_in_fork(work)
     recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
 
-    assert samples(tmp_path) == {'placement_insight_failures_total{}': 22}
+    assert samples(tmp_path) == {
+        FAILURES: 22, 'placement_snapshot_updated_timestamp_seconds{}': 1.0
+    }  # fmt: skip
+    assert {name for name in files(tmp_path) if name.endswith('.lock')} == {'0.lock', '1.lock'}
 
 
-def test_values_go_on_where_a_file_has_to_grow(recorder: Recorder, tmp_path: pathlib.Path) -> None:
-    for number in range(1, 1_001):
-        recorder.add(catalog.CONFLICTS, (f'code.{number}',), number)
-    recorder.write()
+def test_a_fork_does_not_hold_the_slot_of_a_parent_that_has_ended(tmp_path: pathlib.Path) -> None:
+    ready, stop = os.pipe(), os.pipe()
 
-    found = samples(tmp_path)
-    assert len(found) == 1_000
-    assert found['placement_conflicts_total{code.999}'] == 999
-    (path,) = tmp_path.glob('counter_*.db')
-    # All of it has its place on the disk.
-    assert path.stat().st_blocks * 512 >= path.stat().st_size > 1 << 16
+    def parent() -> None:
+        recorder = Recorder(str(tmp_path))
+        recorder.set(catalog.POOL_IN_USE, ('primary',), 5)
+        if os.fork() == 0:
+            os.close(stop[1])
+            recorder.add(catalog.INSIGHT_FAILURES)
+            os.write(ready[1], b'.')
+            os.read(stop[0], 1)
+        os._exit(0)
+
+    run_in_fork(parent)
+    os.read(ready[0], 1)
+    assert samples(tmp_path) == {FAILURES: 1}
+    for descriptor in (*ready, *stop):
+        os.close(descriptor)
+
+
+def test_restarts_leave_as_many_files_as_processes_lived_at_once(tmp_path: pathlib.Path) -> None:
+    for number in range(40):
+        recorder = Recorder(str(tmp_path))
+        recorder.add(catalog.HTTP_REQUESTS, (f'route{number % 20}.show', 'GET', '200'))
+        recorder.close()
+
+    assert samples(tmp_path)['placement_http_requests_total{route0.show,GET,200}'] == 2
+    assert files(tmp_path) == {
+        '0.lock', 'counter_0.db', 'histogram_0.db', 'gauge_livesum_0.db', 'gauge_livemin_0.db',
+    }  # fmt: skip
+
+
+def test_a_damaged_file_is_removed_by_the_next_process_of_the_slot(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / 'counter_0.db').write_bytes(b'\xff' * 64)
+    recorder = Recorder(str(tmp_path))
+    recorder.add(catalog.INSIGHT_FAILURES)
+
+    assert samples(tmp_path) == {FAILURES: 1}
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert 'counter_0.db is damaged' in caplog.text
+    recorder.close()
+
+
+def test_all_series_have_their_place_on_the_disk_from_the_start(
+    recorder: Recorder, tmp_path: pathlib.Path
+) -> None:
+    """Otherwise a full disk would end the process: files are memory to the library."""
+    sizes = {path: path.stat().st_size for path in tmp_path.glob('*.db')}
+    for path, size in sizes.items():
+        assert path.stat().st_blocks * 512 >= size > 0
+    actions = {(route.action, route.method) for route in ROUTES}
+    outside = itertools.product([NO_ACTION, *OUTSIDE_ROUTES.values()], [*METHODS, OTHER])
+    for action, method in (*actions, *outside):
+        recorder.observe(catalog.HTTP_DURATION, (action, method), 0.1)
+        for status in range(200, 216):
+            recorder.add(catalog.HTTP_REQUESTS, (action, method, str(status)))
+
+    assert recorder.failures == 0
+    assert {path: path.stat().st_size for path in sizes} == sizes
+    assert len(ROUTES) > 40
 
 
 def test_directory_is_made_for_this_user_alone(tmp_path: pathlib.Path) -> None:
@@ -125,88 +177,45 @@ def test_directory_is_made_for_this_user_alone(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_full_disk_costs_no_request_and_one_line(
-    recorder: Recorder,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(*_arguments: object) -> NoReturn:
-        raise OSError(errno.ENOSPC, 'No space left on device')
-
     with monkeypatch.context() as patch:
         patch.setattr(os, 'posix_fallocate', refuse)
-        for _ in range(3):
-            recorder.add(catalog.INSIGHT_FAILURES)
-            recorder.set(catalog.POOL_IN_USE, ('primary',), 1)
-            recorder.write()
-    assert recorder.failures == 6
-    assert [one.levelno for one in caplog.records] == [logging.ERROR]
+        recorder = Recorder(str(tmp_path))
+        recorder.watch(catalog.POOL_IN_USE, ('primary',), lambda: 1)
+        recorder.add(catalog.INSIGHT_FAILURES)
+        recorder.set(catalog.POOL_IN_USE, ('primary',), 1)
+        recorder.observe(catalog.SEARCH_WORK, (), 1)
+        recorder.update_gauges()
+    assert recorder.failures == 5
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
     assert 'Metrics cannot be written' in caplog.text
     assert 'No space left on device' in caplog.text
-    assert not list(tmp_path.glob('*.db*'))
+    assert not list(tmp_path.glob('*.db'))
 
     recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
-    # What was counted meanwhile is there.
-    assert samples(tmp_path) == {'placement_insight_failures_total{}': 4}
-
-
-def test_a_full_disk_takes_no_space_later(
-    recorder: Recorder, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_arguments: object) -> NoReturn:
-        raise OSError(errno.ENOSPC, 'No space left on device')
-
-    def count_code(number: int) -> None:
-        recorder.add(catalog.CONFLICTS, (f'code.{number}',))
-        recorder.write()
-
-    count_code(0)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, 'posix_fallocate', refuse)
-        for number in range(2_000):
-            count_code(number % 500)
-    for number in range(500):
-        count_code(number)
-
-    (path,) = tmp_path.glob('counter_*.db')
-    assert path.stat().st_size == 1 << 17
-
-
-def test_a_directory_that_is_made_possible_later_is_made_then(tmp_path: pathlib.Path) -> None:
-    (tmp_path / 'run').touch()
-    recorder = Recorder(str(tmp_path / 'run' / 'metrics'))
-    (tmp_path / 'run').unlink()
-    recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
-
-    assert samples(tmp_path / 'run' / 'metrics') == {'placement_insight_failures_total{}': 1}
+    assert samples(tmp_path) == {FAILURES: 1}
+    assert '1.lock' not in files(tmp_path)
     recorder.close()
 
 
-def test_a_defect_costs_no_request(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_arguments: object) -> NoReturn:
-        raise IndexError('beyond the end')
-
-    monkeypatch.setattr(process_files.ProcessFiles, 'add', fail)
-    monkeypatch.setattr(process_files.ProcessFiles, 'set', fail)
-    recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
-    recorder.set(catalog.POOL_IN_USE, ('primary',), 1)
-
-    assert recorder.failures == 2
-    assert 'beyond the end' in caplog.text
-
-
-def test_a_directory_that_cannot_be_made_costs_no_start(
+def test_a_directory_that_is_made_possible_later_is_made_then(
     tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / 'file').touch()
-    recorder = Recorder(str(tmp_path / 'file' / 'metrics'))
+    (tmp_path / 'run').touch()
+    recorder = Recorder(str(tmp_path / 'run' / 'metrics'))
     recorder.add(catalog.INSIGHT_FAILURES)
-    recorder.write()
-
     assert recorder.failures == 2
-    assert [one.levelno for one in caplog.records] == [logging.ERROR]
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+
+    (tmp_path / 'run').unlink()
+    recorder.add(catalog.INSIGHT_FAILURES)
+    assert samples(tmp_path / 'run' / 'metrics') == {FAILURES: 1}
+    recorder.close()
+
+
+def test_who_holds_a_slot_is_seen_by_others(recorder: Recorder, tmp_path: pathlib.Path) -> None:
+    assert not slot.is_free(str(tmp_path), '0')
+    assert slot.is_free(str(tmp_path), '1')
+    recorder.close()
+    assert slot.is_free(str(tmp_path), '0')

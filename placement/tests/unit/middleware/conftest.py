@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several tests of middleware need."""
+"""Fixtures for tests of middleware."""
 
 import pytest
 from oslo_config import cfg

@@ -61,7 +61,7 @@ def test_body_without_a_length_is_not_read_beyond_the_bound(size: int) -> None:
 
 
 class InvalidChunkSize(Exception):
-    """What gunicorn 27 raises, which is no `OSError`."""
+    """The error of gunicorn 27, which is no `OSError`."""
 
 
 class Chunks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a load balancer learns."""
+"""The health check of load balancers."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ from oslo_config import cfg
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, standard_names
-from placement.middleware import health
+from placement.middleware import libraries
 from placement.tests.unit.middleware.samples import Inner, ask
 
 
@@ -37,7 +37,7 @@ def lose(engine: sa.Engine) -> None:
 def test_healthcheck_is_200_while_the_database_answers(
     conf: cfg.ConfigOpts, database: Database
 ) -> None:
-    application = health.answer_healthcheck(Inner(), conf, database)
+    application = libraries.answer_healthcheck(Inner(), conf, database)
 
     assert ask(application, '/healthcheck').status_int == 200
     lose(database.engine)
@@ -59,7 +59,7 @@ def test_healthcheck_is_200_while_the_database_answers(
 def test_healthcheck_is_503_for_a_schema_of_another_release(
     conf: cfg.ConfigOpts, database: Database, statement: str
 ) -> None:
-    application = health.answer_healthcheck(Inner(), conf, database)
+    application = libraries.answer_healthcheck(Inner(), conf, database)
     with database.writer() as connection:
         connection.exec_driver_sql(statement)
 
@@ -74,8 +74,8 @@ def test_healthcheck_does_not_tell_errors_to_strangers(
     def fail(_database: Database) -> None:
         raise RuntimeError('secret')
 
-    monkeypatch.setattr(health.readiness, 'check_ready', fail)
-    application = health.answer_healthcheck(Inner(), conf, database)
+    monkeypatch.setattr(libraries.readiness, 'check_ready', fail)
+    application = libraries.answer_healthcheck(Inner(), conf, database)
 
     answer = ask(application, '/healthcheck', Accept='application/json')
     assert answer.status_int == 503
@@ -86,7 +86,7 @@ def test_healthcheck_needs_the_replica(
     conf: cfg.ConfigOpts, database: Database, tmp_path: pathlib.Path
 ) -> None:
     replica = create_engine(f'sqlite:///{tmp_path}/replica.sqlite')
-    application = health.answer_healthcheck(Inner(), conf, Database(database.engine, replica))
+    application = libraries.answer_healthcheck(Inner(), conf, Database(database.engine, replica))
 
     assert ask(application, '/healthcheck').status_int == 503
     migration.sync(replica)
@@ -99,7 +99,7 @@ def test_healthcheck_combines_with_disable_by_file(
 ) -> None:
     conf.set_override('backends', ['disable_by_file'], 'healthcheck')
     conf.set_override('disable_by_file_path', str(tmp_path / 'out'), 'healthcheck')
-    application = health.answer_healthcheck(Inner(), conf, database)
+    application = libraries.answer_healthcheck(Inner(), conf, database)
 
     assert ask(application, '/healthcheck').status_int == 200
     tmp_path.joinpath('out').touch()
@@ -115,11 +115,11 @@ def test_healthcheck_leaves_other_paths_to_the_application(
 ) -> None:
     inner = Inner()
 
-    assert ask(health.answer_healthcheck(inner, conf, database), path).status_int == 204
+    assert ask(libraries.answer_healthcheck(inner, conf, database), path).status_int == 204
     assert inner.environ['PATH_INFO'] == path
 
 
 def test_healthcheck_answers_text(conf: cfg.ConfigOpts, database: Database) -> None:
-    application = health.answer_healthcheck(Inner(), conf, database)
+    application = libraries.answer_healthcheck(Inner(), conf, database)
 
     assert ask(application, '/healthcheck', Accept='text/plain').text == 'The database answers.'

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests without a method, which uWSGI makes of some malformed ones."""
 
-from placement.middleware import request_method
+from placement.middleware import body_limit
 from placement.tests.unit.middleware.samples import Inner, ask
 
 
 def test_method_passes_as_it_is() -> None:
     inner = Inner()
-    ask(request_method.RequestMethod(inner), method='PUT')
+    ask(body_limit.RequestMethod(inner), method='PUT')
 
     assert inner.environ['REQUEST_METHOD'] == 'PUT'

@@ -11,7 +11,7 @@ from placement.middleware import loopback_hosts, ui
 from placement.tests.functional.fixtures import applications
 from placement.tests.unit.middleware.samples import Inner, ask
 
-DIRECTORY = pathlib.Path(ui.__file__).parents[1] / 'ui'
+DIRECTORY = pathlib.Path(ui.__file__).parents[1] / 'insight' / 'ui'
 NAMES = sorted(path.name for path in DIRECTORY.iterdir())
 
 
@@ -114,7 +114,7 @@ def test_under_noauth2_a_foreign_name_of_this_machine_gets_nothing(conf: cfg.Con
 
 def test_the_wheel_has_every_file() -> None:
     setup = cfg_of('setup.cfg')
-    (patterns,) = re.findall(r'^placement\.ui = (.+)$', setup, re.MULTILINE)
+    (patterns,) = re.findall(r'^placement\.insight\.ui = (.+)$', setup, re.MULTILINE)
     assert {pathlib.Path(name).suffix for name in NAMES} == {
         pattern.strip().removeprefix('*') for pattern in patterns.split(',')
     }

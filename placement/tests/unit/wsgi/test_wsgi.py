@@ -5,11 +5,15 @@ Specification: configuration, "Entry points for Python".
 """
 
 import gc
+import logging
+import os
 import pathlib
 import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from wsgiref.types import WSGIApplication
 
 import pytest
 import webob
@@ -86,10 +90,13 @@ def test_a_start_that_finds_nothing_to_migrate_does_without_alembic() -> None:
 
 
 @pytest.mark.usefixtures('directory')
-def test_the_collector_goes_on_when_the_application_is_made() -> None:
-    wsgi.init_application()
-
-    assert gc.isenabled()
+def test_the_collector_does_not_look_at_what_the_application_has_loaded() -> None:
+    application = wsgi.init_application()
+    try:
+        assert gc.isenabled()
+        assert not any(value is application for value in gc.get_objects())
+    finally:
+        gc.unfreeze()
 
 
 def test_without_a_database_there_is_no_application(directory: pathlib.Path) -> None:
@@ -101,7 +108,7 @@ def test_without_a_database_there_is_no_application(directory: pathlib.Path) -> 
 
 @pytest.fixture
 def warnings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is logged as a warning at start, where logging itself is set up anew."""
+    """Warnings logged at start, where logging itself is set up anew."""
     warnings: list[str] = []
     monkeypatch.setattr(wsgi.LOG, 'warning', warnings.append)
     return warnings
@@ -123,3 +130,84 @@ def test_keystone_is_not_warned_of(warnings: list[str], monkeypatch: pytest.Monk
     wsgi.init_application()
 
     assert warnings == []
+
+
+@pytest.fixture
+def log(directory: pathlib.Path) -> Iterator[pathlib.Path]:
+    """The log file that the configuration names; logging is as it was afterwards."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    path = directory / 'log' / 'placement.log'
+    path.parent.mkdir()
+    with directory.joinpath('placement.conf').open('a') as configuration:
+        configuration.write(f'[DEFAULT]\nlog_file = {path}\n')
+    yield path
+    for handler in root.handlers:
+        if handler not in handlers:
+            handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def put_a_directory(log: pathlib.Path) -> Callable[[], None]:
+    """Put a directory in the place of the log; the function that puts it right."""
+    log.unlink(missing_ok=True)
+    log.mkdir()
+    return log.rmdir
+
+
+def take_the_directory(log: pathlib.Path) -> Callable[[], None]:
+    """Put a file in the place of the directory of the log; the function that puts it right."""
+    aside = log.parent.with_name('aside')
+    log.parent.rename(aside)
+    log.parent.touch()
+
+    def restore() -> None:
+        log.parent.unlink()
+        os.rename(aside, log.parent)
+
+    return restore
+
+
+OBSTACLES = [put_a_directory, take_the_directory]
+
+
+def status_of(path: str, application: WSGIApplication) -> int:
+    """The status of a request, which is logged."""
+    return webob.Request.blank(path).get_response(application).status_int
+
+
+@pytest.mark.parametrize('obstruct', OBSTACLES)
+def test_requests_are_answered_while_the_log_cannot_be_opened(
+    log: pathlib.Path,
+    obstruct: Callable[[pathlib.Path], Callable[[], None]],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    application = wsgi.init_application()
+    assert status_of('/?before', application) == 200
+    restore = obstruct(log)
+    assert status_of('/?meanwhile', application) == 200
+    restore()
+    assert status_of('/?afterwards', application) == 200
+
+    errors = capfd.readouterr().err
+    assert 'GET /?meanwhile' in errors
+    assert errors.count('The log cannot be written') == 1
+    assert 'GET /?afterwards' not in errors
+    assert 'GET /?afterwards' in log.read_text()
+
+
+@pytest.mark.parametrize('obstruct', OBSTACLES)
+def test_the_service_starts_while_the_log_cannot_be_opened(
+    log: pathlib.Path,
+    obstruct: Callable[[pathlib.Path], Callable[[], None]],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    restore = obstruct(log)
+    application = wsgi.init_application()
+    assert status_of('/?meanwhile', application) == 200
+    restore()
+    assert status_of('/?afterwards', application) == 200
+
+    assert 'GET /?meanwhile' in capfd.readouterr().err
+    assert 'GET /?afterwards' in log.read_text()

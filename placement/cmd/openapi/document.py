@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenAPI document of one microversion."""
+
+import inspect
+from typing import Any
+
+from placement import errors, microversions, routes
+from placement.cmd.openapi import parameters
+from placement.cmd.openapi.parameters import VERSION_HEADER
+from placement.cmd.openapi.reply_templates import REPLIES, described
+from placement.http import microversion
+from placement.http.microversion import SERVICE_TYPE, Api, Rule
+from placement.http.reply import Reply
+from placement.routes import INSIGHT, Route
+from placement.schemas.common import Schema, an_object
+
+JSON = 'application/json'
+PUBLIC = 'root.show'
+
+_TEXT: Schema = {'type': 'string'}
+_VERSION_IN_FORCE = {VERSION_HEADER: 'version', 'Vary': 'vary', 'X-Openstack-Request-Id': 'id'}
+
+SUCCESS_DESCRIPTIONS = {
+    200: 'The requested representation.',
+    201: 'Created.',
+    204: 'Done; the response has no body.',
+}
+ERROR_DESCRIPTIONS = {
+    400: 'The request cannot be understood, or names something that does not exist.',
+    401: 'No token, or not a valid one.',
+    403: 'The caller may not do this.',
+    404: 'Not found, at this version.',
+    406: 'JSON is not acceptable to the caller, or the microversion is not known.',
+    409: 'The request conflicts with the current state.',
+    415: 'The body is not said to be application/json.',
+    503: 'The service cannot answer at the moment; please try again.',
+}
+
+
+def _responses(api: Api, route: Route) -> dict[str, Any]:
+    """Every response of an operation at one version, by status."""
+    replies = [
+        api.downgraded(route.action, reply) for reply in REPLIES[api.handlers[route.action]]
+    ]
+    successes = {str(reply.status): _success(api, reply) for reply in replies}
+    error_responses = {
+        str(status): {'$ref': f'#/components/responses/{status}'}
+        for status in _error_statuses(api, route)
+    }
+    return successes | error_responses
+
+
+def _success(api: Api, reply: Reply) -> dict[str, Any]:
+    headers = list(_VERSION_IN_FORCE.values())
+    if reply.location is not None:
+        headers.append('location')
+    if reply.is_cacheable and api.allows(Rule.CACHE_HEADERS):
+        headers.append('cache')
+        headers.append('modified_if_any' if reply.omit_last_modified else 'modified')
+    response: dict[str, Any] = {
+        'description': SUCCESS_DESCRIPTIONS[reply.status],
+        'headers': _referred(headers),
+    }
+    if reply.body is not None:
+        response['content'] = {JSON: {'schema': described(reply.body)}}
+    return response
+
+
+def _error_statuses(api: Api, route: Route) -> list[int]:
+    """The statuses of the errors that an operation may respond with.
+
+    Every request may have a wrong length or version. Every write may be refused because of
+    concurrent updates.
+    """
+    statuses = {400, 406}
+    if route.action != PUBLIC:
+        statuses |= {401, 403, 503}
+    if '{' in route.path or route.path.startswith(INSIGHT):
+        statuses.add(404)
+    if route.method != 'GET' and not route.path.startswith(INSIGHT):
+        statuses.add(409)
+    if route.action in api.bodies:
+        statuses.add(415)
+    return sorted(statuses)
+
+
+def _components(api: Api) -> dict[str, Any]:
+    """The components that the responses of all operations refer to."""
+    responses = {str(status): _error_response(status) for status in ERROR_DESCRIPTIONS}
+    return {
+        'headers': _header_components(api),
+        'responses': responses,
+        'schemas': {
+            'Errors': _errors(api),
+            'ErrorsBeforeVersion': _errors(api, version_is_known=False),
+        },
+    }
+
+
+def _referred(names: list[str]) -> dict[str, Any]:
+    return {_HEADER_NAMES[name]: {'$ref': f'#/components/headers/{name}'} for name in names}
+
+
+_HEADER_NAMES = {short: name for name, short in _VERSION_IN_FORCE.items()} | {
+    'location': 'Location',
+    'cache': 'Cache-Control',
+    'modified': 'Last-Modified',
+    'modified_if_any': 'Last-Modified',
+}
+
+
+def _header_components(api: Api) -> dict[str, Any]:
+    in_force = {'type': 'string', 'const': f'{SERVICE_TYPE} {api.version}'}
+
+    def header(description: str, schema: Schema = _TEXT, required: bool = True) -> Schema:
+        return {'description': description, 'required': required, 'schema': schema}
+
+    modified = 'When the resource was last modified, as an HTTP date.'
+    return {
+        'version': header('The microversion of this response.', in_force),
+        'vary': header('The response depends on the requested version.'),
+        'id': header('The id of the request in the log of the service.'),
+        'location': header('The absolute URL of the created resource.', {'type': 'string'}),
+        'cache': header('Always no-cache.', {'type': 'string', 'const': 'no-cache'}),
+        'modified': header(modified),
+        'modified_if_any': header(modified, required=False),
+    }
+
+
+def _error_response(status: int) -> dict[str, Any]:
+    """An error as JSON, or as HTML or plain text where JSON is not accepted.
+
+    A 401 comes from the middleware that checks tokens, in its own form. A 400 or 406 may be about
+    the version header itself, and then no version is in force.
+    """
+    name = 'ErrorsBeforeVersion' if status in (400, 406) else 'Errors'
+    schema = {'type': 'object'} if status == 401 else {'$ref': f'#/components/schemas/{name}'}
+    text = {'schema': _TEXT}
+    return {
+        'description': ERROR_DESCRIPTIONS[status],
+        'headers': _referred(['id']),
+        'content': {JSON: {'schema': schema}, 'text/html': text, 'text/plain': text},
+    }
+
+
+def _errors(api: Api, version_is_known: bool = True) -> Schema:
+    """The body of an error (specification: http, "Responses and errors")."""
+    error = an_object(
+        {
+            'status': {'type': 'integer', 'minimum': 400, 'maximum': 599},
+            'title': _TEXT,
+            'detail': _TEXT,
+            'request_id': _TEXT,
+        }
+    )
+    if api.allows(Rule.ERROR_CODES):
+        error['properties']['code'] = {'type': 'string', 'enum': sorted(_codes())}
+        error['required'] += ['code'] if version_is_known else []
+    if not version_is_known:
+        error['properties'] |= {'max_version': _TEXT, 'min_version': _TEXT}
+    return an_object({'errors': {'type': 'array', 'minItems': 1, 'items': error}})
+
+
+def _codes() -> set[str]:
+    """Every code that an error can have."""
+    return {
+        value
+        for value in vars(errors).values()
+        if isinstance(value, str) and value.startswith(f'{SERVICE_TYPE}.')
+    }
+
+
+OPENAPI = '3.1.0'
+TITLE = 'Placement API'
+DESCRIPTION = (
+    'Inventory, usage and claims of the resources of a cloud. '
+    'This document describes microversion {version} of {oldest} to {newest}; every request names '
+    'its microversion in the header OpenStack-API-Version.'
+)
+TOKEN = 'token'
+
+
+def version_named(text: str) -> Api:
+    """The API of a microversion, such as ``1.10`` or ``latest``.
+
+    Raises `errors.InvalidVersion` and `errors.UnacceptableVersion`.
+    """
+    return microversion.negotiated(microversions.APIS, f'{microversion.SERVICE_TYPE} {text}')
+
+
+def document(api: Api) -> dict[str, Any]:
+    """The API as this version shows it, as an OpenAPI document."""
+    return {
+        'openapi': OPENAPI,
+        'info': {
+            'title': TITLE,
+            'version': str(api.version),
+            'description': DESCRIPTION.format(
+                version=api.version, oldest=api.oldest, newest=api.newest
+            ),
+            'license': {'name': 'Apache-2.0', 'identifier': 'Apache-2.0'},
+        },
+        'servers': [{'url': '/'}],
+        'security': [{TOKEN: []}],
+        'tags': [{'name': tag} for tag in _tags(api)],
+        'paths': _paths(api),
+        'components': _components(api) | {'securitySchemes': _security_schemes()},
+    }
+
+
+def served_routes(api: Api) -> list[routes.Route]:
+    """The routes of a version; the empty path is the root, spelled otherwise."""
+    return [route for route in routes.ROUTES if route.path and route.action in api.handlers]
+
+
+def _tags(api: Api) -> list[str]:
+    """The tags of the operations, in the order of the routes."""
+    return list(dict.fromkeys(_tag(route) for route in served_routes(api)))
+
+
+def _tag(route: routes.Route) -> str:
+    return route.action.partition('.')[0]
+
+
+def _paths(api: Api) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for route in served_routes(api):
+        path = paths.setdefault(route.path, {})
+        path[route.method.lower()] = _operation(api, route)
+    return paths
+
+
+def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
+    summary = inspect.getdoc(api.handlers[route.action]) or ''
+    operation: dict[str, Any] = {
+        'operationId': route.action,
+        'tags': [_tag(route)],
+        'summary': summary.splitlines()[0],
+        'parameters': [
+            *parameters.of_path(route),
+            *parameters.of_query(api, route.action),
+            parameters.version_header(api),
+        ],
+        'responses': _responses(api, route),
+        # As the generators of other services' documents say it.
+        'x-openstack': {'min-ver': microversions.introduced(route.action)},
+    }
+    if route.action in api.bodies:
+        schema = dict(api.bodies[route.action].schema)
+        content = {JSON: {'schema': schema}}
+        operation['requestBody'] = {'required': True, 'content': content}
+    if route.action == PUBLIC:
+        operation['security'] = []
+    return operation
+
+
+def _security_schemes() -> dict[str, Any]:
+    return {
+        TOKEN: {
+            'type': 'apiKey',
+            'in': 'header',
+            'name': 'X-Auth-Token',
+            'description': 'Who is asking: a token of Keystone.',
+        }
+    }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of a command, and its words for a database that cannot be used."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+from oslo_config import cfg
+
+from placement.db.engine import drivers, failures
+from placement.db.engine.causes import Cause
+from placement.db.schema import revisions
+
+
+class Options(cfg.ConfigOpts):
+    """Options whose ``--shell_completion`` prints a script for bash or zsh.
+
+    That of oslo.config reads templates that its distribution lacks, and knows neither the actions
+    of a command nor their options.
+    """
+
+    def _print_shell_completion(self, shell: str) -> None:
+        # Imported here because no other use of a command needs it.
+        try:
+            import shtab
+        except ImportError:
+            sys.exit("Completion needs the extra: pip install 'openstack-placement[completion]'.")
+        parser = self._oparser
+        assert parser is not None
+        for option, group in self._all_cli_opts():
+            option._add_to_cli(parser, group)
+        # The parser of oslo.config keeps its arguments back until it is used.
+        parser.initialize_parser_arguments()
+        print(shtab.complete(parser, shell))
+
+
+class CannotServe(Exception):
+    """The reason why a command cannot start to serve, in one line."""
+
+
+class UnusableDatabaseError(Exception):
+    """Why the database cannot be used, and what to do: one line for the operator."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f'{reason} {remedy}')
+        self.reason = reason
+        self.remedy = remedy
+
+
+@contextlib.contextmanager
+def in_words() -> Iterator[None]:
+    """Raise `UnusableDatabaseError` where a block of code cannot use the database.
+
+    Specification: commands. All other errors pass through.
+    """
+    try:
+        yield
+    except drivers.MissingDriverError as error:
+        raise UnusableDatabaseError(f'{error.reason}.', error.remedy) from error
+    except revisions.MissingSchemaError as error:
+        reason = str(error).removesuffix(revisions.REMEDY).rstrip()
+        raise UnusableDatabaseError(reason, revisions.REMEDY) from error
+    except Exception as error:
+        words = failures.unusable_reason(error)
+        if words is None:
+            raise
+        is_damaged = failures.cause_of(error) is Cause.DAMAGED
+        raise UnusableDatabaseError(
+            f'The database cannot be used: {words}.',
+            failures.RESTORE if is_damaged else 'Run "placement-manage doctor".',
+        ) from error

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cloud of the demonstration, in memory."""
+
+import collections
+
+import pytest
+
+from placement.cmd.demo_cloud import cloud
+from placement.cmd.demo_cloud.hosts import Cloud, DemoProvider
+
+
+@pytest.fixture(scope='module')
+def made() -> Cloud:
+    return cloud.make_cloud()
+
+
+def used(made: Cloud) -> collections.Counter[tuple[str, str]]:
+    """Sum usage by the uuid of the provider and the resource class."""
+    found: collections.Counter[tuple[str, str]] = collections.Counter()
+    for consumer in made.consumers:
+        for uuid, resources in consumer.allocations.items():
+            for name, amount in resources.items():
+                found[uuid, name] += amount
+    return found
+
+
+def root_of(provider: DemoProvider) -> DemoProvider:
+    return provider if provider.parent is None else root_of(provider.parent)
+
+
+def test_it_is_the_same_each_time(made: Cloud) -> None:
+    assert cloud.make_cloud() == made
+
+
+def test_another_seed_gives_another_cloud(made: Cloud) -> None:
+    other = cloud.make_cloud(seed=18)
+    assert other.providers == made.providers
+    assert other.consumers != made.consumers
+
+
+def test_it_has_a_thousand_hosts_of_every_kind(made: Cloud) -> None:
+    roots = [one for one in made.providers if one.parent is None]
+    assert len(roots) == 1_001
+    classes = {name for one in made.providers for name in one.inventories}
+    assert classes == {'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'SRIOV_NET_VF'}
+    zones = collections.Counter(one.aggregates[0] for one in roots)
+    assert zones == {'az1': 250, 'az2': 251, 'az3': 250, 'az4': 250}
+
+
+def test_uuids_are_different(made: Cloud) -> None:
+    uuids = [one.uuid for one in made.providers] + [one.uuid for one in made.consumers]
+    assert len(set(uuids)) == len(uuids)
+
+
+def test_parents_come_before_their_children(made: Cloud) -> None:
+    seen: set[str] = set()
+    for one in made.providers:
+        assert one.parent is None or one.parent.uuid in seen
+        seen.add(one.uuid)
+
+
+def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:
+    taken = used(made)
+    over = {
+        one.name
+        for one in made.providers
+        for name, inventory in (
+            dict(one.inventories) | dict(made.shrunk.get(one.name, {}))
+        ).items()
+        if taken[one.uuid, name] > inventory.capacity
+    }
+    assert over == set(made.shrunk) != set()
+
+
+def test_a_server_is_on_one_host_and_its_storage(made: Cloud) -> None:
+    roots = {one.uuid: root_of(one).name for one in made.providers}
+    for consumer in made.consumers:
+        found = {roots[uuid] for uuid in consumer.allocations} - {'az2-ceph'}
+        assert found == {consumer.name.partition(' ')[0]}
+
+
+def test_disabled_hosts_are_empty(made: Cloud) -> None:
+    disabled = {one.uuid for one in made.providers if 'COMPUTE_STATUS_DISABLED' in one.traits}
+    assert len(disabled) == 3
+    assert not disabled & {uuid for one in made.consumers for uuid in one.allocations}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenAPI document of every microversion says what the history says, in valid OpenAPI."""
+
+import json
+from typing import Any
+
+import openapi_spec_validator
+import pytest
+
+from placement import errors, microversions, routes
+from placement.cmd.openapi import document, parameters, reply_templates
+from placement.http.microversion import Api
+from placement.tests.thorough import THOROUGH
+
+APIS = list(microversions.APIS.values())
+
+
+def described(version: str) -> dict[str, Any]:
+    return document.document(document.version_named(version))
+
+
+def operation(version: str, method: str, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = described(version)['paths'][path][method]
+    return found
+
+
+def names_in_query(version: str, path: str) -> set[str]:
+    found = operation(version, 'get', path)['parameters']
+    return {parameter['name'] for parameter in found if parameter['in'] == 'query'}
+
+
+@pytest.mark.parametrize(
+    'api', APIS if THOROUGH else APIS[:: len(APIS) - 1], ids=lambda api: str(api.version)
+)
+def test_document_of_every_version_is_valid_openapi(api: Api) -> None:
+    # What is validated is what is printed.
+    text = json.dumps(document.document(api))
+
+    openapi_spec_validator.OpenAPIV31SpecValidator(json.loads(text)).validate()
+
+
+@pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
+def test_document_has_the_operations_of_its_version(api: Api) -> None:
+    found = {
+        (path, method.upper())
+        for path, methods in document.document(api)['paths'].items()
+        for method in methods
+    }
+
+    assert found == {
+        (route.path, route.method)
+        for route in routes.ROUTES
+        if route.path and route.action in api.handlers
+    }
+
+
+@pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
+def test_document_describes_a_body_where_the_handler_reads_one(api: Api) -> None:
+    found = {
+        operation['operationId']: operation['requestBody']['content']['application/json']['schema']
+        for methods in document.document(api)['paths'].values()
+        for operation in methods.values()
+        if 'requestBody' in operation
+    }
+
+    assert found == {action: dict(validator.schema) for action, validator in api.bodies.items()}
+
+
+def test_every_handler_has_reply_templates() -> None:
+    handlers = {handler for change in microversions.HISTORY for handler in change.serves.values()}
+
+    assert reply_templates.REPLIES.keys() == handlers
+
+
+def test_operation_names_the_version_that_introduced_it() -> None:
+    clear = operation('latest', 'delete', '/resource_providers/{uuid}/inventories')
+
+    assert clear['x-openstack'] == {'min-ver': '1.5'}
+
+
+def test_document_describes_request_groups_as_one_parameter() -> None:
+    path = '/allocation_candidates'
+
+    assert 'groups' not in names_in_query('1.24', path)
+    assert {'groups', 'resources', 'group_policy'} <= names_in_query('1.25', path)
+    (groups,) = (p for p in operation('1.25', 'get', path)['parameters'] if p['name'] == 'groups')
+    assert '^resources([1-9][0-9]*)$' not in groups['schema']['patternProperties']
+    assert '^resources[1-9][0-9]*$' in groups['schema']['patternProperties']
+    assert groups['explode']
+
+
+@pytest.mark.parametrize(
+    ('name', 'before', 'since'), [('member_of', '1.23', '1.24'), ('required', '1.38', '1.39')]
+)
+def test_document_describes_a_repeatable_parameter_as_an_array(
+    name: str, before: str, since: str
+) -> None:
+    types = []
+    for version in (before, since):
+        found = operation(version, 'get', '/resource_providers')['parameters']
+        types += [p['schema']['type'] for p in found if p['name'] == name]
+
+    assert types == ['string', 'array']
+
+
+def test_document_requires_the_version_header_except_for_the_oldest() -> None:
+    headers = [parameters.version_header(api) for api in APIS]
+
+    assert [header['required'] for header in headers] == [False] + [True] * (len(APIS) - 1)
+    assert headers[10]['schema'] == {'type': 'string', 'enum': ['placement 1.10']}
+
+
+def test_every_path_but_the_root_requires_a_token() -> None:
+    found = described('latest')
+
+    assert found['security'] == [{'token': []}]
+    assert found['components']['securitySchemes']['token']['name'] == 'X-Auth-Token'
+    assert found['paths']['/']['get']['security'] == []
+    assert '401' not in found['paths']['/']['get']['responses']
+
+
+def test_error_has_a_code_from_the_version_of_codes_on() -> None:
+    def error(version: str, name: str) -> dict[str, Any]:
+        schemas = described(version)['components']['schemas']
+        found: dict[str, Any] = schemas[name]['properties']['errors']['items']
+        return found
+
+    assert 'code' not in error('1.22', 'Errors')['properties']
+    assert 'placement.concurrent_update' in error('1.23', 'Errors')['properties']['code']['enum']
+    assert 'code' in error('1.23', 'Errors')['required']
+    # A wrong version header is told before there is a version.
+    assert 'code' not in error('1.23', 'ErrorsBeforeVersion')['required']
+    assert 'max_version' in error('1.23', 'ErrorsBeforeVersion')['properties']
+
+
+def test_document_lists_the_error_statuses_of_an_operation() -> None:
+    show = operation('latest', 'get', '/resource_providers/{uuid}')['responses'].keys()
+    claim = operation('latest', 'put', '/allocations/{consumer_uuid}')['responses'].keys()
+
+    assert show == {'200', '400', '401', '403', '404', '406', '503'}
+    assert claim == {'204', '400', '401', '403', '404', '406', '409', '415', '503'}
+
+
+@pytest.mark.parametrize(
+    ('text', 'error'),
+    [('1', errors.InvalidVersion), ('1.999', errors.UnacceptableVersion)],
+)
+def test_unknown_version_has_no_document(text: str, error: type[errors.PlacementError]) -> None:
+    with pytest.raises(error):
+        document.version_named(text)

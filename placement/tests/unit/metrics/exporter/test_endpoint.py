@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`GET /metrics`: what it answers, also where something cannot be read."""
+
+import logging
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from placement import errors
+from placement.metrics import catalog
+from placement.metrics.exporter.endpoint import Endpoint, ReadCloud, answer_metrics
+from placement.metrics.recorder import Recorder
+from placement.tests.unit.middleware.samples import Inner, ask
+
+
+def one_gauge() -> Iterator[Metric]:
+    """A cloud of one figure."""
+    yield GaugeMetricFamily('placement_resource_providers', 'Providers.', 7)
+
+
+def unreadable() -> Iterator[Metric]:
+    """A cloud whose database goes away in the middle."""
+    yield from one_gauge()
+    raise errors.DatabaseUnavailable('the database does not answer')
+
+
+@pytest.fixture
+def directory(tmp_path: pathlib.Path) -> Iterator[str]:
+    """The directory of a process that has counted one failure."""
+    recorder = Recorder(str(tmp_path))
+    recorder.add(catalog.INSIGHT_FAILURES)
+    yield str(tmp_path)
+    recorder.close()
+
+
+def values(directory: str, read_cloud: ReadCloud = one_gauge) -> dict[str, float]:
+    answer = ask(Endpoint(directory, read_cloud), '/metrics')
+    assert answer.status_int == 200
+    assert answer.content_type == 'text/plain'
+    assert answer.content_length == len(answer.body)
+    return {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+        if sample.value or family.type != 'counter'
+    }
+
+
+def test_answer_has_counts_and_the_cloud(directory: str) -> None:
+    assert values(directory) == {
+        'placement_insight_failures_total': 1,
+        'placement_cloud_readable': 1,
+        'placement_resource_providers': 7,
+    }
+
+
+def test_counts_are_told_although_the_cloud_cannot_be_read(
+    directory: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert values(directory, unreadable) == {
+        'placement_insight_failures_total': 1,
+        'placement_cloud_readable': 0,
+    }
+    assert caplog.messages == [
+        'The metrics of the cloud cannot be read: the database does not answer'
+    ]
+    assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_counts_are_told_although_reading_the_cloud_has_a_defect(
+    directory: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> Iterator[Metric]:
+        raise RuntimeError('no')
+
+    assert values(directory, fail)['placement_insight_failures_total'] == 1
+    (record,) = caplog.records
+    assert record.getMessage() == 'The metrics of the cloud are not shown'
+    assert record.levelno == logging.ERROR
+    assert record.exc_info is not None
+
+
+@pytest.mark.parametrize('content', [None, b'', b'\xff' * 64])
+def test_missing_directory_and_damaged_file_are_503(
+    directory: str, caplog: pytest.LogCaptureFixture, content: bytes | None
+) -> None:
+    """Sums without the damaged file would be wrong."""
+    if content is None:
+        directory += '/missing'
+    else:
+        pathlib.Path(directory, 'counter_1.db').write_bytes(content)
+    answer = ask(Endpoint(directory, one_gauge), '/metrics')
+
+    assert (answer.status_int, answer.body) == (503, b'')
+    assert 'The files with the metrics cannot be read' in caplog.text
+
+
+@pytest.mark.parametrize('options', [{}, {'wait_seconds': 0.01}])
+def test_a_scrape_during_another_is_503(directory: str, options: dict[str, float]) -> None:
+    """It waits no longer than it may: by default not at all."""
+
+    def ask_again() -> Iterator[Metric]:
+        answer = ask(asked, '/metrics')
+        assert (answer.status_int, answer.headers['Retry-After']) == (503, '1')
+        yield from one_gauge()
+
+    asked = Endpoint(directory, ask_again, **options)
+    assert b'placement_cloud_readable 1' in ask(asked, '/metrics').body
+
+
+def test_the_format_is_the_same_whatever_the_client_accepts(directory: str) -> None:
+    scrape = Endpoint(directory, one_gauge)
+    accept = 'application/openmetrics-text; version=1.0.0'
+    answer = ask(scrape, '/metrics?name[]=other', accept=accept, accept_encoding='gzip')
+
+    assert answer.body == ask(scrape, '/metrics').body
+
+
+def test_head_has_no_body(directory: str) -> None:
+    answer = ask(Endpoint(directory, one_gauge), '/metrics', method='HEAD')
+
+    assert (answer.status_int, answer.body) == (200, b'')
+    assert answer.content_length
+
+
+def test_other_methods_are_refused(directory: str) -> None:
+    answer = ask(Endpoint(directory, one_gauge), '/metrics', method='POST')
+
+    assert answer.status_int == 405
+
+
+@pytest.mark.parametrize('path', ['/', '/metrics/', '/Metrics', '/traits/metrics'])
+def test_other_paths_reach_the_application(directory: str, path: str) -> None:
+    application = answer_metrics(Inner(), Endpoint(directory, one_gauge))
+
+    assert ask(application, path).status_int == 204
+    assert ask(application, '/metrics').status_int == 200
