@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-manage doctor`: what is wrong with a deployment, and what to do about it.
+"""Checks of a deployment, with remedies, for `placement-manage doctor`.
 
 Specification: commands, "doctor". One module for each subject has one function for each check;
-`examination` runs them and `report` prints what they found.
+`command` runs them and prints what they return.
 """

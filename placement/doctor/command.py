@@ -1,23 +1,121 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `placement-manage doctor`: its arguments, and what it prints."""
-
-from __future__ import annotations
+"""The command `placement-manage doctor`: its checks, their time, its output."""
 
 import contextlib
+import json
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
+
+from oslo_upgradecheck.upgradecheck import Code
 
 from placement.conf import ConfigOpts
-from placement.doctor import account, examination, identity, report
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Result, failure
+from placement.doctor import configuration, database, identity, modules, rights
+from placement.doctor.check import (
+    DEFAULT_NAME,
+    Check,
+    CheckResult,
+    Deployment,
+    UnknownAccount,
+    failure,
+    find_account,
+)
+
+#: Seconds that one check may take. Those of servers give up after 5.
+TIMEOUT = 20.0
+
+
+class ListedCheck(NamedTuple):
+    """A check by its name, and the name of the one that must not have failed before it."""
+
+    name: str
+    check: Check
+    needs: str | None = None
+
+
+CHECKS = (
+    ListedCheck('installed distribution', modules.check_distributions),
+    ListedCheck('configuration files', configuration.check_files),
+    ListedCheck('option names', configuration.check_names),
+    ListedCheck('home directory', rights.check_home),
+    ListedCheck('log file', rights.check_log),
+    ListedCheck('metrics directory', rights.check_metrics),
+    ListedCheck('policy files', configuration.check_policies),
+    ListedCheck('configuration values', configuration.check_values),
+    ListedCheck('database driver', modules.check_driver, 'configuration values'),
+    ListedCheck('database file', rights.check_sqlite_file, 'database driver'),
+    ListedCheck('database', database.check_connection, 'database file'),
+    ListedCheck('database schema', database.check_schema, 'database'),
+    ListedCheck('database writes', database.check_writes, 'database schema'),
+    ListedCheck('database clock', database.check_clock, 'database writes'),
+    ListedCheck('simultaneous schedulers', database.check_randomization, 'database clock'),
+    ListedCheck('replica', database.check_replica, 'database driver'),
+    ListedCheck('connection pool', configuration.check_pool, 'configuration values'),
+    ListedCheck('authentication', identity.check_strategy),
+)
+
+#: Where Keystone authenticates the callers.
+KEYSTONE_CHECKS = (
+    ListedCheck('keystonemiddleware', modules.check_keystone_middleware),
+    ListedCheck('identity service', identity.check_url, 'keystonemiddleware'),
+    ListedCheck('credentials', identity.check_credentials, 'identity service'),
+    ListedCheck('identity service for callers', identity.check_public_url, 'keystonemiddleware'),
+    ListedCheck('memcached client', modules.check_memcached_client, 'keystonemiddleware'),
+    ListedCheck('memcached', identity.check_memcached, 'memcached client'),
+)
+
+
+def examine(deployment: Deployment) -> Iterator[tuple[str, CheckResult]]:
+    """Yield the name and the result of each check that applies, as soon as it is known."""
+    uses_keystone = deployment.conf.api.auth_strategy == 'keystone'
+    failed = set()
+    for name, check, needs in CHECKS + (KEYSTONE_CHECKS if uses_keystone else ()):
+        result = None if needs in failed else run_check(check, deployment)
+        if needs in failed or (result is not None and result.code is Code.FAILURE):
+            failed.add(name)
+        if result is not None:
+            yield name, result
+
+
+def run_check(check: Check, deployment: Deployment) -> CheckResult | None:
+    """Return what a check found; a failure when it raises, or does not end in time."""
+    outcome: list[CheckResult | None] = []
+
+    def work() -> None:
+        try:
+            outcome.append(check(deployment))
+        except Exception as error:
+            words = ' '.join(str(error).split())
+            outcome.append(
+                failure(
+                    f'The check failed with {type(error).__name__}: {words}',
+                    'See to the checks above first; if there is nothing, report it as a defect.',
+                )
+            )
+
+    # Python does not wait for it in the end, whatever it hangs in.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(TIMEOUT)
+    if not outcome:
+        return failure(
+            f'The check did not end within {TIMEOUT:g} s.',
+            'Look for a server or a file system that does not answer.',
+        )
+    return outcome[0]
+
 
 NAME = 'doctor'
 
 FORMATS = ('text', 'json')
+
+#: The exit statuses of the command.
+HEALTHY, UNHEALTHY, NOT_EXAMINED = 0, 1, 2
+
+STATUSES = {Code.SUCCESS: 'ok', Code.WARNING: 'warning', Code.FAILURE: 'failure'}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,57 +130,74 @@ def add_parser(subparsers: Any) -> None:
         '--user',
         metavar='NAME',
         help='The user that the service runs as: by default the one that runs this command, and '
-        f'{account.DEFAULT_NAME} for root.',
+        f'{DEFAULT_NAME} for root.',
     )
 
 
 def run(conf: ConfigOpts) -> int:
-    """Examine the deployment that is configured; the exit status.
+    """Examine the deployment that is configured; return the exit status.
 
     Nothing is logged: to open the log as root would be a mistake of the kind that is looked for.
     """
-    as_json = conf.command.format == 'json'
     try:
-        found = account.find(conf.command.user)
-    except account.UnknownAccount as reason:
+        user = find_account(conf.command.user)
+    except UnknownAccount as reason:
         return refuse(str(reason), 'Give --user an existing user, or run the command as root.')
     identity.register_options(conf)
-    deployment = Deployment(conf, found, os.environ)
+    deployment = Deployment(conf, user, os.environ)
     try:
         with _without_log():
-            results = examination.examine(deployment)
-            return _print_json(list(results)) if as_json else _print_text(results)
+            return _print(examine(deployment), conf.command.format)
     except BrokenPipeError:
         # The reader has seen enough, as `head` does. Python would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return report.UNHEALTHY
+        return UNHEALTHY
     except KeyboardInterrupt:
-        return report.NOT_EXAMINED
+        return NOT_EXAMINED
 
 
-def _print_json(results: list[Result]) -> int:
-    print(report.as_json(results), flush=True)
-    return report.exit_status(results)
+def _print(results: Iterator[tuple[str, CheckResult]], output_format: str) -> int:
+    """Print text line by line, since a check may take seconds, or one object of JSON."""
+    seen: list[tuple[str, CheckResult]] = []
+    for name, result in results:
+        seen.append((name, result))
+        if output_format == 'text':
+            print(_as_text(name, result), flush=True)
+    codes = [result.code for _name, result in seen]
+    worst = max(codes, default=Code.SUCCESS)
+    if output_format == 'text':
+        print(
+            f'{codes.count(Code.FAILURE)} failed, {codes.count(Code.WARNING)} with a warning, '
+            f'{codes.count(Code.SUCCESS)} passed.',
+            flush=True,
+        )
+    else:
+        checks = [
+            {
+                'name': name,
+                'status': STATUSES[result.code],
+                'found': result.finding,
+                'remedy': result.remedy,
+            }
+            for name, result in seen
+        ]
+        print(json.dumps({'status': STATUSES[worst], 'checks': checks}, indent=2), flush=True)
+    return UNHEALTHY if worst is Code.FAILURE else HEALTHY
 
 
-def _print_text(results: Iterator[Result]) -> int:
-    seen: list[Result] = []
-    for result in results:
-        seen.append(result)
-        # Each as soon as it is known: a check may take seconds.
-        print(report.as_text(result), flush=True)
-    print(report.summary(seen), flush=True)
-    return report.exit_status(seen)
+def _as_text(name: str, result: CheckResult) -> str:
+    line = f'{STATUSES[result.code].upper():<8} {name}: {result.finding}'
+    return f'{line}\n{"":<8} -> {result.remedy}' if result.remedy else line
 
 
 def refuse(reason: str, remedy: str) -> int:
-    """Say on standard error why nothing can be examined; the exit status."""
-    print(report.as_text(failure(NAME, reason, remedy)), file=sys.stderr)
-    return report.NOT_EXAMINED
+    """Print on standard error why nothing can be examined; return the exit status."""
+    print(_as_text(NAME, failure(reason, remedy)), file=sys.stderr)
+    return NOT_EXAMINED
 
 
 def refuse_configuration(error: Exception) -> int:
-    """Say why the configuration cannot be read; the exit status."""
+    """Print why the configuration cannot be read; return the exit status."""
     reason = ' '.join(str(error).split())
     return refuse(f'The configuration cannot be read. {reason}', 'Correct it, or its permissions.')
 

@@ -1,103 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the configuration: where it comes from, and whether it can be understood."""
+"""Checks of the configuration and of the policy files."""
 
-from __future__ import annotations
-
-import os
+import logging
 
 from placement import conf as placement_conf
+from placement import policies
 from placement.conf import files
-from placement.doctor import identity
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Result, failure, ok, warning
+from placement.doctor import identity, rights
+from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
+from placement.policies.enforcer import find_files, load_rules
+
+# The number of threads that the guide recommends for a process.
+MIN_CONNECTIONS = 4
 
 
-def check_files(deployment: Deployment) -> Result:
+def check_files(deployment: Deployment) -> CheckResult:
     """Name the files and variables that were read; the service has to read the same ones."""
-    name = 'configuration files'
-    found = files.files_read(deployment.conf)
+    paths = files.files_read(deployment.conf)
     variables = files.variables_read(deployment.conf, deployment.environ)
-    read = ', '.join([*found, *variables]) or 'nothing'
-    if not found and not variables:
+    read = ', '.join([*paths, *variables])
+    if not read:
         return failure(
-            name,
             'No file was found, and no environment variable sets an option.',
             'Name the file with --config-file, or put it at /etc/placement/placement.conf.',
         )
     elsewhere = placement_conf.files_of_web_application(deployment.environ)
-    if elsewhere is not None and elsewhere != found:
+    if elsewhere is not None and elsewhere != paths:
         return warning(
-            name,
             f'The commands read {read}; the web application reads {elsewhere[0]}, because '
             'OS_PLACEMENT_CONFIG_DIR is set.',
             f'Give the commands --config-file {elsewhere[0]}.',
         )
-    return _check_rights(deployment, name, found) or ok(name, f'Read: {read}.')
+    return rights.unreadable(deployment, paths) or ok(f'Read: {read}.')
 
 
-def _check_rights(deployment: Deployment, name: str, paths: list[str]) -> Result | None:
-    account = deployment.account
-    closed = [path for path in paths if not account.may(os.R_OK, path)]
-    if not closed:
-        return None
-    return failure(
-        name,
-        f'The user {account.name} may not read {", ".join(closed)}.',
-        f'Let the group of {account.name} read it: chgrp {account.name} and chmod 640.',
-    )
-
-
-def check_values(deployment: Deployment) -> Result:
+def check_values(deployment: Deployment) -> CheckResult:
     """Look at every value once."""
-    name = 'configuration values'
-    wrong = [
-        f'[{one.group}] {one.name}: {one.reason}' for one in files.wrong_values(deployment.conf)
-    ]
+    wrong = list(files.wrong_values(deployment.conf))
     if wrong:
-        return failure(name, ' '.join(wrong), 'Correct it; the service does not start with it.')
+        return failure(' '.join(wrong), 'Correct it; the service does not start with it.')
     if not deployment.conf.placement_database.connection:
         return failure(
-            name,
             '[placement_database] connection is not set.',
             'Set it to the URL of the database, such as mysql+pymysql://USER:PASSWORD@HOST/placement.',
         )
-    return ok(name, 'Every option has a value of its type.')
+    return ok('Every option has a value of its type.')
 
 
-def check_names(deployment: Deployment) -> Result:
+def check_names(deployment: Deployment) -> CheckResult:
     """Look for options that are written wrong, which the service would ignore."""
-    name = 'option names'
-    wrong = [
-        f'[{group}] (did you mean [{similar}]?)'
-        for group, similar in files.unknown_groups(deployment.conf)
-    ]
-    for one in files.unknown_options(deployment.conf, identity.library_options()):
-        meant = f' (did you mean {one.similar}?)' if one.similar else ''
-        wrong.append(f'[{one.group}] {one.name}{meant}')
+    wrong = files.mistakes(deployment.conf, identity.library_options())
     if wrong:
         return warning(
-            name,
             f'Unknown, and without effect: {", ".join(wrong)}.',
             'Correct the name, or remove the line.',
         )
-    return ok(name, 'The files have no option that looks like a mistake in typing.')
+    return ok('The files have no option that looks like a mistake in typing.')
 
 
-def check_pool(deployment: Deployment) -> Result | None:
+def check_pool(deployment: Deployment) -> CheckResult | None:
     """Compare the pool of connections with the threads that share it."""
     group = deployment.conf.placement_database
     if group.max_pool_size is None or group.max_overflow is None or group.max_pool_size <= 0:
         return None
-    most = group.max_pool_size + max(0, group.max_overflow)
-    name = 'connection pool'
-    if group.max_overflow >= 0 and most < MIN_CONNECTIONS:
+    limit = group.max_pool_size + max(0, group.max_overflow)
+    if group.max_overflow >= 0 and limit < MIN_CONNECTIONS:
         return warning(
-            name,
-            f'A process has at most {most} connections, and threads wait for each other.',
+            f'A process has at most {limit} connections, and threads wait for each other.',
             'Raise [placement_database] max_pool_size to the number of threads of a process.',
         )
-    return ok(name, f'A process has at most {most} connections.')
+    return ok(f'A process has at most {limit} connections.')
 
 
-# The number of threads that the guide recommends for a process.
-MIN_CONNECTIONS = 4
+_REMEDY = 'Correct it; "oslopolicy-validator --namespace placement" names every mistake.'
+
+
+def check_policies(deployment: Deployment) -> CheckResult:
+    """Read the policy files as the service does."""
+    paths = sorted(path for path, *_ in find_files(deployment.conf))
+    unreadable = rights.unreadable(deployment, paths)
+    if unreadable:
+        return unreadable
+    # Rules that oslo.policy does not understand allow nothing, and it only warns of them.
+    logger, collector = logging.getLogger('oslo_policy'), _Collector(logging.WARNING)
+    logger.addHandler(collector)
+    try:
+        rules = load_rules(deployment.conf)
+    except Exception as error:
+        # The library raises what it and YAML think of, and the service would not start.
+        return failure(f'{", ".join(paths)}: {" ".join(str(error).split())}', _REMEDY)
+    finally:
+        logger.removeHandler(collector)
+    known = {rule.name for rule in policies.list_rules()}
+    unknown = sorted(
+        rule for rule in rules.file_rules if rule.startswith('placement:') and rule not in known
+    )
+    warnings = collector.messages + [f'the rule {rule} does not exist' for rule in unknown]
+    if warnings:
+        return warning(f'{", ".join(paths)}: {"; ".join(warnings)}.', _REMEDY)
+    return ok(
+        f'Read: {", ".join(paths)}.' if paths else 'There are none; the defaults are in force.'
+    )
+
+
+class _Collector(logging.Handler):
+    """Keeps the messages of warnings and errors."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one message."""
+        self.messages.append(record.getMessage().rstrip('.'))

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from placement.db.engine import diagnosis
+from typing import TYPE_CHECKING
+
+from placement.db.engine import diagnosis, failures
 from placement.db.schema import revisions
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Result, failure, ok, warning
+from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 #: How many candidates nova asks for by default ([scheduler] max_placement_results).
 NOVA_LIMIT = 1000
@@ -20,59 +24,60 @@ def _url(deployment: Deployment) -> str:
     return url
 
 
-def check_connection(deployment: Deployment) -> Result:
+def check_connection(deployment: Deployment) -> CheckResult:
     """Connect as the service does."""
-    return _connection(deployment, 'database', _url(deployment), 'connection')
+    return _connection(deployment, _url(deployment), 'connection')
 
 
-def check_replica(deployment: Deployment) -> Result | None:
+def check_replica(deployment: Deployment) -> CheckResult | None:
     """Connect to the replica, where one is configured."""
     url = deployment.conf.placement_database.slave_connection
-    return _connection(deployment, 'replica', url, 'slave_connection') if url else None
+    return _connection(deployment, url, 'slave_connection') if url else None
 
 
-def _connection(deployment: Deployment, name: str, url: str, option: str) -> Result:
+def _connection(deployment: Deployment, url: str, option: str) -> CheckResult:
     shown = diagnosis.shown(url)
     try:
         with diagnosis.opened(deployment.conf, url):
-            return ok(name, f'Connected to {shown}.')
+            return ok(f'Connected to {shown}.')
     except diagnosis.ERRORS as error:
         remedy = f'Start the server, or correct [placement_database] {option}.'
         if diagnosis.is_damage(error):
-            remedy = 'Stop the service and restore the database from a backup.'
-        return failure(name, f'Cannot connect to {shown}: {diagnosis.reason_of(error)}', remedy)
+            remedy = failures.RESTORE
+        return failure(f'Cannot connect to {shown}: {diagnosis.reason_of(error)}', remedy)
 
 
-def check_schema(deployment: Deployment) -> Result:
+def check_schema(deployment: Deployment) -> CheckResult:
     """Compare the revisions of both chains with those that this release needs."""
-    name = 'database schema'
     with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
-        found = [revisions.version(engine, chain) for chain in revisions.CHAINS]
-    words = revisions.difference(found)
+        return compare_revisions(engine)
+
+
+def compare_revisions(engine: sa.Engine) -> CheckResult:
+    """Fail unless the schema is that of this release."""
+    present = [revisions.version(engine, chain) for chain in revisions.CHAINS]
+    words = revisions.difference(present)
     if words is not None:
-        return failure(name, words.removesuffix(revisions.REMEDY).strip(), revisions.REMEDY)
-    pairs = zip(found, revisions.CHAINS, strict=True)
-    return ok(name, ', '.join(f'{revision} in {chain.table}' for revision, chain in pairs) + '.')
+        return failure(words.removesuffix(revisions.REMEDY).strip(), revisions.REMEDY)
+    pairs = zip(present, revisions.CHAINS, strict=True)
+    return ok(', '.join(f'{revision} in {chain.table}' for revision, chain in pairs) + '.')
 
 
-def check_writes(deployment: Deployment) -> Result:
+def check_writes(deployment: Deployment) -> CheckResult:
     """Try a write that changes nothing."""
-    name = 'database writes'
     try:
         with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
             diagnosis.check_writable(engine)
     except diagnosis.ERRORS as error:
         return failure(
-            name,
             f'The database refuses to write: {diagnosis.reason_of(error)}',
             'Connect to the primary, and grant the account SELECT, INSERT, UPDATE and DELETE.',
         )
-    return ok(name, 'The database takes writes.')
+    return ok('The database takes writes.')
 
 
-def check_clock(deployment: Deployment) -> Result | None:
+def check_clock(deployment: Deployment) -> CheckResult | None:
     """Compare the clock of the server with that of this machine."""
-    name = 'database clock'
     with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
         ahead = diagnosis.seconds_ahead(engine)
     if ahead is None:
@@ -80,25 +85,22 @@ def check_clock(deployment: Deployment) -> Result | None:
     words = f'{abs(ahead):.1f} s {"ahead of" if ahead > 0 else "behind"} that of this machine'
     if abs(ahead) > MAX_CLOCK_DIFFERENCE:
         return warning(
-            name,
             f'The clock of the database is {words}.',
             'Synchronise both clocks with NTP; otherwise lines of logs and rows do not match.',
         )
-    return ok(name, f'{words[0].upper()}{words[1:]}.')
+    return ok(f'{words}.')
 
 
-def check_randomization(deployment: Deployment) -> Result:
+def check_randomization(deployment: Deployment) -> CheckResult:
     """Compare the number of hosts with what a scheduler asks for."""
-    name = 'simultaneous schedulers'
     with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
         hosts = diagnosis.count_roots(engine)
     is_random = deployment.conf.placement.randomize_allocation_candidates
     if hosts > NOVA_LIMIT and not is_random:
         return warning(
-            name,
             f'{hosts} root providers, and nova asks for {NOVA_LIMIT} candidates by default: '
             'simultaneous schedulers get the same hosts and refuse each other.',
             'Set [placement] randomize_allocation_candidates = true.',
         )
     order = 'random' if is_random else 'fixed'
-    return ok(name, f'{hosts} root providers; the order of candidates is {order}.')
+    return ok(f'{hosts} root providers; the order of candidates is {order}.')

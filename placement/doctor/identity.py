@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the identity service, and of memcached, which keeps what it said of tokens."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 
@@ -11,8 +9,7 @@ from keystoneauth1 import exceptions as keystone_errors
 from keystoneauth1 import session as keystone_session
 
 from placement.conf import ConfigOpts
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Result, failure, ok, warning
+from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
 
 GROUP = 'keystone_authtoken'
 _SECONDS = 5
@@ -26,7 +23,7 @@ def register_options(conf: ConfigOpts) -> None:
 
 
 def library_options() -> list[tuple[str, list[Any]]]:
-    """The options of that library by group; none where it is missing, and nothing is asked."""
+    """Return the options of that library by group; none where it is missing."""
     try:
         from keystonemiddleware import opts
     except ImportError:
@@ -35,106 +32,83 @@ def library_options() -> list[tuple[str, list[Any]]]:
     return options
 
 
-def check_strategy(deployment: Deployment) -> Result:
+def check_strategy(deployment: Deployment) -> CheckResult:
     """Name the way in which callers are authenticated."""
-    name = 'authentication'
     strategy = deployment.conf.api.auth_strategy
     if strategy == 'noauth2':
         return warning(
-            name,
             'Nobody is: whoever can connect is an administrator if they say so (noauth2).',
             'Set [api] auth_strategy = keystone, unless this is a trial on one machine.',
         )
-    return ok(name, f'{strategy}.')
+    return ok(f'{strategy}.')
 
 
-def check_public_url(deployment: Deployment) -> Result | None:
+def check_public_url(deployment: Deployment) -> CheckResult:
     """Ask the identity service that callers without a token are told of."""
-    if not _is_used(deployment):
-        return None
-    name, option = 'identity service for callers', f'[{GROUP}] www_authenticate_uri'
+    option = f'[{GROUP}] www_authenticate_uri'
     url = deployment.conf[GROUP].www_authenticate_uri
     if not url:
         return warning(
-            name,
             f'{option} is not set, so callers without a token are not told where to get one.',
             f'Set {option} to the public URL of Keystone.',
         )
     reason = _unreachable(deployment.conf, url)
     if reason is not None:
         # Callers may reach it nevertheless: it is theirs.
-        return warning(name, f'{url}: {reason}', f'Correct {option}, or start Keystone.')
-    return ok(name, f'{url} is an identity service.')
+        return warning(f'{url}: {reason}', f'Correct {option}, or start Keystone.')
+    return ok(f'{url} is an identity service.')
 
 
-def check_url(deployment: Deployment) -> Result | None:
+def check_url(deployment: Deployment) -> CheckResult:
     """Ask the identity service that validates tokens."""
-    if not _is_used(deployment):
-        return None
-    name, option = 'identity service', f'[{GROUP}] auth_url'
     try:
         plugin = loading.load_auth_from_conf_options(deployment.conf, GROUP)
     except keystone_errors.ClientException as error:
-        return failure(name, f'[{GROUP}]: {error}', f'Correct the options of [{GROUP}].')
+        return failure(f'[{GROUP}]: {error}', f'Correct the options of [{GROUP}].')
     url = getattr(plugin, 'auth_url', None)
     if not url:
         return failure(
-            name,
             f'[{GROUP}] auth_type or auth_url is not set, so no token can be validated.',
             f'Set auth_type = password, auth_url and the account of the service in [{GROUP}].',
         )
     reason = _unreachable(deployment.conf, url)
     if reason is not None:
-        return failure(name, f'{url}: {reason}', f'Correct {option}, or start Keystone.')
-    return ok(name, f'{url} is an identity service.')
+        return failure(f'{url}: {reason}', f'Correct [{GROUP}] auth_url, or start Keystone.')
+    return ok(f'{url} is an identity service.')
 
 
-def check_credentials(deployment: Deployment) -> Result | None:
+def check_credentials(deployment: Deployment) -> CheckResult:
     """Get a token for the service itself."""
-    if not _is_used(deployment):
-        return None
-    name = 'credentials'
     plugin = loading.load_auth_from_conf_options(deployment.conf, GROUP)
     try:
         _session(deployment.conf).get_token(plugin)
     except keystone_errors.ClientException as error:
         return failure(
-            name,
             f'The identity service refuses the account of [{GROUP}]: {_words(error)}',
             f'Correct username, password, project and domains in [{GROUP}].',
         )
-    return ok(name, 'The identity service gives a token to the account of the service.')
+    return ok('The identity service gives a token to the account of the service.')
 
 
-def check_memcached(deployment: Deployment) -> Result | None:
+def check_memcached(deployment: Deployment) -> CheckResult:
     """Connect to every memcached server."""
-    if not _is_used(deployment):
-        return None
-    name = 'memcached'
     servers = deployment.conf[GROUP].memcached_servers
     if not servers:
         return warning(
-            name,
             'Tokens are kept in each process alone: every process asks Keystone for each token.',
             f'Set [{GROUP}] memcached_servers.',
         )
     silent = [f'{server} ({reason})' for server in servers if (reason := _refusal(server))]
     if silent:
         return warning(
-            name,
             f'Cannot connect to {", ".join(silent)}: Keystone is asked for each token.',
             f'Start memcached, or correct [{GROUP}] memcached_servers.',
         )
-    return ok(name, f'Connected to {", ".join(servers)}.')
-
-
-def _is_used(deployment: Deployment) -> bool:
-    strategy: str = deployment.conf.api.auth_strategy
-    return strategy == 'keystone'
+    return ok(f'Connected to {", ".join(servers)}.')
 
 
 def _session(conf: ConfigOpts) -> keystone_session.Session:
-    """A session as the library makes it, that waits a few seconds only."""
+    """Return a session as the library makes it, that waits a few seconds only."""
     group = conf[GROUP]
     certificate = (group.certfile, group.keyfile) if group.keyfile else group.certfile
     return keystone_session.Session(
@@ -146,7 +120,7 @@ def _session(conf: ConfigOpts) -> keystone_session.Session:
 
 
 def _unreachable(conf: ConfigOpts, url: str) -> str | None:
-    """Why a URL is none of an identity service; None if it is one."""
+    """Return why a URL is none of an identity service; None if it is one."""
     try:
         discover.get_version_data(_session(conf), url, authenticated=False)
     except keystone_errors.ClientException as error:
@@ -159,7 +133,7 @@ def _words(error: Exception) -> str:
 
 
 def _refusal(server: str) -> str | None:
-    """Why a server as memcached's client names it cannot be connected to; None if it can."""
+    """Return why a server of memcached cannot be connected to; None if it can."""
     address = server.removeprefix('inet6:').removeprefix('inet:')
     host, _, port = address.rpartition(':')
     if not port.isdigit():

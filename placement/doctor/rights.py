@@ -1,107 +1,108 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of what the account of the service may do with files."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable
 
 from placement.db.engine import diagnosis
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Result, failure, ok, warning
+from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
 
 
-def check_home(deployment: Deployment) -> Result:
+def unreadable(deployment: Deployment, paths: Iterable[str]) -> CheckResult | None:
+    """Return a failure if the account may not read one of these files."""
+    name = deployment.account.name
+    closed = [path for path in paths if not deployment.account.may(os.R_OK, path)]
+    if not closed:
+        return None
+    return failure(
+        f'The user {name} may not read {", ".join(closed)}.',
+        f'Let the group of {name} read it: chgrp {name} and chmod 640.',
+    )
+
+
+def check_home(deployment: Deployment) -> CheckResult:
     """Look for the home directory of the account, where Apache starts its processes."""
-    name = 'home directory'
     account = deployment.account
     if not os.path.isdir(account.home):
         return warning(
-            name,
             f'{account.home}, the home of the user {account.name}, does not exist: with Apache '
             'mod_wsgi the service restarts for ever, and clients get 504.',
-            f'Run install -d -m 750 -o {account.name} -g {account.name} {account.home}.',
+            _make(deployment, account.home),
         )
-    return ok(name, f'{account.home} of the user {account.name} exists.')
+    return ok(f'{account.home} of the user {account.name} exists.')
 
 
-def check_log(deployment: Deployment) -> Result:
+def check_log(deployment: Deployment) -> CheckResult:
     """Look whether the account may write the log."""
-    name = 'log file'
-    path = _log_path(deployment)
-    if path is None:
-        return ok(name, 'No file is configured: the log goes to standard error.')
-    return _check_file(deployment, name, path, 'every request is answered with 500')
-
-
-def _log_path(deployment: Deployment) -> str | None:
-    """The path of the log; where only a directory is configured, that of a file in it."""
     conf = deployment.conf
     if conf.log_file:
-        return os.path.join(conf.log_dir or '', conf.log_file)
-    # The file is named after the program, which is the web server's.
-    return os.path.join(conf.log_dir, '') if conf.log_dir else None
+        path = os.path.join(conf.log_dir or '', conf.log_file)
+    elif conf.log_dir:
+        # The file is named after the program, which is the web server's.
+        path = os.path.join(conf.log_dir, '')
+    else:
+        return ok('No file is configured: the log goes to standard error.')
+    return _check_file(deployment, path, 'the log goes to standard error')
 
 
-def check_sqlite_file(deployment: Deployment) -> Result | None:
-    """Look whether the account may write the file of an SQLite database."""
+def check_sqlite_file(deployment: Deployment) -> CheckResult | None:
+    """Look whether the account may write the file of an SQLite database, and others beside it."""
     path = diagnosis.sqlite_path(deployment.conf.placement_database.connection)
     if path is None:
         return None
-    name = 'database file'
     if not os.path.exists(path):
         return failure(
-            name,
             f'{path} does not exist.',
             f'Run "placement-manage db sync" as the user {deployment.account.name}.',
         )
-    return _check_file(deployment, name, path, 'every write is answered with 503', needs_log=True)
+    return _check_file(deployment, path, 'every write is answered with 503', needs_directory=True)
 
 
-def check_metrics(deployment: Deployment) -> Result | None:
+def check_metrics(deployment: Deployment) -> CheckResult | None:
     """Look whether the account may write the counts for Prometheus."""
-    options = deployment.conf.metrics
-    if not options.enabled:
+    if not deployment.conf.metrics.enabled:
         return None
-    name = 'metrics directory'
-    account = deployment.account
-    directory = os.path.abspath(options.directory)
+    directory = os.path.abspath(deployment.conf.metrics.directory)
     # The service makes what is missing, in the nearest directory above that is there.
-    place = directory
-    while not os.path.exists(place):
-        place = os.path.dirname(place)
-    is_usable = os.path.isdir(place) and all(
-        account.may(mode, place) for mode in (os.W_OK, os.X_OK)
-    )
-    if not is_usable:
+    existing = directory
+    while not os.path.exists(existing):
+        existing = os.path.dirname(existing)
+    name = deployment.account.name
+    if not (os.path.isdir(existing) and _may_write(deployment, existing)):
         return warning(
-            name,
-            f'The user {account.name} may not write {place}: nothing is counted in {directory}.',
-            f'Run install -d -m 750 -o {account.name} -g {account.name} {directory}.',
+            f'The user {name} may not write {existing}: nothing is counted in {directory}.',
+            _make(deployment, directory),
         )
-    return ok(name, f'The user {account.name} may write {directory}.')
+    return ok(f'The user {name} may write {directory}.')
 
 
 def _check_file(
-    deployment: Deployment, name: str, path: str, effect: str, needs_log: bool = False
-) -> Result:
-    """Whether the account may write a file, or make it; `needs_log` wants files beside it."""
-    account = deployment.account
+    deployment: Deployment, path: str, effect: str, needs_directory: bool = False
+) -> CheckResult:
+    """Check that the account may write a file, or make it."""
+    name = deployment.account.name
     directory = os.path.abspath(os.path.dirname(path))
-    places = [path] if os.path.isfile(path) else [directory]
-    if needs_log and directory not in places:
-        places.append(directory)
-    for place in places:
-        if not os.path.exists(place):
+    paths = [path] if os.path.isfile(path) else [directory]
+    if needs_directory:
+        paths.append(directory)
+    for required in paths:
+        if not os.path.exists(required):
             return failure(
-                name,
-                f'The directory {place} does not exist.',
-                f'Run install -d -m 750 -o {account.name} -g {account.name} {place}.',
+                f'The directory {required} does not exist.', _make(deployment, required)
             )
-        modes = (os.W_OK, os.X_OK) if os.path.isdir(place) else (os.W_OK,)
-        if not all(account.may(mode, place) for mode in modes):
+        if not _may_write(deployment, required):
             return failure(
-                name,
-                f'The user {account.name} may not write {place}: {effect}.',
-                f'Run chown {account.name} {place}, and run commands as that user.',
+                f'The user {name} may not write {required}: {effect}.',
+                f'Run chown {name} {required}, and run commands as that user.',
             )
-    return ok(name, f'The user {account.name} may write {path}.')
+    return ok(f'The user {name} may write {path}.')
+
+
+def _may_write(deployment: Deployment, path: str) -> bool:
+    modes = (os.W_OK, os.X_OK) if os.path.isdir(path) else (os.W_OK,)
+    return all(deployment.account.may(mode, path) for mode in modes)
+
+
+def _make(deployment: Deployment, directory: str) -> str:
+    name = deployment.account.name
+    return f'Run install -d -m 750 -o {name} -g {name} {directory}.'

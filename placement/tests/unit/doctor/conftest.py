@@ -12,8 +12,8 @@ import pytest
 
 from placement import conf as placement_conf
 from placement.conf import ConfigOpts
-from placement.doctor import account, identity
-from placement.doctor.deployment import Deployment
+from placement.doctor import check, identity
+from placement.doctor.check import CheckResult, Code, Deployment
 
 Configure = Callable[..., Deployment]
 
@@ -43,12 +43,20 @@ def configure(directory: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Confi
         with contextlib.suppress(placement_conf.RequiredOptError):
             conf(['--config-file', str(file)], project=placement_conf.PROJECT)
         identity.register_options(conf)
-        return Deployment(conf, account.find(None), os.environ)
+        return Deployment(conf, check.find_account(None), os.environ)
 
     return make
 
 
 @pytest.fixture
-def stranger() -> account.Account:
+def stranger() -> check.Account:
     """An account that is not root: root may do everything."""
-    return account.find('nobody' if os.geteuid() == 0 else None)
+    return check.find_account('nobody' if os.geteuid() == 0 else None)
+
+
+def expect(result: CheckResult | None, code: Code, *words: str) -> None:
+    """Compare a result with its code, and with parts of what it says and of its remedy."""
+    assert result is not None
+    text = f'{result.finding} {result.remedy or ""}'
+    assert result.code is code, text
+    assert [part for part in words if part not in text] == [], text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator types, what is printed, and the exit status."""
+"""The command line, its output and its exit status."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ import pytest
 from placement.cmd import manage
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
-from placement.doctor import account, examination, result
+from placement.doctor import check, command
 from placement.tests.unit.cmd.outcomes import Outcome, Run
 
 
@@ -71,13 +71,6 @@ def test_failure_has_status_1(run: Run, directory: pathlib.Path) -> None:
     assert 'database writes' not in printed
 
 
-def test_missing_connection_is_a_failure_and_no_traceback(run: Run) -> None:
-    status, printed, complained = run('')
-
-    assert (status, complained) == (1, '')
-    assert '[placement_database] connection is not set.' in printed
-
-
 def test_json_has_every_result(run: Run, healthy: str) -> None:
     status, printed, complained = run(healthy, '--format', 'json')
 
@@ -89,10 +82,11 @@ def test_json_has_every_result(run: Run, healthy: str) -> None:
     assert set(by_name['authentication']) == {'name', 'status', 'found', 'remedy'}
 
 
-def test_json_names_the_worst_status(run: Run) -> None:
-    status, printed, _ = run('', '--format', 'json')
+def test_missing_connection_is_a_failure_and_no_traceback(run: Run) -> None:
+    status, printed, complained = run('', '--format', 'json')
 
-    assert (status, json.loads(printed)['status']) == (1, 'failure')
+    assert (status, complained, json.loads(printed)['status']) == (1, '', 'failure')
+    assert '[placement_database] connection is not set.' in printed
 
 
 @pytest.mark.parametrize('text', ['no section', '[api]\nauth_strategy'])
@@ -148,9 +142,10 @@ def test_command_ends_though_a_check_hangs(directory: pathlib.Path, healthy: str
     code = (
         'import sys, time\n'
         'from placement.cmd import manage\n'
-        'from placement.doctor import examination\n'
-        'def check_for_ever(deployment): time.sleep(1000)\n'
-        'examination.examine.__defaults__ = (((check_for_ever,),), 0.2)\n'
+        'from placement.doctor import command\n'
+        'def wait(deployment): time.sleep(1000)\n'
+        'command.TIMEOUT = 0.2\n'
+        'command.CHECKS = (command.ListedCheck("for ever", wait),)\n'
         f'sys.exit(manage.main(["--config-file", "{file}", "doctor"]))\n'
     )
     done = subprocess.run(
@@ -181,7 +176,7 @@ def test_interrupted_command_causes_no_traceback(
     def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(examination, 'run', interrupt)
+    monkeypatch.setattr(command, 'run_check', interrupt)
 
     assert run(healthy) == (2, '', '')
 
@@ -189,18 +184,14 @@ def test_interrupted_command_causes_no_traceback(
 def test_warnings_of_libraries_are_not_printed(
     run: Run, healthy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check_noisily(_deployment: object) -> result.Result:
+    def warn(_deployment: object) -> check.CheckResult:
         logging.getLogger('some.library').warning('look at me')
-        return result.ok('noise', 'None.')
+        return check.ok('None.')
 
-    monkeypatch.setattr(examination.examine, '__defaults__', (((check_noisily,),), 5))
+    monkeypatch.setattr(command, 'CHECKS', (command.ListedCheck('noise', warn),))
 
     assert run(healthy) == (
         0,
         'OK       noise: None.\n0 failed, 0 with a warning, 1 passed.\n',
         '',
     )
-
-
-def test_default_user_is_that_of_the_installation_guide() -> None:
-    assert account.DEFAULT_NAME == 'placement'

@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, revisions, tables
 from placement.doctor import database
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Status
-from placement.tests.unit.doctor.conftest import Configure
+from placement.doctor.check import Code, Deployment
+from placement.tests.unit.doctor.conftest import Configure, expect
 
 
 @pytest.fixture
@@ -38,34 +37,35 @@ def test_migrated_database_passes(deployment: Deployment, url: str) -> None:
     connection = database.check_connection(deployment)
     schema = database.check_schema(deployment)
 
-    assert (connection.status, connection.found) == (Status.OK, f'Connected to {url}.')
-    assert schema.status is Status.OK
-    assert all(chain.newest in schema.found for chain in revisions.CHAINS)
-    assert database.check_writes(deployment).status is Status.OK
+    assert (connection.code, connection.finding) == (Code.SUCCESS, f'Connected to {url}.')
+    assert schema.code is Code.SUCCESS
+    assert all(chain.newest in schema.finding for chain in revisions.CHAINS)
+    assert database.check_writes(deployment).code is Code.SUCCESS
     # It is the clock of this machine.
     assert database.check_clock(deployment) is None
     assert database.check_replica(deployment) is None
 
 
-def test_database_without_tables_is_a_failure(deployment: Deployment) -> None:
+@pytest.mark.parametrize(
+    ('chain', 'words'),
+    [
+        (None, 'The database has no tables.'),
+        (revisions.OWN, f'revision none instead of {revisions.OWN.newest}'),
+    ],
+)
+def test_missing_tables_are_a_failure(
+    deployment: Deployment, url: str, chain: revisions.Chain | None, words: str
+) -> None:
+    if chain is not None:
+        engine = create_engine(url)
+        migration.sync(engine)
+        with engine.begin() as connection:
+            connection.execute(sa.text(f'DROP TABLE {chain.table}'))
+        engine.dispose()
+
     result = database.check_schema(deployment)
 
-    assert (result.status, result.found, result.remedy) == (
-        Status.FAILURE,
-        'The database has no tables.',
-        'Run "placement-manage db sync".',
-    )
-
-
-def test_database_of_upstream_is_a_failure(deployment: Deployment, engine: sa.Engine) -> None:
-    with engine.begin() as connection:
-        connection.execute(sa.text('DROP TABLE placement_alembic_version'))
-
-    result = database.check_schema(deployment)
-
-    assert result.status is Status.FAILURE
-    assert f'revision none instead of {revisions.OWN.newest}' in result.found
-    assert result.remedy == 'Run "placement-manage db sync".'
+    expect(result, Code.FAILURE, words, 'Run "placement-manage db sync".')
 
 
 def test_file_that_is_no_database_is_a_failure(
@@ -75,21 +75,20 @@ def test_file_that_is_no_database_is_a_failure(
 
     result = database.check_connection(deployment)
 
-    assert result.status is Status.FAILURE
-    assert 'file is not a database' in result.found
-    assert result.remedy == 'Stop the service and restore the database from a backup.'
+    remedy = 'Stop the service and restore the database from a backup.'
+    expect(result, Code.FAILURE, 'file is not a database', remedy)
 
 
 @pytest.mark.parametrize(
     ('hosts', 'is_random', 'status'),
     [
-        (1000, False, Status.OK),
-        (1001, False, Status.WARNING),
-        (1001, True, Status.OK),
+        (1000, False, Code.SUCCESS),
+        (1001, False, Code.WARNING),
+        (1001, True, Code.SUCCESS),
     ],
 )
 def test_more_hosts_than_schedulers_ask_for_want_random_candidates(
-    configure: Configure, url: str, engine: sa.Engine, hosts: int, is_random: bool, status: Status
+    configure: Configure, url: str, engine: sa.Engine, hosts: int, is_random: bool, status: Code
 ) -> None:
     rows = [{'uuid': f'uuid {i}', 'name': f'name {i}'} for i in range(hosts)]
     child = {'uuid': 'child', 'name': 'child', 'parent_provider_id': 1}
@@ -103,27 +102,21 @@ def test_more_hosts_than_schedulers_ask_for_want_random_candidates(
 
     result = database.check_randomization(deployment)
 
-    assert result.status is status
-    assert result.found.startswith(f'{hosts} root providers')
+    assert result.code is status
+    assert result.finding.startswith(f'{hosts} root providers')
 
 
-def test_server_that_is_not_there_is_a_failure(configure: Configure) -> None:
-    result = database.check_connection(
-        configure('[placement_database]\nconnection = mysql+pymysql://me:secret@127.0.0.1:1/p\n')
-    )
+@pytest.mark.parametrize('driver', ['mysql+pymysql', 'postgresql+psycopg'])
+@pytest.mark.parametrize('option', ['connection', 'slave_connection'])
+def test_server_that_is_not_there_is_a_failure(
+    configure: Configure, option: str, driver: str
+) -> None:
+    url = f'{driver}://me:secret@127.0.0.1:1/p'
+    text = f'[placement_database]\nconnection = {url}\nslave_connection = {url}\n'
+    check = database.check_replica if option == 'slave_connection' else database.check_connection
 
-    assert result.status is Status.FAILURE
-    assert 'Connection refused' in result.found
-    assert 'secret' not in result.found
+    result = check(configure(text))
 
-
-def test_replica_that_is_not_there_is_a_failure(configure: Configure, url: str) -> None:
-    text = f'[placement_database]\nconnection = {url}\n'
-    result = database.check_replica(
-        configure(f'{text}slave_connection = postgresql+psycopg://me:secret@127.0.0.1:1/p\n')
-    )
-
+    expect(result, Code.FAILURE, 'onnection refused', f'[placement_database] {option}')
     assert result is not None
-    assert (result.name, result.status) == ('replica', Status.FAILURE)
-    assert result.remedy is not None
-    assert 'slave_connection' in result.remedy
+    assert 'secret' not in result.finding

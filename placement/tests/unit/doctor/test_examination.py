@@ -1,86 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks run in series, for a limited time, and never raise."""
+"""Checks run in their order, for a limited time, and never raise."""
 
-import sys
 import threading
 import time
 
 import pytest
 
-from placement.doctor import examination, result
-from placement.doctor.deployment import Check, Deployment
-from placement.doctor.result import Result
-from placement.tests.unit.doctor.conftest import Configure
+from placement.doctor import command
+from placement.doctor.check import Check, CheckResult, Code, Deployment, failure, ok, warning
+from placement.doctor.command import ListedCheck
+from placement.tests.unit.doctor.conftest import Configure, expect
 
 
 @pytest.fixture
 def deployment(configure: Configure) -> Deployment:
-    return configure()
+    return configure('[api]\nauth_strategy = noauth2\n')
 
 
-def finds(found: Result | None) -> Check:
-    def check_something(_deployment: Deployment) -> Result | None:
-        return found
-
-    return check_something
+def finds(result: CheckResult | None) -> Check:
+    return lambda _deployment: result
 
 
-GOOD = result.ok('good', 'It is good.')
-BAD = result.failure('bad', 'It is bad.', 'Make it good.')
-DOUBTFUL = result.warning('doubtful', 'It may be better.', 'Make it better.')
+def test_failure_ends_the_checks_that_need_it_and_no_other(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = finds(ok('Nobody gets here.'))
+    rows = (
+        ListedCheck('good', finds(ok('It is good.'))),
+        ListedCheck('bad', finds(failure('It is bad.', 'Make it good.')), 'good'),
+        ListedCheck('first', never, 'bad'),
+        ListedCheck('second', never, 'first'),
+        ListedCheck('doubtful', finds(warning('It may be better.', 'Make it better.'))),
+        ListedCheck('unrelated', finds(None), 'doubtful'),
+        ListedCheck('last', finds(ok('It is good, too.')), 'unrelated'),
+    )
+    monkeypatch.setattr(command, 'CHECKS', rows)
+
+    results = [(name, result.code) for name, result in command.examine(deployment)]
+
+    assert results == [
+        ('good', Code.SUCCESS),
+        ('bad', Code.FAILURE),
+        ('doubtful', Code.WARNING),
+        ('last', Code.SUCCESS),
+    ]
 
 
-def test_failure_ends_its_series_and_no_other(deployment: Deployment) -> None:
-    never = finds(result.ok('never', 'Nobody gets here.'))
-    checks = ((finds(GOOD), finds(BAD), never), (finds(DOUBTFUL), finds(None), finds(GOOD)))
+@pytest.mark.parametrize(('strategy', 'asked'), [('keystone', True), ('noauth2', False)])
+def test_keystone_is_asked_only_where_it_authenticates(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, strategy: str, asked: bool
+) -> None:
+    monkeypatch.setattr(command, 'run_check', lambda _check, _deployment: ok())
+    deployment = configure(f'[api]\nauth_strategy = {strategy}\n')
 
-    assert list(examination.examine(deployment, checks)) == [GOOD, BAD, DOUBTFUL, GOOD]
+    names = {name for name, _result in command.examine(deployment)}
 
-
-def test_check_of_several_series_runs_once_and_ends_each(deployment: Deployment) -> None:
-    bad = finds(BAD)
-
-    results = examination.examine(deployment, ((bad, finds(GOOD)), (bad, finds(DOUBTFUL))))
-
-    assert list(results) == [BAD]
+    assert ({'identity service', 'memcached'} <= names) is asked
+    assert 'database' in names
 
 
 def test_check_that_raises_is_a_failure(deployment: Deployment) -> None:
-    def check_the_impossible(_deployment: Deployment) -> Result:
+    def raise_error(_deployment: Deployment) -> CheckResult:
         raise LookupError('what is\nnot there')
 
-    found = examination.run(check_the_impossible, deployment)
+    result = command.run_check(raise_error, deployment)
 
-    assert found is not None
-    assert found.name == 'the impossible'
-    assert found.status is result.Status.FAILURE
-    assert found.found == 'The check failed with LookupError: what is not there'
+    expect(result, Code.FAILURE, 'The check failed with LookupError: what is not there')
 
 
-def test_check_that_does_not_end_is_a_failure(deployment: Deployment) -> None:
+def test_check_that_does_not_end_is_a_failure(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     end = threading.Event()
+    monkeypatch.setattr(command, 'TIMEOUT', 0.1)
 
-    def check_for_ever(_deployment: Deployment) -> None:
+    def wait(_deployment: Deployment) -> None:
         end.wait()
 
     began = time.monotonic()
-    found = examination.run(check_for_ever, deployment, timeout=0.1)
+    result = command.run_check(wait, deployment)
     took = time.monotonic() - began
     end.set()
 
     assert took < 5
-    assert found is not None
-    assert found.found == 'The check did not end within 0.1 s.'
-
-
-def test_every_check_of_the_package_runs() -> None:
-    listed = {check for series in examination.CHECKS for check in series}
-    modules = {check.__module__ for check in listed}
-    defined = {
-        value
-        for module in map(sys.modules.__getitem__, modules)
-        for name, value in vars(module).items()
-        if name.startswith('check_') and value.__module__ == module.__name__
-    }
-
-    assert listed == defined
+    expect(result, Code.FAILURE, 'The check did not end within 0.1 s.')

@@ -8,14 +8,14 @@ import http.server
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from placement.doctor import identity
-from placement.doctor.result import Status
-from placement.tests.unit.doctor.conftest import Configure
+from placement.doctor.check import Check, Code
+from placement.tests.unit.doctor.conftest import Configure, expect
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -82,96 +82,55 @@ def authtoken(url: str, password: str = 'correct', **more: str) -> str:
     return '[keystone_authtoken]\n' + ''.join(f'{k} = {v}\n' for k, v in options.items())
 
 
-CHECKS = (
-    identity.check_url,
-    identity.check_credentials,
-    identity.check_public_url,
-    identity.check_memcached,
-)
-
-
 def test_identity_service_passes(configure: Configure, url: str) -> None:
     deployment = configure(authtoken(f'{url}/v3'))
 
-    for check in CHECKS[:3]:
-        result = check(deployment)
-        assert result is not None
-        assert (result.status, result.remedy) == (Status.OK, None), result
+    for check in (identity.check_url, identity.check_credentials, identity.check_public_url):
+        expect(check(deployment), Code.SUCCESS)
 
 
 def test_wrong_password_is_a_failure(configure: Configure, url: str) -> None:
     result = identity.check_credentials(configure(authtoken(f'{url}/v3', password='wrong')))
 
-    assert result is not None
-    assert result.status is Status.FAILURE
-    assert 'wrong password' in result.found
-    assert result.remedy is not None
-    assert 'password' in result.remedy
+    expect(result, Code.FAILURE, 'wrong password', 'Correct username, password')
 
 
-def test_what_is_no_identity_service_is_a_failure(configure: Configure, url: str) -> None:
+def test_another_web_server_is_a_failure(configure: Configure, url: str) -> None:
     deployment = configure(authtoken(f'{url}/other'))
-    result = identity.check_url(deployment)
-    public = identity.check_public_url(deployment)
 
-    assert result is not None
-    assert (result.status, result.name) == (Status.FAILURE, 'identity service')
-    assert public is not None
-    assert public.status is Status.WARNING
+    expect(identity.check_url(deployment), Code.FAILURE, 'Correct [keystone_authtoken] auth_url')
+    expect(identity.check_public_url(deployment), Code.WARNING)
 
 
-def test_server_that_is_not_there_is_a_failure(configure: Configure) -> None:
-    result = identity.check_url(configure(authtoken('http://127.0.0.1:1/v3')))
-
-    assert result is not None
-    assert result.status is Status.FAILURE
-    assert 'http://127.0.0.1:1/v3: ' in result.found
-
-
-def test_server_that_says_nothing_is_a_failure(
+def test_server_that_does_not_answer_is_a_failure(
     configure: Configure, silent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(identity, '_SECONDS', 0.3)
+    for address, words in (('127.0.0.1:1', 'http://127.0.0.1:1/v3: '), (silent, 'timed out')):
+        result = identity.check_url(configure(authtoken(f'http://{address}/v3')))
 
-    result = identity.check_url(configure(authtoken(f'http://{silent}/v3')))
+        expect(result, Code.FAILURE, words)
 
-    assert result is not None
-    assert result.status is Status.FAILURE
-    assert 'timed out' in result.found
+
+NO_SERVERS = 'Set [keystone_authtoken] memcached_servers.'
 
 
 @pytest.mark.parametrize(
-    ('text', 'found'),
+    ('check', 'text', 'code', 'words'),
     [
-        ('', 'auth_type or auth_url is not set'),
-        ('[keystone_authtoken]\nauth_type = password\n', 'not given: auth_url'),
-        ('[keystone_authtoken]\nauth_type = passwort\n', 'passwort'),
+        (identity.check_url, '', Code.FAILURE, 'auth_type or auth_url is not set'),
+        (identity.check_url, 'auth_type = password', Code.FAILURE, 'not given: auth_url'),
+        (identity.check_url, 'auth_type = passwort', Code.FAILURE, 'passwort'),
+        (identity.check_public_url, '', Code.WARNING, 'www_authenticate_uri is not set'),
+        (identity.check_memcached, '', Code.WARNING, NO_SERVERS),
+        (identity.check_strategy, '', Code.SUCCESS, 'keystone.'),
+        (identity.check_strategy, '[api]\nauth_strategy = noauth2', Code.WARNING, 'Nobody is: '),
     ],
 )
-def test_missing_account_is_a_failure(configure: Configure, text: str, found: str) -> None:
-    result = identity.check_url(configure(text))
-
-    assert result is not None
-    assert result.status is Status.FAILURE
-    assert found in result.found
-
-
-def test_missing_public_url_is_a_warning(configure: Configure) -> None:
-    result = identity.check_public_url(configure())
-
-    assert result is not None
-    assert result.status is Status.WARNING
-    assert 'www_authenticate_uri is not set' in result.found
-
-
-def test_no_memcached_is_a_warning(configure: Configure) -> None:
-    result = identity.check_memcached(configure())
-
-    assert result is not None
-    assert (result.status, result.remedy) == (
-        Status.WARNING,
-        'Set [keystone_authtoken] memcached_servers.',
-    )
+def test_missing_options_are_named(
+    configure: Configure, check: Check, text: str, code: Code, words: str
+) -> None:
+    expect(check(configure(f'[keystone_authtoken]\n{text}\n')), code, words)
 
 
 def test_memcached_that_does_not_listen_is_a_warning(configure: Configure, silent: str) -> None:
@@ -179,10 +138,8 @@ def test_memcached_that_does_not_listen_is_a_warning(configure: Configure, silen
 
     result = identity.check_memcached(configure(authtoken('', memcached_servers=servers)))
 
-    assert result is not None
-    assert result.status is Status.WARNING
-    assert result.found.startswith('Cannot connect to 127.0.0.1:1 (Connection refused)')
-    assert silent not in result.found
+    expect(result, Code.WARNING, 'Cannot connect to 127.0.0.1:1 (Connection refused)')
+    assert silent not in result.finding
 
 
 @pytest.mark.parametrize('form', ['{}', 'inet:{}'])
@@ -191,17 +148,4 @@ def test_memcached_that_listens_passes(configure: Configure, silent: str, form: 
 
     result = identity.check_memcached(configure(authtoken('', memcached_servers=servers)))
 
-    assert result is not None
-    assert result.status is Status.OK
-
-
-@pytest.mark.parametrize('check', CHECKS)
-def test_noauth2_asks_nobody(configure: Configure, check: Callable[..., object]) -> None:
-    deployment = configure('[api]\nauth_strategy = noauth2\n')
-
-    assert check(deployment) is None
-    assert identity.check_strategy(deployment).status is Status.WARNING
-
-
-def test_keystone_is_the_strategy_that_passes(configure: Configure) -> None:
-    assert identity.check_strategy(configure()).status is Status.OK
+    expect(result, Code.SUCCESS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed, and what is missing or mixed."""
+"""Installed, missing and mixed distributions."""
 
 import pathlib
 import sys
@@ -9,106 +9,73 @@ import pytest
 
 import placement
 from placement.doctor import modules
-from placement.doctor.result import Status
-from placement.tests.unit.doctor.conftest import Configure
+from placement.doctor.check import Code
+from placement.tests.unit.doctor.conftest import Configure, expect
 
-
-def connection(url: str) -> str:
-    return f'[placement_database]\nconnection = {url}\n'
-
-
-@pytest.mark.parametrize(
-    'url', ['sqlite://', 'mysql+pymysql://user:secret@db/placement', 'postgresql+psycopg://db/p']
-)
-def test_installed_driver_passes(configure: Configure, url: str) -> None:
-    result = modules.check_driver(configure(connection(url)))
-
-    assert result.status is Status.OK
-    assert 'secret' not in result.found
+MYSQL = "Run pip install 'openstack-placement[mysql]'."
 
 
 @pytest.mark.parametrize(
-    ('url', 'module', 'package'),
+    ('url', 'missing', 'code', 'words'),
     [
-        ('mysql+pymysql://db/placement', 'pymysql', "'openstack-placement[mysql]'"),
-        ('postgresql+psycopg://db/placement', 'psycopg', "'openstack-placement[postgresql]'"),
-        ('mysql+nodriver://db/placement', None, "'openstack-placement[mysql]'"),
-        ('nobase://db/placement', None, 'the driver'),
+        ('sqlite://', None, Code.SUCCESS, ''),
+        ('mysql+pymysql://db/placement', None, Code.SUCCESS, ''),
+        ('postgresql+psycopg://db/placement', None, Code.SUCCESS, ''),
+        ('mysql+pymysql://db/placement', 'pymysql', Code.FAILURE, MYSQL),
+        (
+            'postgresql+psycopg://db/p',
+            'psycopg',
+            Code.FAILURE,
+            MYSQL.replace('mysql', 'postgresql'),
+        ),
+        ('mysql+nodriver://db/placement', None, Code.FAILURE, MYSQL),
+        ('nobase://db/placement', None, Code.FAILURE, 'Run pip install the driver.'),
+        ('the database', None, Code.FAILURE, 'is no URL of a database'),
     ],
 )
-def test_missing_driver_is_a_failure(
+def test_driver_of_the_url_has_to_be_installed(
     configure: Configure,
     monkeypatch: pytest.MonkeyPatch,
     url: str,
-    module: str | None,
-    package: str,
+    missing: str | None,
+    code: Code,
+    words: str,
 ) -> None:
-    if module is not None:
+    if missing is not None:
         # What Python sees of a module that is not installed.
-        monkeypatch.setitem(sys.modules, module, None)
+        monkeypatch.setitem(sys.modules, missing, None)
 
-    result = modules.check_driver(configure(connection(url)))
-
-    assert result.status is Status.FAILURE
-    assert result.remedy == f'Run pip install {package}.'
-
-
-def test_what_is_no_url_is_a_failure(configure: Configure) -> None:
-    result = modules.check_driver(configure(connection('the database')))
-
-    assert result.status is Status.FAILURE
-    assert 'is no URL of a database' in result.found
+    expect(
+        modules.check_driver(configure(f'[placement_database]\nconnection = {url}\n')), code, words
+    )
 
 
-def test_missing_token_library_is_a_failure(
+def test_token_library_has_to_be_installed(
     configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deployment = configure()
-    assert modules.check_keystone_middleware(deployment).status is Status.OK  # type: ignore[union-attr]
+    expect(modules.check_keystone_middleware(deployment), Code.SUCCESS)
     monkeypatch.setitem(sys.modules, 'keystonemiddleware.auth_token', None)
 
     result = modules.check_keystone_middleware(deployment)
 
-    assert result is not None
-    assert (result.status, result.remedy) == (
-        Status.FAILURE,
-        'Run pip install keystonemiddleware.',
-    )
+    expect(result, Code.FAILURE, 'Run pip install keystonemiddleware.')
 
 
-def test_missing_memcached_client_is_a_failure(
+def test_client_of_memcached_has_to_be_installed_where_servers_are_configured(
     configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, 'memcache', None)
+    used = configure('[keystone_authtoken]\nmemcached_servers = controller:11211\n')
 
-    result = modules.check_memcached_client(
-        configure('[keystone_authtoken]\nmemcached_servers = controller:11211\n')
-    )
+    result = modules.check_memcached_client(used)
 
-    assert result is not None
-    assert (result.status, result.remedy) == (
-        Status.FAILURE,
-        "Run pip install 'openstack-placement[memcached]'.",
-    )
-
-
-@pytest.mark.parametrize(
-    'text',
-    ['', '[api]\nauth_strategy = noauth2\n[keystone_authtoken]\nmemcached_servers = c:1\n'],
-)
-def test_memcached_client_is_needed_for_memcached_only(
-    configure: Configure, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    monkeypatch.setitem(sys.modules, 'memcache', None)
-
-    assert modules.check_memcached_client(configure(text)) is None
-
-
-# Installed distributions, laid out as pip does.
+    expect(result, Code.FAILURE, "Run pip install 'openstack-placement[memcached]'.")
+    assert modules.check_memcached_client(configure()) is None
 
 
 class Site:
-    """A directory that distributions are installed in."""
+    """A directory that distributions are installed in, laid out as pip does."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -137,47 +104,35 @@ def test_one_distribution_passes(configure: Configure, site: Site) -> None:
     site.install('openstack-placement', '__init__.py', 'errors.py')
     site.install('other')
 
-    result = modules.check_distributions(configure())
-
-    assert (result.status, result.found) == (
-        Status.OK,
-        f'openstack-placement 1.0 in {site.package}.',
-    )
+    words = f'openstack-placement 1.0 in {site.package}.'
+    expect(modules.check_distributions(configure()), Code.SUCCESS, words)
 
 
 def test_sources_that_nobody_installed_pass(configure: Configure, site: Site) -> None:
     result = modules.check_distributions(configure())
 
-    assert result.status is Status.OK
-    assert 'it runs from its sources' in result.found
+    expect(result, Code.SUCCESS, 'it runs from its sources')
 
 
 def test_two_distributions_are_a_failure(configure: Configure, site: Site) -> None:
     site.install('openstack-placement', '__init__.py', 'errors.py')
     site.install('placement', '__init__.py')
 
-    result = modules.check_distributions(configure())
-
-    assert result.status is Status.FAILURE
-    assert result.found.startswith('openstack-placement 1.0 and placement 1.0 are installed')
+    words = 'openstack-placement 1.0 and placement 1.0 are installed'
+    expect(modules.check_distributions(configure()), Code.FAILURE, words)
 
 
-def test_modules_of_another_distribution_are_a_failure(configure: Configure, site: Site) -> None:
-    site.install('openstack-placement', '__init__.py')
+def test_modules_of_another_distribution_and_missing_ones_are_a_failure(
+    configure: Configure, site: Site
+) -> None:
+    site.install('openstack-placement', '__init__.py', 'errors.py')
     (site.package / 'handler.py').touch()
     (site.package / 'util.py').touch()
-
-    result = modules.check_distributions(configure())
-
-    assert result.status is Status.FAILURE
-    assert 'has 2 module(s), such as handler.py, that are not of' in result.found
-
-
-def test_missing_modules_are_a_failure(configure: Configure, site: Site) -> None:
-    site.install('openstack-placement', '__init__.py', 'errors.py')
     (site.package / 'errors.py').unlink()
 
-    result = modules.check_distributions(configure())
-
-    assert result.status is Status.FAILURE
-    assert ' lacks 1 module(s), such as errors.py, that openstack-placement 1.0' in result.found
+    expect(
+        modules.check_distributions(configure()),
+        Code.FAILURE,
+        'has 2 module(s), such as handler.py, that are not of openstack-placement 1.0, and '
+        'lacks 1 module(s), such as errors.py, that openstack-placement 1.0 installed: two',
+    )

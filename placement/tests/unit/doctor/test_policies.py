@@ -7,60 +7,39 @@ import pathlib
 
 import pytest
 
-from placement.doctor import policies
-from placement.doctor.account import Account
-from placement.doctor.result import Status
-from placement.tests.unit.doctor.conftest import Configure
+from placement.doctor import configuration
+from placement.doctor.check import Account, Code
+from placement.tests.unit.doctor.conftest import Configure, expect
 
 
 def test_defaults_pass(configure: Configure) -> None:
-    result = policies.check_files(configure())
-
-    assert (result.status, result.found) == (
-        Status.OK,
-        'There are none; the defaults are in force.',
+    expect(
+        configuration.check_policies(configure()), Code.SUCCESS, 'There are none; the defaults are'
     )
 
 
-def test_files_that_are_understood_pass(configure: Configure, directory: pathlib.Path) -> None:
-    (directory / 'policy.yaml').write_text('placement:traits:list: "role:reader"')
-
-    result = policies.check_files(configure())
-
-    assert (result.status, result.found) == (Status.OK, f'Read: {directory}/policy.yaml.')
-
-
 @pytest.mark.parametrize(
-    'text', ['a: "rule:b"\nb: "rule:a"', 'placement:traits:list: [role:reader', '- a\n- b']
-)
-def test_file_that_the_service_refuses_is_a_failure(
-    configure: Configure, directory: pathlib.Path, text: str
-) -> None:
-    (directory / 'policy.yaml').write_text(text)
-
-    result = policies.check_files(configure())
-
-    assert result.status is Status.FAILURE
-    assert result.found.startswith(f'{directory}/policy.yaml: ')
-
-
-@pytest.mark.parametrize(
-    ('text', 'found'),
+    ('text', 'code', 'words'),
     [
-        ('placement:traits:lst: "@"', 'the rule placement:traits:lst does not exist'),
-        ('placement:traits:list: "rule:nobody_knows"', 'reference a rule that is not'),
-        ('placement:traits:list: "role:a or or"', 'role:a or or'),
+        ('placement:traits:list: "role:reader"', Code.SUCCESS, 'Read: '),
+        ('a: "rule:b"\nb: "rule:a"', Code.FAILURE, ''),
+        ('placement:traits:list: [role:reader', Code.FAILURE, ''),
+        ('- a\n- b', Code.FAILURE, ''),
+        (
+            'placement:traits:lst: "@"',
+            Code.WARNING,
+            'rule placement:traits:lst does not exist',
+        ),
+        ('placement:traits:list: "rule:unknown"', Code.WARNING, 'reference a rule that is not'),
+        ('placement:traits:list: "role:a or or"', Code.WARNING, 'role:a or or'),
     ],
 )
-def test_rule_that_cannot_be_used_is_a_warning(
-    configure: Configure, directory: pathlib.Path, text: str, found: str
+def test_each_fault_of_a_file_is_named(
+    configure: Configure, directory: pathlib.Path, text: str, code: Code, words: str
 ) -> None:
     (directory / 'policy.yaml').write_text(text)
 
-    result = policies.check_files(configure())
-
-    assert result.status is Status.WARNING
-    assert found in result.found
+    expect(configuration.check_policies(configure()), code, f'{directory}/policy.yaml', words)
 
 
 def test_file_that_the_service_may_not_read_is_a_failure(
@@ -70,7 +49,5 @@ def test_file_that_the_service_may_not_read_is_a_failure(
     deployment = dataclasses.replace(configure(), account=stranger)
     (directory / 'policy.yaml').chmod(0o600 if os.geteuid() == 0 else 0)
 
-    result = policies.check_files(deployment)
-
-    assert result.status is Status.FAILURE
-    assert result.found == f'The user {stranger.name} may not read {directory}/policy.yaml.'
+    words = f'The user {stranger.name} may not read {directory}/policy.yaml.'
+    expect(configuration.check_policies(deployment), Code.FAILURE, words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the account of the service may do, by the modes of real files."""
+"""Rights of the account of the service, by the modes of real files."""
 
 import dataclasses
 import os
@@ -8,11 +8,9 @@ import pwd
 
 import pytest
 
-from placement.doctor import account, rights
-from placement.doctor.account import Account
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Result, Status
-from placement.tests.unit.doctor.conftest import Configure
+from placement.doctor import check, rights
+from placement.doctor.check import Account, Code, Deployment
+from placement.tests.unit.doctor.conftest import Configure, expect
 
 
 @pytest.fixture
@@ -39,78 +37,52 @@ def test_log_that_does_not_exist_yet_passes_where_it_can_be_made(
     (directory / 'log').mkdir()
     give(directory / 'log', log.account, 0o755)
 
-    assert rights.check_log(log) == Result(
-        'log file',
-        Status.OK,
-        f'The user {log.account.name} may write {directory}/log/placement.log.',
-    )
+    words = f'The user {log.account.name} may write {directory}/log/placement.log.'
+    expect(rights.check_log(log), Code.SUCCESS, words)
 
 
-def test_log_that_another_user_has_made_is_a_failure(
-    log: Deployment, directory: pathlib.Path
+@pytest.mark.parametrize('name', ['placement.log', '.'])
+def test_log_or_directory_of_another_user_is_a_failure(
+    log: Deployment, directory: pathlib.Path, name: str
 ) -> None:
     (directory / 'log').mkdir()
     give(directory / 'log', log.account, 0o755)
-    file = directory / 'log' / 'placement.log'
-    file.touch()
-    close(file)
+    closed = (directory / 'log' / name).resolve()
+    if name != '.':
+        closed.touch()
+    elif os.geteuid() == 0:
+        os.chown(closed, 0, 0)
+    close(closed)
 
-    result = rights.check_log(log)
-
-    assert result.status is Status.FAILURE
-    assert f'The user {log.account.name} may not write {file}' in result.found
-    assert result.remedy == f'Run chown {log.account.name} {file}, and run commands as that user.'
+    words = f'The user {log.account.name} may not write {closed}: the log goes to standard error'
+    remedy = f'Run chown {log.account.name} {closed}, and run commands as that user.'
+    expect(rights.check_log(log), Code.FAILURE, words, remedy)
 
 
-def test_directory_that_cannot_be_written_is_a_failure(
-    log: Deployment, directory: pathlib.Path
+@pytest.mark.parametrize('file', ['', 'log_file = placement.log'])
+def test_missing_directory_of_logs_is_a_failure(
+    configure: Configure, directory: pathlib.Path, file: str
 ) -> None:
-    (directory / 'log').mkdir()
-    close(directory / 'log')
+    result = rights.check_log(configure(f'[DEFAULT]\nlog_dir = {directory}/log\n{file}\n'))
 
-    result = rights.check_log(log)
-
-    assert result.status is Status.FAILURE
-    assert f'may not write {directory}/log:' in result.found
-
-
-def test_missing_directory_is_a_failure(log: Deployment, directory: pathlib.Path) -> None:
-    result = rights.check_log(log)
-
-    assert result.status is Status.FAILURE
-    assert result.found == f'The directory {directory}/log does not exist.'
-
-
-def test_directory_of_logs_is_checked_where_no_file_is_named(
-    configure: Configure, directory: pathlib.Path
-) -> None:
-    result = rights.check_log(configure(f'[DEFAULT]\nlog_dir = {directory}/log\n'))
-
-    assert result.found == f'The directory {directory}/log does not exist.'
+    expect(result, Code.FAILURE, f'The directory {directory}/log does not exist.')
 
 
 def test_standard_error_needs_no_rights(configure: Configure) -> None:
-    assert rights.check_log(configure()).status is Status.OK
+    expect(rights.check_log(configure()), Code.SUCCESS)
 
 
-def test_missing_home_directory_is_a_warning(configure: Configure, stranger: Account) -> None:
-    homeless = dataclasses.replace(stranger, home='/var/lib/nowhere')
-
-    result = rights.check_home(dataclasses.replace(configure(), account=homeless))
-
-    assert result.status is Status.WARNING
-    assert result.found.startswith('/var/lib/nowhere, the home of the user')
-    assert result.remedy is not None
-    assert result.remedy.endswith(' /var/lib/nowhere.')
-
-
-def test_home_directory_passes(configure: Configure, directory: pathlib.Path) -> None:
+@pytest.mark.parametrize(('is_there', 'code'), [(False, Code.WARNING), (True, Code.SUCCESS)])
+def test_home_directory_has_to_exist(
+    configure: Configure, directory: pathlib.Path, is_there: bool, code: Code
+) -> None:
     deployment = configure()
-    at_home = dataclasses.replace(deployment.account, home=str(directory))
+    home = str(directory if is_there else directory / 'nowhere')
+    account_of_home = dataclasses.replace(deployment.account, home=home)
 
-    result = rights.check_home(dataclasses.replace(deployment, account=at_home))
+    result = rights.check_home(dataclasses.replace(deployment, account=account_of_home))
 
-    assert result.status is Status.OK
+    expect(result, code, home)
 
 
 @pytest.fixture
@@ -126,11 +98,8 @@ def database(configure: Configure, directory: pathlib.Path, stranger: Account) -
 def test_missing_database_file_is_a_failure_and_not_made(
     database: Deployment, directory: pathlib.Path
 ) -> None:
-    result = rights.check_sqlite_file(database)
-
-    assert result is not None
-    assert result.status is Status.FAILURE
-    assert result.remedy == f'Run "placement-manage db sync" as the user {database.account.name}.'
+    remedy = f'Run "placement-manage db sync" as the user {database.account.name}.'
+    expect(rights.check_sqlite_file(database), Code.FAILURE, remedy)
     assert list((directory / 'data').iterdir()) == []
 
 
@@ -141,10 +110,7 @@ def test_database_file_that_can_be_written_passes(
     file.touch()
     give(file, database.account, 0o600)
 
-    result = rights.check_sqlite_file(database)
-
-    assert result is not None
-    assert result.status is Status.OK
+    expect(rights.check_sqlite_file(database), Code.SUCCESS)
 
 
 @pytest.mark.parametrize('name', ['placement.sqlite', '.'])
@@ -159,11 +125,7 @@ def test_database_file_or_directory_of_another_user_is_a_failure(
         os.chown(closed, 0, 0)
     close(closed)
 
-    result = rights.check_sqlite_file(database)
-
-    assert result is not None
-    assert result.status is Status.FAILURE
-    assert f'may not write {closed}: ' in result.found
+    expect(rights.check_sqlite_file(database), Code.FAILURE, f'may not write {closed}: ')
 
 
 @pytest.mark.parametrize('url', ['sqlite://', 'mysql+pymysql://db/placement'])
@@ -179,37 +141,37 @@ def test_servers_and_memory_have_no_file(configure: Configure, url: str) -> None
 def test_account_is_that_of_this_process_unless_it_is_root(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(account, 'DEFAULT_NAME', 'nobody')
+    monkeypatch.setattr(check, 'DEFAULT_NAME', 'nobody')
     expected = 'nobody' if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
 
-    assert account.find(None).name == expected
+    assert check.find_account(None).name == expected
 
 
 def test_root_stands_for_itself_where_the_service_has_no_account(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(account, 'DEFAULT_NAME', 'no such user')
+    monkeypatch.setattr(check, 'DEFAULT_NAME', 'no such user')
 
-    assert account.find(None).user_id == os.geteuid()
+    assert check.find_account(None).user_id == os.geteuid()
 
 
 def test_number_without_an_account_is_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, 'geteuid', lambda: 54321)
     monkeypatch.setenv('HOME', '/home/of/54321')
 
-    assert account.find(None) == Account('54321', 54321, os.getegid(), '/home/of/54321')
+    assert check.find_account(None) == Account('54321', 54321, os.getegid(), '/home/of/54321')
 
 
 def test_unknown_user_is_refused() -> None:
-    with pytest.raises(account.UnknownAccount, match='there is no user nosuchuser'):
-        account.find('nosuchuser')
+    with pytest.raises(check.UnknownAccount, match='there is no user nosuchuser'):
+        check.find_account('nosuchuser')
 
 
 def test_only_root_can_ask_for_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, 'geteuid', lambda: 54321)
 
-    with pytest.raises(account.UnknownAccount, match='only root can tell what the user nobody'):
-        account.find('nobody')
+    with pytest.raises(check.UnknownAccount, match='only root can tell what the user nobody'):
+        check.find_account('nobody')
 
 
 @pytest.fixture
@@ -225,12 +187,8 @@ def test_directory_for_metrics_passes_where_it_can_be_made(
     (directory / 'run').mkdir()
     give(directory / 'run', metrics.account, 0o755)
 
-    result = rights.check_metrics(metrics)
-    assert result == Result(
-        'metrics directory',
-        Status.OK,
-        f'The user {metrics.account.name} may write {directory}/run/metrics.',
-    )
+    words = f'The user {metrics.account.name} may write {directory}/run/metrics.'
+    expect(rights.check_metrics(metrics), Code.SUCCESS, words)
 
 
 def test_directory_for_metrics_that_cannot_be_made_is_a_warning(
@@ -239,12 +197,8 @@ def test_directory_for_metrics_that_cannot_be_made_is_a_warning(
     (directory / 'run').mkdir()
     close(directory / 'run')
 
-    result = rights.check_metrics(metrics)
-    assert result is not None
-    assert result.status is Status.WARNING
-    assert f'may not write {directory}/run: nothing is counted' in result.found
-    assert result.remedy is not None
-    assert f'{directory}/run/metrics' in result.remedy
+    words = f'may not write {directory}/run: nothing is counted in {directory}/run/metrics.'
+    expect(rights.check_metrics(metrics), Code.WARNING, words)
 
 
 def test_directory_for_metrics_is_of_no_interest_while_they_are_off(configure: Configure) -> None:

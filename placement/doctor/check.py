@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check takes a deployment and returns a result, in the frame of oslo.upgradecheck."""
+
+import dataclasses
+import os
+import pwd
+import subprocess
+from collections.abc import Callable, Mapping
+
+from oslo_upgradecheck import upgradecheck
+from oslo_upgradecheck.upgradecheck import Code
+
+from placement.conf import ConfigOpts
+
+#: The account that the installation guide makes.
+DEFAULT_NAME = 'placement'
+
+_TESTS = {os.R_OK: '-r', os.W_OK: '-w', os.X_OK: '-x'}
+
+
+class UnknownAccount(Exception):
+    """There is no such account, or this process cannot tell what it may do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """An account; `home` is its home directory."""
+
+    name: str
+    user_id: int
+    group_id: int
+    home: str
+
+    def may(self, mode: int, path: str) -> bool:
+        """Check that the account may read (`os.R_OK`) a path, write (`os.W_OK`) or enter it."""
+        if self.user_id == os.geteuid():
+            return os.access(path, mode)
+        # The kernel knows about access control lists and read-only file systems, modes do not.
+        done = subprocess.run(
+            ['test', _TESTS[mode], path],
+            user=self.user_id,
+            group=self.group_id,
+            extra_groups=os.getgrouplist(self.name, self.group_id),
+            check=False,
+        )
+        return done.returncode == 0
+
+
+def find_account(name: str | None) -> Account:
+    """Return the account with a name, by default the one that runs the service.
+
+    That is the one that runs this process, except for root, which does not serve: where there is
+    an account of the default name, it is that. Raises `UnknownAccount`.
+    """
+    if name is None:
+        return _default()
+    try:
+        account = _account(pwd.getpwnam(name))
+    except KeyError:
+        raise UnknownAccount(f'there is no user {name}') from None
+    if os.geteuid() not in (0, account.user_id):
+        raise UnknownAccount(f'only root can tell what the user {name} may do')
+    return account
+
+
+def _default() -> Account:
+    if os.geteuid() == 0:
+        try:
+            return _account(pwd.getpwnam(DEFAULT_NAME))
+        except KeyError:
+            pass
+    try:
+        return _account(pwd.getpwuid(os.geteuid()))
+    except KeyError:
+        # Containers run under numbers that no file names.
+        home = os.environ.get('HOME', '/')
+        return Account(str(os.geteuid()), os.geteuid(), os.getegid(), home)
+
+
+def _account(entry: pwd.struct_passwd) -> Account:
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)
+
+
+@dataclasses.dataclass(frozen=True)
+class Deployment:
+    """A service as it is installed and configured here; `environ` are environment variables."""
+
+    conf: ConfigOpts
+    account: Account
+    environ: Mapping[str, str]
+
+
+class CheckResult(upgradecheck.Result):
+    """A finding in one line, and its remedy unless all is well."""
+
+    def __init__(self, code: Code, finding: str, remedy: str | None = None) -> None:
+        super().__init__(code, None if remedy is None else f'{finding} {remedy}')
+        self.finding = finding
+        self.remedy = remedy
+
+
+def ok(finding: str = '') -> CheckResult:
+    """A result that asks for nothing."""
+    return CheckResult(Code.SUCCESS, finding)
+
+
+def warning(finding: str, remedy: str) -> CheckResult:
+    """A result that somebody should know of: the service works, but not as well as it could."""
+    return CheckResult(Code.WARNING, finding, remedy)
+
+
+def failure(finding: str, remedy: str) -> CheckResult:
+    """A result that keeps the service from working, or some requests from succeeding."""
+    return CheckResult(Code.FAILURE, finding, remedy)
+
+
+#: Returns what it finding, or None for a deployment that it does not apply to.
+Check = Callable[[Deployment], CheckResult | None]
