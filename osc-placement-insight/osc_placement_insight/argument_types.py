@@ -7,6 +7,8 @@ All raise `argparse.ArgumentTypeError`, whose message ends the command with the 
 from __future__ import annotations
 
 import argparse
+import datetime
+import re
 import threading
 
 
@@ -26,3 +28,21 @@ def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'{text!r} is not a whole number, 0 or more')
     return int(text)
+
+
+#: The units of an age.
+UNITS = {'s': 'seconds', 'm': 'minutes', 'h': 'hours', 'd': 'days', 'w': 'weeks'}
+
+
+def moment(text: str) -> str:
+    """A time: an age such as 30m, 1h or 7d is counted back from now; other text stays as it is."""
+    age = re.fullmatch(f'([0-9]+)([{"".join(UNITS)}])', text)
+    if age is None:
+        return text
+    try:
+        time = datetime.datetime.now(datetime.UTC) - datetime.timedelta(
+            **{UNITS[age[2]]: int(age[1])}
+        )
+    except OverflowError as error:
+        raise argparse.ArgumentTypeError(f'{text} is too long ago') from error
+    return f'{time:%Y-%m-%dT%H:%M:%SZ}'

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 Row = Sequence[Any]
+
+#: The characters that terminals obey: C0 with ESC and BEL, DEL, and C1.
+CONTROL = re.compile('[\x00-\x1f\x7f-\x9f]')
 
 #: Formats that show lists and objects as such; all others have text alone.
 STRUCTURED = ('json', 'yaml')
@@ -25,7 +29,17 @@ def as_shown(rows: Iterable[Row], format_name: str) -> Iterable[Row]:
 
 
 def _text(value: Any, format_name: str) -> Any:
-    """Lists and objects as text; numbers, names and None as they are."""
+    """Lists and objects as text, and text without control characters; numbers and None as is."""
     if isinstance(value, list) and format_name == 'table':
-        return ', '.join(map(str, value))
-    return json.dumps(value) if isinstance(value, list | dict) else value
+        value = ', '.join(map(str, value))
+    elif isinstance(value, list | dict):
+        value = json.dumps(value)
+    return escaped(value) if isinstance(value, str) else value
+
+
+def escaped(text: str) -> str:
+    """The text with the escape sequence of JSON in the place of each control character.
+
+    Whoever may name a provider could otherwise write to the terminal of whoever lists it.
+    """
+    return CONTROL.sub(lambda match: f'\\u{ord(match[0]):04x}', text)

@@ -125,7 +125,9 @@ def _relaxation(relaxation: Answer) -> Iterator[str]:
         condition = relaxation['conditions'][0]
         name, asked = condition['names'][0], condition['asked']
         words = f'with {name}:{relaxation["largest"]} in place of {asked}'
-    yield from _bullet(f'{counted(relaxation["trees"], "tree")} {words}')
+    # The largest amount fits fewer trees than smaller ones do; older services do not tell.
+    amounts = relaxation.get('amounts') or [{'trees': relaxation['trees']}]
+    yield from _bullet(f'{counted(amounts[0]["trees"], "tree")} {words}')
 
 
 def _given_up(condition: Answer) -> str:

@@ -107,7 +107,8 @@ class AnswerCommand(command.Lister):
         if parsed_args.formatter in WHOLE:
             return [*shown.answer], [[*shown.answer.values()]]
         if parsed_args.formatter in LINES:
-            return ['line'], [[line] for line in getattr(shown, parsed_args.formatter)]
+            lines = getattr(shown, parsed_args.formatter)
+            return ['line'], [[cells.escaped(line)] for line in lines]
         return shown.columns, cells.as_shown(shown.rows, parsed_args.formatter)
 
     def produce_output(

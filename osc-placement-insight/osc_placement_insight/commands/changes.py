@@ -34,7 +34,7 @@ MISSED = (
 
 
 class ListChanges(command.Lister):
-    """List resource providers that changed since a token, or as they change.
+    """List resource providers that changed since a time or a token, or as they change.
 
     A provider is listed as it is now, whatever of it changed: its inventories, usages, traits,
     aggregates, allocations, its name or its place in the tree. One may be listed that did not
@@ -45,7 +45,11 @@ class ListChanges(command.Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            '--since', metavar='<token>', help='the token that this command told the last time'
+            '--since',
+            metavar='<time or token>',
+            type=argument_types.moment,
+            help='an age such as 30m or 1h, a time in ISO 8601, by default in UTC, or the token '
+            'that this command told the last time; the service keeps an hour at least',
         )
         parser.add_argument(
             '--follow',

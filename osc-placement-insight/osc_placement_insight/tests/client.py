@@ -18,14 +18,14 @@ from osc_lib import clientmanager
 
 
 class Printed(NamedTuple):
-    """What a command did: its exit status, and what it wrote to both streams."""
+    """The exit status of a command, and its output on both streams."""
 
     status: int
     out: str
     err: str
 
     def lines(self) -> list[str]:
-        """What it printed, after it succeeded and wrote nothing else."""
+        """Return the output of a command that succeeded and wrote nothing else."""
         assert (self.status, self.err) == (0, ''), self.err
         return self.out.splitlines()
 
@@ -34,13 +34,13 @@ class Printed(NamedTuple):
         return json.loads('\n'.join(self.lines()))
 
     def refusal(self) -> str:
-        """What a command that failed says, having printed nothing."""
+        """Return the words of a command that failed, having printed nothing."""
         assert (self.status, self.out) == (1, ''), self.out
         assert 'Traceback' not in self.err
         return self.err.strip()
 
     def misuse(self) -> str:
-        """What argparse says of an option that was used wrongly.
+        """Return the complaint of argparse about an option that was used wrongly.
 
         The client ends with the same status where it does not know the command.
         """
@@ -56,7 +56,7 @@ class Client:
         self._environment = environment
 
     def __call__(self, *arguments: str) -> Printed:
-        """What `openstack` with these arguments does."""
+        """Run `openstack` with these arguments."""
         others = {name: value for name, value in os.environ.items() if not name.startswith('OS_')}
         out, err = io.StringIO(), io.StringIO()
         with (

@@ -8,23 +8,27 @@ import requests
 
 from osc_placement_insight.tests.conftest import Service
 
+Resources = Mapping[str, int]
+
 
 class Cloud:
     """Makes providers and consumers in a service."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
+        self.endpoint, self._token = service.endpoint, service.token
 
-    def send(self, method: str, path: str, body: Any = None, **headers: str) -> requests.Response:
-        """The answer to a request at the newest microversion, which has to succeed."""
+    def send(
+        self, method: str, path: str, body: Any = None, version: str = '1.39', **headers: str
+    ) -> Any:
+        """Send a request, which has to succeed, and return the values of its answer."""
         sent = {
-            'X-Auth-Token': self._service.token,
-            'OpenStack-API-Version': 'placement 1.39',
+            'X-Auth-Token': self._token,
+            'OpenStack-API-Version': f'placement {version}',
             **{name.replace('_', '-'): value for name, value in headers.items()},
         }
-        answer = requests.request(method, self._service.endpoint + path, headers=sent, json=body)
+        answer = requests.request(method, self.endpoint + path, headers=sent, json=body)
         assert answer.ok, answer.text
-        return answer
+        return answer.json() if answer.content else None
 
     def provider(
         self,
@@ -33,19 +37,19 @@ class Cloud:
         traits: tuple[str, ...] = (),
         aggregates: tuple[str, ...] = (),
         parent: str | None = None,
+        uuid: str | None = None,
     ) -> str:
-        """The uuid of a new provider with these totals or inventories."""
-        body: dict[str, Any] = (
-            {'name': name} if parent is None else {'name': name, 'parent_provider_uuid': parent}
-        )
-        uuid: str = self.send('POST', '/resource_providers', body).json()['uuid']
-        path = f'/resource_providers/{uuid}'
+        """Make a provider with these totals or inventories, and return its uuid."""
+        body: dict[str, Any] = {'name': name, 'parent_provider_uuid': parent}
+        if uuid is not None:
+            body['uuid'] = uuid
+        made = self.send('POST', '/resource_providers', body)
         had = {
-            name: {'total': one} if isinstance(one, int) else one
-            for name, one in inventories.items()
+            name: {'total': amount} if isinstance(amount, int) else amount
+            for name, amount in inventories.items()
         }
         for kind, names in (('resource_classes', inventories), ('traits', traits)):
-            for custom in (one for one in names if one.startswith('CUSTOM_')):
+            for custom in (name for name in names if name.startswith('CUSTOM_')):
                 self.send('PUT', f'/{kind}/{custom}')
         generation = 0
         for name, members in (
@@ -54,20 +58,35 @@ class Cloud:
             ('aggregates', aggregates),
         ):
             body = {'resource_provider_generation': generation, name: members}
-            answer = self.send('PUT', f'{path}/{name}', body).json()
+            answer = self.send('PUT', f'/resource_providers/{made["uuid"]}/{name}', body)
             generation = answer['resource_provider_generation']
-        return uuid
+        return str(made['uuid'])
 
-    def claim(self, consumer: str, held: Mapping[str, Mapping[str, int]], **headers: str) -> None:
-        """Make a consumer hold these amounts, by provider."""
+    def claim(
+        self,
+        consumer: str,
+        held: Mapping[str, Resources],
+        type_: str | None = None,
+        project: str = 'demo',
+        user: str = 'alice',
+        **headers: str,
+    ) -> None:
+        """Make a consumer hold exactly these amounts, by provider."""
         body = {
             'allocations': {uuid: {'resources': amounts} for uuid, amounts in held.items()},
-            'project_id': 'demo',
-            'user_id': 'alice',
-            'consumer_generation': None,
-            'consumer_type': 'INSTANCE',
+            'project_id': project,
+            'user_id': user,
+            'consumer_generation': self.held(consumer).get('consumer_generation'),
         }
-        self.send('PUT', f'/allocations/{consumer}', body, **headers)
+        version = '1.37'
+        if type_ is not None:
+            body['consumer_type'], version = type_, '1.39'
+        self.send('PUT', f'/allocations/{consumer}', body, version, **headers)
+
+    def held(self, consumer: str) -> dict[str, Any]:
+        """Return the allocations of a consumer as the service shows them."""
+        held: dict[str, Any] = self.send('GET', f'/allocations/{consumer}')
+        return held
 
     def search(self, query: str, request_id: str) -> None:
         """Ask for allocation candidates, as nova does for a request of its own."""

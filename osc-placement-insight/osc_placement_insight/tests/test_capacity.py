@@ -2,13 +2,12 @@
 """`openstack placement capacity show` and `list`."""
 
 import csv
-import pathlib
 
 import pytest
 
 from osc_placement_insight.commands import capacity
-from osc_placement_insight.flavors import Flavor
-from osc_placement_insight.tests import nova
+from osc_placement_insight.tests.audit import clouds
+from osc_placement_insight.tests.audit.nova import flavor
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
@@ -39,7 +38,7 @@ def test_text_shows_how_often_a_request_fits_and_what_it_cannot_use(openstack: C
 
 
 def test_json_shows_the_answer_as_the_service_gave_it(openstack: Client, cloud: Cloud) -> None:
-    answer = cloud.send('GET', '/insight/capacity?resources=VCPU:3').json()
+    answer = cloud.send('GET', '/insight/capacity?resources=VCPU:3')
 
     assert openstack(*SHOW, '--resource', 'VCPU=3', '-f', 'json').values() == answer
 
@@ -78,16 +77,13 @@ def test_trees_that_can_never_serve_it_are_listed_when_asked_for(openstack: Clie
     assert openstack(*asked, '--all-trees').lines() == ['compute1', 'compute2']
 
 
-def test_each_flavor_is_listed_with_what_is_not_known_of_it(
-    service: Service, tmp_path: pathlib.Path
-) -> None:
+def test_each_flavor_is_listed_with_what_is_not_known_of_it(service: Service) -> None:
     flavors = [
-        Flavor('small', vcpus=1, ram=512),
-        Flavor('numa', vcpus=2, ram=512, extra_specs={'hw:numa_nodes': '2'}),
-        Flavor('unknown', vcpus=2, ram=512, extra_specs={'trait:CUSTOM_NOBODY': 'required'}),
+        flavor(1, 512, 0, name='small'),
+        flavor(2, 512, 0, name='numa', hw__numa_nodes='2'),
+        flavor(2, 512, 0, name='unknown', trait__CUSTOM_NOBODY='required'),
     ]
-    with nova.Nova(flavors):
-        openstack = nova.client_of(service.endpoint, tmp_path)
+    with clouds.client_with_flavors(service, flavors) as openstack:
         rows = openstack(*LIST, '--all-flavors', '-f', 'json').values()
 
     numa, small, unknown = (list(row.values()) for row in rows)
@@ -96,9 +92,3 @@ def test_each_flavor_is_listed_with_what_is_not_known_of_it(
     assert numa[-1].startswith('Not translated: hw:numa_nodes=2')
     assert unknown[1:-1] == [None] * 4
     assert 'CUSTOM_NOBODY' in unknown[-1]
-
-
-def test_all_flavors_leave_no_other_question(openstack: Client) -> None:
-    refusal = openstack(*LIST, '--all-flavors', '--resource', 'VCPU=1').refusal()
-
-    assert refusal.startswith('--all-flavors says what is asked for; leave out ')

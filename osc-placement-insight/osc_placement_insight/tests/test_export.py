@@ -13,10 +13,12 @@ from osc_placement_insight import exported
 from osc_placement_insight.commands import export
 from osc_placement_insight.exported import Exported
 from osc_placement_insight.tests.client import Client
+from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
 from placement.tests.functional.fixtures.client import Answer
 from placement.tests.functional.fixtures.clouds import uuid_of
 from placement.tests.functional.fixtures.freshness_workload import AGGREGATES, TRAITS, Workload
+from placement.tests.thorough import examples
 
 EXPORT = ('placement', 'export')
 STEPS = 250
@@ -24,7 +26,7 @@ INCLUDE = 'include=inventories,usages,traits,aggregates&page_limit=1000'
 
 
 class Sender:
-    """Sends what a workload sends, and whatever a test asks."""
+    """Sends the requests of a workload, which may be refused."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -39,24 +41,17 @@ class Sender:
         names = {name.lower(): value for name, value in answer.headers.items()}
         return Answer(answer.status_code, names, answer.content)
 
-    def ask(self, path: str) -> Any:
-        """What the service answers to a question of the cloud in bulk."""
-        answer = self.send('GET', path, version='1.39')
-        assert answer.status == 200, answer.text
-        return answer.json
+
+class Bulk(Cloud):
+    """A cloud, and the answers of its service in bulk."""
 
     def providers(self, query: str = '') -> Any:
-        """The providers that meet a query."""
-        return self.ask(f'/insight/providers?{INCLUDE}{query}')['providers']
+        """Return the providers that meet a query."""
+        return self.send('GET', f'/insight/providers?{INCLUDE}{query}')['providers']
 
     def consumers(self) -> Any:
-        """All consumers."""
-        return self.ask('/insight/consumers?page_limit=1000')['consumers']
-
-
-@pytest.fixture
-def sender(service: Service) -> Sender:
-    return Sender(service)
+        """Return all consumers."""
+        return self.send('GET', '/insight/consumers?page_limit=1000')['consumers']
 
 
 @pytest.fixture
@@ -66,80 +61,68 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def printed(openstack: Client, *options: str) -> Exported:
-    """What the command prints."""
+    """Read the output of the command."""
     return exported.read(io.StringIO('\n'.join(openstack(*EXPORT, *options).lines())))
 
 
 @pytest.fixture
-def cloud(sender: Sender) -> None:
+def empty(service: Service) -> Bulk:
+    return Bulk(service)
+
+
+@pytest.fixture
+def cloud(empty: Bulk) -> Bulk:
     """Two trees, of which one has a child, and three servers, one on both."""
-    for name, parent in (('host', None), ('child', 'host'), ('other', None), ('unused', None)):
-        body = {'name': name, 'uuid': uuid_of(name)}
-        if parent:
-            body['parent_provider_uuid'] = uuid_of(parent)
-        assert sender.send('POST', '/resource_providers', body, '1.39').status == 200
-        inventories = {'inventories': {'VCPU': {'total': 8}}, 'resource_provider_generation': 0}
-        path = f'/resource_providers/{uuid_of(name)}'
-        assert sender.send('PUT', f'{path}/inventories', inventories, '1.39').status == 200
-    aggregates = {'aggregates': [AGGREGATES[0]], 'resource_provider_generation': 1}
-    path = f'/resource_providers/{uuid_of("other")}'
-    assert sender.send('PUT', f'{path}/aggregates', aggregates, '1.39').status == 200
-    traits = {'traits': [TRAITS[1]], 'resource_provider_generation': 2}
-    assert sender.send('PUT', f'{path}/traits', traits, '1.39').status == 200
-    for server, names in SERVERS.items():
-        claim = {
-            'allocations': {uuid_of(name): {'resources': {'VCPU': 1}} for name in names},
-            'project_id': 'project',
-            'user_id': 'user',
-            'consumer_generation': None,
-            'consumer_type': 'INSTANCE',
-        }
-        answer = sender.send('PUT', f'/allocations/{uuid_of(server)}', claim, '1.39')
-        assert answer.status == 204
+
+    def provider(name: str, **more: Any) -> str:
+        return empty.provider(name, {'VCPU': 8}, uuid=uuid_of(name), **more)
+
+    host = provider('host')
+    child = provider('child', parent=host)
+    other = provider('other', traits=(TRAITS[1],), aggregates=(AGGREGATES[0],))
+    provider('unused')
+    for server, uuids in (
+        ('both', (host, child, other)),
+        ('inside', (child, host)),
+        ('outside', (other,)),
+    ):
+        held = {uuid: {'VCPU': 1} for uuid in uuids}
+        empty.claim(uuid_of(server), held, 'INSTANCE', 'project', 'user')
+    return empty
 
 
-SERVERS = {
-    'both': ('host', 'child', 'other'),
-    'inside': ('child', 'host'),
-    'outside': ('other',),
-}
-
-
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(examples(3)))
 @pytest.mark.usefixtures('small_pages')
 def test_export_of_a_random_cloud_read_back_equals_the_answers_in_bulk(
-    sender: Sender, openstack: Client, seed: int
+    service: Service, empty: Bulk, openstack: Client, seed: int
 ) -> None:
-    workload = Workload(sender, seed)
+    workload = Workload(Sender(service), seed)
     for _ in range(STEPS):
         workload.step()
 
     found = printed(openstack)
 
-    assert found.providers == sender.providers()
-    assert found.consumers == sender.consumers()
+    assert found.providers == empty.providers()
+    assert found.consumers == empty.consumers()
     assert found.query == {}
     assert found.consumers, 'an empty cloud would prove little'
 
 
-@pytest.mark.usefixtures('cloud')
-def test_token_tells_what_changed_since(sender: Sender, openstack: Client) -> None:
+def test_token_tells_what_changed_since(cloud: Bulk, openstack: Client) -> None:
     token = printed(openstack).token
-    assert sender.send('DELETE', f'/resource_providers/{uuid_of("unused")}').status == 204
-    changes = sender.ask(f'/insight/changes?since={token}')
+    cloud.send('DELETE', f'/resource_providers/{uuid_of("unused")}')
+    changes = cloud.send('GET', f'/insight/changes?since={token}')
     assert (changes['providers'], changes['deleted']) == ([], [uuid_of('unused')])
 
 
 @pytest.mark.parametrize('tree', [uuid_of('host'), 'host', 'child'])
-@pytest.mark.usefixtures('cloud', 'small_pages')
-def test_part_is_one_tree_with_whoever_uses_it(
-    sender: Sender, openstack: Client, tree: str
-) -> None:
+@pytest.mark.usefixtures('small_pages')
+def test_part_is_one_tree_with_whoever_uses_it(cloud: Bulk, openstack: Client, tree: str) -> None:
     found = printed(openstack, '--tree', tree)
-    assert found.providers == sender.providers(f'&in_tree={uuid_of("host")}')
+    assert found.providers == cloud.providers(f'&in_tree={uuid_of("host")}')
     assert {one['name'] for one in found.providers} == {'host', 'child'}
     assert found.consumers is not None
-    wanted = [one for one in sender.consumers() if one['uuid'] != uuid_of('outside')]
+    wanted = [one for one in cloud.consumers() if one['uuid'] != uuid_of('outside')]
     assert sorted(found.consumers, key=lambda one: str(one['uuid'])) == wanted
     assert list(found.query) == ['in_tree']
 
@@ -214,14 +197,3 @@ def test_path_that_cannot_be_written_is_told(openstack: Client, tmp_path: pathli
     refusal = openstack(*EXPORT, '--file', str(tmp_path)).refusal()
     assert refusal == f'{tmp_path} cannot be written: Is a directory.'
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize('tree', [uuid_of('nobody'), 'nobody'])
-def test_tree_that_does_not_exist_is_told(openstack: Client, tree: str) -> None:
-    refusal = openstack(*EXPORT, '--tree', tree).refusal()
-    assert refusal.startswith(f'There is no resource provider {tree}. List them with ')
-
-
-def test_trait_that_does_not_exist_is_told(openstack: Client) -> None:
-    refusal = openstack(*EXPORT, '--required', 'CUSTOM_NONE').refusal()
-    assert 'CUSTOM_NONE' in refusal

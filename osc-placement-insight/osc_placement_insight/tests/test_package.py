@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The distribution stands alone, and gives the client each of its commands."""
+"""The distributions of clients stand alone, and one gives `openstack` its commands."""
 
 import ast
 import configparser
-import importlib.metadata
 import pathlib
 import re
 import sys
@@ -19,30 +18,27 @@ GROUP = 'openstack.placement.v1'
 
 #: The distribution that has each library.
 LIBRARIES = {
-    'cliff': 'cliff',
     'keystoneauth1': 'keystoneauth1',
     'openstack': 'openstacksdk',
     'osc_lib': 'osc-lib',
-    'osc_placement': 'osc-placement',
     'requests': 'requests',
     'yaml': 'PyYAML',
 }
 
 
-@pytest.fixture(scope='module')
-def setup() -> configparser.ConfigParser:
+def metadata(distribution: pathlib.Path) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None)
-    parser.read(DISTRIBUTION / 'setup.cfg')
+    parser.read(distribution / 'setup.cfg')
     return parser
 
 
-def modules() -> list[pathlib.Path]:
-    """What a laptop gets: not the tests, which use the service."""
-    return [path for path in PACKAGE.rglob('*.py') if 'tests' not in path.parts]
+@pytest.fixture(scope='module')
+def setup() -> configparser.ConfigParser:
+    return metadata(DISTRIBUTION)
 
 
 def imported(path: pathlib.Path) -> Iterator[str]:
-    """The packages that a module imports, itself aside."""
+    """The packages that a module imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition('.')[0] for alias in node.names)
@@ -51,37 +47,25 @@ def imported(path: pathlib.Path) -> Iterator[str]:
             yield (node.module or '').partition('.')[0]
 
 
-def test_it_imports_nothing_of_the_service_and_only_what_it_requires(
-    setup: configparser.ConfigParser,
-) -> None:
-    found = {name for path in modules() for name in imported(path)}
-    libraries = found - {PACKAGE.name, *sys.stdlib_module_names}
+#: The libraries that each distribution requires for its entry points alone.
+NOT_IMPORTED: dict[str, set[str]] = {
+    'osc-placement-insight': {'cliff', 'osc-placement'},
+    'placement-report-client': set(),
+}
+
+
+@pytest.mark.parametrize('name', NOT_IMPORTED)
+def test_it_has_the_version_of_the_service_and_requires_what_it_uses_alone(name: str) -> None:
+    distribution = DISTRIBUTION.parent / name
+    package = distribution / name.replace('-', '_')
+    setup, service = metadata(distribution), metadata(DISTRIBUTION.parent)
+    # The tests, which use the service, are not installed.
+    paths = [path for path in package.rglob('*.py') if 'tests' not in path.parts]
+    found = {name for path in paths for name in imported(path)}
+    libraries = found - {package.name, *sys.stdlib_module_names}
 
     required = re.findall(r'^([\w.-]+)', setup['options']['install_requires'], re.MULTILINE)
-    assert {LIBRARIES[name] for name in libraries} <= {*required}
-
-
-def test_each_entry_point_of_the_sources_is_installed_and_loads(
-    setup: configparser.ConfigParser,
-) -> None:
-    """Of an environment that is older than setup.cfg: `pip install --editable`, or `egg_info`."""
-    declared = dict(
-        line.split(' = ') for line in setup['options.entry_points'][GROUP].strip().splitlines()
-    )
-    installed = {
-        point.name: point
-        for point in importlib.metadata.entry_points(group=GROUP)
-        if point.value.startswith(PACKAGE.name)
-    }
-    assert {name: point.value for name, point in installed.items()} == declared
-    for point in installed.values():
-        point.load()
-
-
-def test_the_version_is_that_of_the_service(setup: configparser.ConfigParser) -> None:
-    service = configparser.ConfigParser(interpolation=None)
-    service.read(DISTRIBUTION.parent / 'setup.cfg')
-
+    assert {LIBRARIES[name] for name in libraries} | NOT_IMPORTED[name] == {*required}
     assert setup['metadata']['version'] == service['metadata']['version']
 
 

@@ -62,8 +62,14 @@ SOMEWHERE = client.administrator_at('http://placement.example')
 
 
 def test_what_is_switched_off_names_the_option() -> None:
-    with Service({('insight', 'unmet_demand'): False}) as service:
-        refusal = client.administrator_at(service.endpoint)(*LIST).refusal()
+    options = {('insight', 'unmet_demand'): False, ('history', 'enabled'): False}
+    with Service(options) as service:
+        openstack = client.administrator_at(service.endpoint)
+        refusal, of_history = (
+            openstack(*command).refusal() for command in (LIST, ('placement', 'history', 'list'))
+        )
+
+    assert of_history.startswith('This is switched off: [history] enabled is false.')
 
     assert refusal.startswith(
         'This is switched off: [insight] unmet_demand is false. The operator of the service can '
@@ -145,10 +151,3 @@ def test_a_certificate_that_is_not_trusted_is_told(monkeypatch: pytest.MonkeyPat
 
     assert refusal.startswith('The Placement service cannot be reached: ')
     assert 'certificate verify failed' in refusal
-
-
-def test_a_service_that_cannot_be_reached_is_told() -> None:
-    refusal = client.administrator_at('http://127.0.0.1:1')(*LIST).refusal()
-
-    assert refusal.startswith('The Placement service cannot be reached: ')
-    assert 'Is it running' in refusal

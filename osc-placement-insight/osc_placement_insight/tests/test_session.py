@@ -11,10 +11,10 @@ from docutils import nodes
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
+from placement.cmd.demo_cloud import loading
+from placement.cmd.demo_cloud.cloud import make_cloud
+from placement.cmd.demo_cloud.problems import SEARCHES_IN_VAIN
 from placement.db.engine.database import Database
-from placement.demo import loading
-from placement.demo.cloud import make_cloud
-from placement.demo.problems import SEARCHES_IN_VAIN
 from placement.tests.servers import pages
 from placement.tests.unit import samples
 

@@ -53,7 +53,7 @@ def host(service: Service) -> str:
         cloud.provider(name, GPU, ('CUSTOM_NVIDIA_A40',), parent=nodes[number // 8])
     vfs = {'CUSTOM_SRIOV_NET_VF_OF_A_LONG_NAME': 64}
     cloud.provider('gpu9.example.org_nic', vfs, ('CUSTOM_PHYSNET_PUBLIC',), parent=nodes[1])
-    gpu = cloud.send('GET', '/resource_providers?name=gpu9.example.org_pci_0000_03_00_0').json()
+    gpu = cloud.send('GET', '/resource_providers?name=gpu9.example.org_pci_0000_03_00_0')
     held = {
         nodes[0]: {'PCPU': 30, 'MEMORY_MB': 1015808},
         gpu['resource_providers'][0]['uuid']: {'VGPU': 1},
@@ -119,13 +119,6 @@ def test_any_provider_of_the_tree_names_it(openstack: Client, host: str) -> None
     assert drawn(openstack, host) == whole
 
 
-def test_an_empty_name_is_no_provider(openstack: Client) -> None:
-    """As of a variable of the shell that is not set."""
-    for command in (['tree', 'show', ''], ['export', '--tree', '']):
-        refusal = openstack('placement', *command).refusal()
-        assert refusal == 'Name a resource provider; this name is empty.'
-
-
 def test_providers_that_are_alike_are_drawn_each_when_asked_for(openstack: Client) -> None:
     lines = drawn(openstack, 'gpu9.example.org', '--one-by-one')
 
@@ -183,12 +176,6 @@ def test_more_than_there_is_is_told(openstack: Client, service: Service) -> None
 
     assert drawn(openstack, 'full')[1] == (
         '   VCPU                        ▓▓▓▓▓▓▓▓▓▓ 12 of 8, 4 too many'
-    )
-
-
-def test_a_provider_that_does_not_exist_is_told(openstack: Client) -> None:
-    assert openstack(*SHOW, 'nowhere').refusal() == (
-        'There is no resource provider nowhere. List them with "openstack resource provider list".'
     )
 
 

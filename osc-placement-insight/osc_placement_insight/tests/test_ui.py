@@ -20,7 +20,6 @@ from requests import adapters
 from osc_placement_insight.commands import ui
 from osc_placement_insight.service import Service
 from osc_placement_insight.tests import client
-from osc_placement_insight.tests.client import Client
 from placement.tests.servers import ui_services
 
 UI = ('placement', 'ui')
@@ -88,12 +87,6 @@ def test_browser_is_opened_with_an_address_that_is_of_no_use_to_others(
             read(once)
 
 
-def test_service_without_the_page_is_told(openstack: Client) -> None:
-    assert openstack(*UI).refusal() == (
-        'The service has no page. Its operator can set the option [ui] enabled to true.'
-    )
-
-
 class Upstream(adapters.BaseAdapter):
     """A service that has neither the page nor the questions."""
 
@@ -113,11 +106,6 @@ class Upstream(adapters.BaseAdapter):
 def test_upstream_is_told_to_be_the_wrong_service() -> None:
     with pytest.raises(CommandError, match='of this project, which upstream is not'):
         ui._check(service_behind(Upstream()))
-
-
-def test_service_that_cannot_be_reached_is_told() -> None:
-    refusal = client.administrator_at('http://127.0.0.1:1')(*UI).refusal()
-    assert refusal.startswith('The Placement service cannot be reached: ')
 
 
 class Renewed(plugin.BaseAuthPlugin):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit and a repair cost: processor time of the client and of the service.
+"""Cost of an audit and a repair: processor time of the client and of the service.
 
     python -m osc_placement_insight.tests.audit.benchmark [servers]
 
@@ -20,7 +20,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from osc_placement_insight.audit import repair
 from osc_placement_insight.tests.audit import clouds, interruptions
-from osc_placement_insight.tests.audit.clouds import SERVER, Cloud, Resources
+from osc_placement_insight.tests.audit.clouds import Cloud, Host
 from osc_placement_insight.tests.audit.nova import Nova, Server, flavor
 
 SERVERS_OF_A_HOST = 10
@@ -46,7 +46,7 @@ class TimedNova(Nova):
 
 
 def measure(nova: TimedNova, what: str, function: Callable[[], Answer]) -> Answer:
-    """What a function returns; prints what it took."""
+    """Run a function and print its time."""
     before, of_nova = time.process_time(), nova.seconds
     answer = function()
     took, of_nova = time.process_time() - before, nova.seconds - of_nova
@@ -59,19 +59,19 @@ def fill(cloud: Cloud, servers: int) -> None:
     hosts = [cloud.host(f'host-{number}') for number in range(servers // SERVERS_OF_A_HOST)]
     for batch in batches(zip(range(servers), itertools.cycle(hosts), strict=False)):
         claims = dict(claim(cloud, number, host, hosts[0]) for number, host in batch)
-        cloud.send('POST', '/allocations', claims)
+        cloud.send('POST', '/allocations', claims, '1.37')
 
 
-def claim(cloud: Cloud, number: int, host: str, first: str) -> tuple[str, dict[str, Any]]:
+def claim(cloud: Cloud, number: int, host: Host, first: Host) -> tuple[str, dict[str, Any]]:
     """A server that nova knows, and the claim that has to be made for it."""
-    made = Server(cloud.new_uuid(), f'server-{number}', flavor(), cloud.nova.hypervisors[host])
+    made = Server(cloud.new_uuid(), f'server-{number}', flavor(), host.name)
     made.is_deleted = number % EVERY == 0
     cloud.nova.servers[made.uuid] = made
-    held: dict[str, Resources] = {host: SERVER}
+    held = {**host.share}
     if number % EVERY == 1:
-        held[first] = {'DISK_GB': 1}
+        held[first.uuid] = {'DISK_GB': 1}
     return made.uuid, {
-        'allocations': {one: {'resources': amounts} for one, amounts in held.items()},
+        'allocations': {uuid: {'resources': amounts} for uuid, amounts in held.items()},
         'project_id': 'a-project',
         'user_id': 'a-user',
         'consumer_generation': None,

@@ -18,12 +18,4 @@ def cloud() -> Iterator[Cloud]:
 
 @pytest.fixture
 def operator(cloud: Cloud) -> Client:
-    """The client of an administrator, with nova at an address of its own."""
-    return Client(
-        {
-            'OS_AUTH_TYPE': 'admin_token',
-            'OS_ENDPOINT': cloud.endpoint,
-            'OS_TOKEN': 'admin',
-            'OS_COMPUTE_ENDPOINT_OVERRIDE': cloud.nova_endpoint,
-        }
-    )
+    return clouds.client_of(cloud.endpoint, cloud.nova_endpoint)

@@ -23,7 +23,7 @@ class Killed(BaseException):
 
 
 def repair(cloud: Cloud, findings: Sequence[Finding], journal: pathlib.Path) -> list[Result]:
-    """What becomes of the findings."""
+    """Repair the findings, and return the result of each."""
     with Journal(journal, REPORT_ID) as opened:
         return list(Repairer(cloud.writer(), cloud.compute, opened).repair(findings))
 

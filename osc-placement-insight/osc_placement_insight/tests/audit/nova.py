@@ -19,6 +19,13 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from osc_placement_insight.audit.model import ENDED
 
 NEWEST = (2, 96)
+VERSION = {
+    'id': 'v2.1',
+    'status': 'CURRENT',
+    'version': '2.96',
+    'min_version': '2.1',
+    'links': [{'rel': 'self', 'href': '/'}],
+}
 
 
 class Refusal(Exception):
@@ -48,7 +55,7 @@ class Server:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What nova shows of it."""
+        """The view of nova."""
         if self.is_away:
             return {'id': self.uuid, 'status': 'UNKNOWN', 'tenant_id': 'a-project'}
         return {
@@ -79,7 +86,7 @@ class Migration:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What nova shows of it."""
+        """The view of nova."""
         return {
             'id': 1,
             'uuid': self.uuid,
@@ -97,7 +104,7 @@ class Migration:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nova is finished with it."""
+        """True when nova is finished with it."""
         return self.status in ENDED
 
 
@@ -107,11 +114,12 @@ def flavor(
     disk: int = 20,
     ephemeral: int = 0,
     swap: int = 0,
+    name: str = 'a-flavor',
     **extra_specs: str,
 ) -> dict[str, Any]:
     """A flavor as servers have it; colons of extra specs are written as two underscores."""
     return {
-        'original_name': 'a-flavor',
+        'original_name': name,
         'vcpus': vcpus,
         'ram': ram,
         'disk': disk,
@@ -144,8 +152,11 @@ class Nova:
         for called in self.before_answer:
             called(path)
         try:
-            _check_version(environ.get('HTTP_OPENSTACK_API_VERSION', ''))
-            body = self._answer(path, query)
+            if path.strip('/'):
+                _check_version(environ.get('HTTP_OPENSTACK_API_VERSION', ''))
+                body = self._answer(path, query)
+            else:
+                body = {'version': VERSION}
         except Refusal as refusal:
             status = refusal.status
             name = {400: 'badRequest', 403: 'forbidden', 404: 'itemNotFound'}.get(status, 'error')
@@ -162,11 +173,14 @@ class Nova:
             raise Refusal(500, 'Unexpected API Error.')
         if path.startswith('/servers/') and path != '/servers/detail':
             return {'server': self._shown(path.rpartition('/')[2])}
+        if path.startswith('/flavors/') and path != '/flavors/detail':
+            return self._flavor(*path.split('/')[2:])
         views = {
             '/servers': self._servers,
             '/servers/detail': self._servers,
             '/os-migrations': self._migrations,
             '/os-hypervisors': self._hypervisors,
+            '/flavors': self._flavors,
             '/flavors/detail': self._flavors,
             '/os-services': self._services,
         }
@@ -216,8 +230,25 @@ class Nova:
 
     def _flavors(self, query: dict[str, str]) -> dict[str, Any]:
         _check_names(query, 'is_public marker limit')
-        rows = [{**one, 'id': str(index)} for index, one in enumerate(self.flavors)]
+        rows = self._flavor_rows()
         return self._page('flavors', rows, query, 'id', [row['id'] for row in rows])
+
+    def _flavor_rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                **one,
+                'id': str(index),
+                'name': one['original_name'],
+                'OS-FLV-EXT-DATA:ephemeral': one['ephemeral'],
+            }
+            for index, one in enumerate(self.flavors)
+        ]
+
+    def _flavor(self, identity: str, *extra_specs: str) -> dict[str, Any]:
+        for row in self._flavor_rows():
+            if row['id'] == identity:
+                return {'extra_specs': row['extra_specs']} if extra_specs else {'flavor': row}
+        raise Refusal(404, f'Flavor {identity} could not be found.')
 
     def _services(self, query: dict[str, str]) -> dict[str, Any]:
         status = 'UNKNOWN' if self.has_cells_down else 'enabled'

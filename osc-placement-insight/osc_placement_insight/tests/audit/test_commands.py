@@ -11,9 +11,8 @@ from unittest import mock
 import pytest
 import yaml
 
-from osc_placement_insight.tests import client
-from osc_placement_insight.tests.audit import test_kinds
-from osc_placement_insight.tests.audit.clouds import SERVER, Cloud
+from osc_placement_insight.tests.audit import cases
+from osc_placement_insight.tests.audit.clouds import Cloud
 from osc_placement_insight.tests.client import Client, Printed
 
 RUN = ('placement', 'audit', 'run', '--wait', '0')
@@ -27,13 +26,13 @@ def rows(printed: Printed, status: int = 0) -> list[dict[str, str]]:
 
 
 def test_a_cloud_without_fault_ends_with_0(cloud: Cloud, operator: Client) -> None:
-    test_kinds.ordinary_servers(cloud)
+    cases.built(cloud, cases.ordinary_servers)
 
     assert rows(operator(*RUN, '-f', 'json')) == []
 
 
 def test_a_fault_is_told_with_what_to_do_and_ends_with_3(cloud: Cloud, operator: Client) -> None:
-    (server,) = test_kinds.doubled(cloud)
+    server = cases.built(cloud, cases.doubled)
 
     (row,) = rows(operator(*RUN, '-f', 'json'), 3)
 
@@ -49,7 +48,7 @@ def test_a_fault_is_told_with_what_to_do_and_ends_with_3(cloud: Cloud, operator:
 def test_a_report_is_repaired_once(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path, name: str
 ) -> None:
-    (server,) = test_kinds.doubled(cloud)
+    server = cases.built(cloud, cases.doubled)
     report = tmp_path / name
     operator(*RUN, '--report', str(report))
 
@@ -68,8 +67,8 @@ def test_a_report_is_repaired_once(
 def test_a_server_with_an_emoji_in_its_name_is_repaired(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path, name: str
 ) -> None:
-    a, b = test_kinds.two_hosts(cloud)
-    cloud.server('\N{PARTY POPPER}', 'a', {a: SERVER, b: SERVER})
+    server = cases.built(cloud, cases.doubled)
+    cloud.nova.servers[server].name = '\N{PARTY POPPER}'
     report = str(tmp_path / name)
     operator(*RUN, '--report', report)
 
@@ -80,7 +79,7 @@ def test_a_server_with_an_emoji_in_its_name_is_repaired(
 def test_reports_say_when_of_which_cloud_and_how_much_was_read(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
-    test_kinds.resize_awaiting_confirmation(cloud)
+    cases.built(cloud, cases.resize_awaiting_confirmation)
     operator(*RUN, '--report', str(tmp_path / 'report.yaml'))
     operator(*RUN, '--report', str(tmp_path / 'report.json'))
 
@@ -103,8 +102,8 @@ def test_reports_say_when_of_which_cloud_and_how_much_was_read(
 def test_only_the_kinds_that_are_named_are_repaired(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
-    test_kinds.doubled(cloud)
-    test_kinds.unused_trait(cloud)
+    cases.built(cloud, cases.doubled)
+    cloud.send('PUT', '/traits/CUSTOM_LEFT')
     report = str(tmp_path / 'report.yaml')
     operator(*RUN, '--report', report)
 
@@ -116,7 +115,7 @@ def test_only_the_kinds_that_are_named_are_repaired(
 def test_placement_is_audited_alone_where_nova_is_not_wanted(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
-    (consumer,) = test_kinds.consumer_without_allocations(cloud)
+    consumer = cases.built(cloud, cases.consumer_without_allocations)
     cloud.nova.is_failing = True
     report = str(tmp_path / 'report.yaml')
 
@@ -142,19 +141,10 @@ def test_who_may_not_read_all_servers_is_told(cloud: Cloud, operator: Client) ->
     assert 'it needs the rights of an administrator. (HTTP 403)' in operator(*RUN).refusal()
 
 
-def test_a_cloud_without_nova_is_told(cloud: Cloud) -> None:
-    refusal = client.administrator_at(cloud.endpoint)(*RUN).refusal()
-
-    assert refusal == (
-        'Nova refuses /servers/detail: Not Found. Is this the endpoint of nova? '
-        'To audit placement alone, add --placement-only. (HTTP 404)'
-    )
-
-
 def test_a_report_of_another_cloud_is_refused(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
-    (server,) = test_kinds.doubled(cloud)
+    server = cases.built(cloud, cases.doubled)
     report = tmp_path / 'report.yaml'
     operator(*RUN, '--report', str(report))
     report.write_text(report.read_text().replace(cloud.endpoint, 'http://elsewhere.example'))
@@ -202,7 +192,7 @@ def test_what_is_no_report_is_told(
     damage: Callable[[str], str],
     words: str,
 ) -> None:
-    test_kinds.doubled(cloud)
+    cases.built(cloud, cases.doubled)
     report = tmp_path / 'report.yaml'
     operator(*RUN, '--report', str(report))
     report.write_text(damage(report.read_text()))
@@ -240,7 +230,7 @@ def test_where_no_report_can_be_written_nothing_is_read(
 def test_a_report_that_cannot_be_written_leaves_the_one_before(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test_kinds.doubled(cloud)
+    cases.built(cloud, cases.doubled)
     report = tmp_path / 'report.yaml'
     report.write_text('the one before')
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -253,25 +243,10 @@ def test_a_report_that_cannot_be_written_leaves_the_one_before(
     assert [*tmp_path.iterdir()] == [report]
 
 
-@pytest.mark.parametrize(
-    ('wait', 'words'),
-    [
-        ('soon', "'soon' is not a number"),
-        ('-1', '-1 is not a time to wait'),
-        ('nan', 'nan is not a time to wait'),
-        ('inf', 'inf is not a time to wait'),
-    ],
-)
-def test_a_time_that_is_none_is_refused(operator: Client, wait: str, words: str) -> None:
-    misuse = operator('placement', 'audit', 'run', '--wait', wait).misuse()
-
-    assert misuse == f'argument --wait: {words}'
-
-
 def test_the_microversion_of_the_user_makes_no_difference(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
-    test_kinds.doubled(cloud)
+    cases.built(cloud, cases.doubled)
     report = str(tmp_path / 'report.yaml')
     old = ('--os-placement-api-version', '1.10')
 
@@ -283,9 +258,9 @@ def test_the_microversion_of_the_user_makes_no_difference(
 def test_what_was_done_stays_in_the_journal_when_a_later_change_fails(
     cloud: Cloud, operator: Client, tmp_path: pathlib.Path
 ) -> None:
-    a, b = test_kinds.two_hosts(cloud)
-    cloud.claim(cloud.new_uuid(), {a: SERVER}, 'MIGRATION')
-    cloud.server('one', 'a', {a: SERVER, b: SERVER})
+    a, b = cloud.host('a'), cloud.host('b')
+    cases.leaked_by_a_consumer_of_type_migration(cloud, a, b)
+    cases.doubled(cloud, a, b)
     report = tmp_path / 'report.yaml'
     operator(*RUN, '--report', str(report))
     leaked_first = report.read_text().index('leaked') < report.read_text().index('several')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nova itself does is no fault for an audit; runs in an environment that has nova.
+"""Audits of a cloud of nova itself; runs in an environment that has nova.
 
 The functional fixtures of nova run its API, scheduler, conductor and computes in one process,
 with a driver that pretends to run servers, and our service as their placement.
@@ -86,7 +86,7 @@ class AuditOfNovaTest(integrated_helpers.ProviderUsageBaseTestCase):
         self.compute_api = Compute(self.nova)
 
     def audit(self) -> list[Finding]:
-        """What an audit finds."""
+        """Return the findings of an audit."""
         found = passes.audit(self.reader, self.compute_api, lambda doing: None, wait=0)
         return found.findings
 
@@ -164,7 +164,7 @@ class AuditOfNovaTest(integrated_helpers.ProviderUsageBaseTestCase):
         self.assertEqual([], self.audit())
 
     def held_by(self, server: Mapping[str, Any]) -> Mapping[str, int]:
-        """What a server holds on its only host."""
+        """Return the amounts of a server on its only host."""
         (held,) = self._get_allocations_by_server_uuid(server['id']).values()
         resources: Mapping[str, int] = held['resources']
         return resources
@@ -216,7 +216,7 @@ class AuditOfNovaTest(integrated_helpers.ProviderUsageBaseTestCase):
         return next(uuid for uuid in map(self._get_provider_uuid_by_host, HOSTS) if uuid != own)
 
     def write(self, consumer: str, allocations: Allocations) -> None:
-        """Let a consumer hold this."""
+        """Make a consumer hold this."""
         now = self.writer.ask(f'/allocations/{consumer}')
         body = {
             'allocations': {one: {'resources': amounts} for one, amounts in allocations.items()},

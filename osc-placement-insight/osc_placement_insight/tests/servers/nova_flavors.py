@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nova asks for servers of many flavors, beside what the commands say that it asks.
+"""Queries of nova for servers of many flavors, beside those that the commands expect.
 
 nova's own environment runs this module, and prints what differs.
 """

@@ -28,7 +28,7 @@ DISTRIBUTION = pathlib.Path(__file__).parents[3]
 
 
 def run_beside_nova(directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What Python with these arguments does in an environment that has nova."""
+    """Run Python with these arguments in an environment that has nova."""
     requirements = (NOVA, *LIBRARIES, 'gabbi', 'osc-lib', 'osc-placement')
     environment = installation.service_environment('nova', sys.executable, *requirements)
     return subprocess.run(

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reaching a service by clouds.yaml."""
+
+import pathlib
+from typing import Any
+
+import pytest
+from keystoneauth1 import noauth, token_endpoint
+from keystoneauth1.identity import generic
+
+import placement_report_client as client
+from placement_report_client import clouds
+
+CLOUDS = """
+clouds:
+  production:
+    auth:
+      auth_url: https://identity.example/v3
+      username: scheduler
+      project_name: service
+      user_domain_id: default
+      project_domain_id: default
+    region_name: north
+    interface: public
+    placement_interface: internal
+    cacert: /etc/ssl/ca.pem
+  trial:
+    auth_type: none
+    auth: {endpoint: 'http://127.0.0.1:8778'}
+    verify: false
+  token:
+    auth_type: admin_token
+    auth: {endpoint: 'http://127.0.0.1:8778', token: admin}
+    placement_endpoint_override: http://127.0.0.1:8779
+"""
+
+SECRETS = """
+clouds:
+  production:
+    auth: {password: secret}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A directory with clouds.yaml, far from those of this machine."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(clouds, 'DIRECTORIES', (pathlib.Path(), pathlib.Path('elsewhere')))
+    for variable in ('OS_CLOUD', 'OS_CLIENT_CONFIG_FILE', 'OS_CLIENT_SECURE_FILE'):
+        monkeypatch.delenv(variable, raising=False)
+    (tmp_path / 'clouds.yaml').write_text(CLOUDS)
+    return tmp_path
+
+
+def adapter_for(name: str) -> Any:
+    return clouds.make_adapter(clouds.find_cloud(name))
+
+
+def test_password_authentication_reads_secure_yaml(here: pathlib.Path) -> None:
+    (here / 'secure.yaml').write_text(SECRETS)
+    adapter = adapter_for('production')
+    auth = adapter.session.auth
+    assert isinstance(auth, generic.Password)
+    assert auth.auth_url == 'https://identity.example/v3'
+    assert (auth._username, auth._password) == ('scheduler', 'secret')
+
+
+def test_secure_yaml_is_searched_in_the_directories_of_clouds_yaml(
+    here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def password() -> str:
+        return str(clouds.find_cloud('production')['auth']['password'])
+
+    (here / 'elsewhere').mkdir()
+    (here / 'elsewhere' / 'secure.yml').write_text(SECRETS)
+    assert password() == 'secret'
+    (here / 'mine').write_text(SECRETS.replace('secret', 'other'))
+    monkeypatch.setenv('OS_CLIENT_SECURE_FILE', str(here / 'mine'))
+    assert password() == 'other'
+
+
+def test_adapter_gets_region_interface_and_service_type() -> None:
+    adapter = adapter_for('production')
+    assert (adapter.service_type, adapter.region_name) == ('placement', 'north')
+    assert adapter.interface == 'internal'
+    assert adapter.session.verify == '/etc/ssl/ca.pem'
+
+
+@pytest.mark.parametrize(
+    ('said', 'verify'),
+    [
+        ({}, True),
+        ({'verify': True}, True),
+        ({'cacert': 'ca.pem'}, 'ca.pem'),
+        ({'verify': True, 'cacert': 'ca.pem'}, 'ca.pem'),
+        ({'verify': None, 'cacert': 'ca.pem'}, 'ca.pem'),
+        ({'verify': False, 'cacert': 'ca.pem'}, False),
+    ],
+)
+def test_verify_and_cacert_select_the_certificate_check(
+    said: dict[str, object], verify: str | bool
+) -> None:
+    adapter = clouds.make_adapter({'auth_type': 'none', **said})
+    assert adapter.session.verify == verify
+
+
+def test_every_keystoneauth_plugin_is_accepted() -> None:
+    trial, token = adapter_for('trial'), adapter_for('token')
+    assert isinstance(trial.session.auth, noauth.NoAuth)
+    assert trial.session.verify is False
+    assert isinstance(token.session.auth, token_endpoint.Token)
+    assert token.endpoint_override == 'http://127.0.0.1:8779'
+
+
+def test_os_cloud_names_the_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('OS_CLOUD', 'trial')
+    assert isinstance(clouds.connect(), client.ReportClient)
+
+
+def test_requests_for_tokens_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(
+        clouds, 'ReportClient', lambda adapter, _retry_policy: made.append(adapter)
+    )
+    clouds.connect('production', client.RetryPolicy(request_timeout=3))
+    assert made[0].session.timeout == 3
+
+
+def test_os_client_config_file_names_the_file(
+    here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / 'mine').write_text('clouds: {mine: {auth_type: none}}')
+    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(here / 'mine'))
+    assert clouds.find_cloud('mine') == {'auth_type': 'none'}
+
+
+def test_first_file_found_is_used(here: pathlib.Path) -> None:
+    (here / 'elsewhere').mkdir()
+    (here / 'elsewhere' / 'clouds.yml').write_text('clouds: {other: {auth_type: none}}')
+    with pytest.raises(client.NotConfigured, match='has no cloud other'):
+        clouds.find_cloud('other')
+    (here / 'clouds.yaml').unlink()
+    assert clouds.find_cloud('other') == {'auth_type': 'none'}
+
+
+@pytest.mark.parametrize(
+    ('content', 'message'),
+    [
+        ('clouds: [', 'cannot be read'),
+        ('clouds: text', 'does not list clouds'),
+        ('- text', 'does not list clouds'),
+        ('', 'does not list clouds'),
+        ('clouds: {}', 'has no cloud x'),
+        ('clouds: {x: {auth_type: no_such}}', 'auth_type no_such'),
+        ('clouds: {x: {auth_type: password}}', 'auth_type password: .*auth'),
+    ],
+)
+def test_error_names_the_fault_of_the_file(here: pathlib.Path, content: str, message: str) -> None:
+    (here / 'clouds.yaml').write_text(content)
+    with pytest.raises(client.NotConfigured, match=message):
+        clouds.connect('x')
+
+
+def test_missing_file_and_missing_name_raise_not_configured(here: pathlib.Path) -> None:
+    with pytest.raises(client.NotConfigured, match='no cloud is named'):
+        clouds.connect()
+    (here / 'clouds.yaml').unlink()
+    with pytest.raises(client.NotConfigured, match=r'no clouds\.yaml'):
+        clouds.connect('x')

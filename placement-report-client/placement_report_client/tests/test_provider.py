@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When an inventory is what it should be, and trees in their order."""
+
+import dataclasses
+
+import pytest
+
+import placement_report_client as client
+from placement_report_client.tests.scripted import Scripted, answer, report
+
+INVENTORY = client.Inventory(8, 1, 2, 4, 2, 1.5)
+
+
+@pytest.mark.parametrize('field', [field.name for field in dataclasses.fields(INVENTORY)])
+def test_inventories_that_differ_in_any_field_do_not_match(field: str) -> None:
+    other = dataclasses.replace(INVENTORY, **{field: getattr(INVENTORY, field) * 2})
+    assert not INVENTORY.matches(other)
+
+
+def test_inventories_match_despite_rounding_of_ratios() -> None:
+    exact, kept = client.Inventory(8, allocation_ratio=16.12345678), 16.1235
+    assert exact.matches(dataclasses.replace(exact, allocation_ratio=kept))
+
+
+def test_with_parents_yields_parents_before_children() -> None:
+    leaf = client.Provider('leaf', 'leaf')
+    tree = client.Provider('root', 'r', children=(client.Provider('c', 'c', children=(leaf,)),))
+    assert [(one.uuid, parent) for one, parent in tree.with_parents('above')] == [
+        ('root', 'above'), ('c', 'root'), ('leaf', 'c')
+    ]  # fmt: skip
+
+
+def shown(**members: object) -> dict[str, object]:
+    host = {'uuid': 'h', 'name': 'host', 'generation': 1, 'parent_provider_uuid': None}
+    return {**host, **members}
+
+
+def test_changing_a_parent_needs_reparenting() -> None:
+    tree = answer(body={'resource_providers': [shown(parent_provider_uuid='old')]})
+    service = Scripted(tree, newest='1.36')
+    with pytest.raises(client.TooOld, match=r'another parent.*1\.37'):
+        report(service).ensure_tree(client.Provider('h', 'host'), parent='new')
+
+
+def test_setting_a_first_parent_needs_no_reparenting() -> None:
+    tree = answer(body={'resource_providers': [shown()]})
+    service = Scripted(tree, answer(), newest='1.36')
+    report(service).ensure_tree(client.Provider('h', 'host'), parent='new')
+    assert service.sent[-1].body == {'name': 'host', 'parent_provider_uuid': 'new'}
+
+
+def test_tree_of_names_only_takes_one_request() -> None:
+    tree = answer(body={'resource_providers': [shown()]})
+    service = Scripted(tree)
+    report(service).ensure_tree(client.Provider('h', 'host'))
+    assert service.lines() == ['GET /resource_providers?in_tree=h']
+
+
+def test_missing_standard_traits_are_not_created() -> None:
+    service = Scripted(answer(body={'traits': ['HW_A']}))
+    with pytest.raises(client.Gone, match='does not have the traits HW_B, HW_C'):
+        report(service).ensure_traits(['HW_C', 'HW_A', 'HW_B', 'CUSTOM_D'])
+    assert len(service.lines()) == 1
