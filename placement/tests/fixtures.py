@@ -59,7 +59,7 @@ def prepare(conf_fixture: config_fixture.Config) -> None:
 
 
 def is_empty(path: str) -> bool:
-    """Whether an SQLite file holds no table; a file that is not there does not."""
+    """Return whether an SQLite file holds no table, or is not there."""
     connection = sqlite3.connect(path)
     try:
         return not connection.execute('SELECT 1 FROM sqlite_master LIMIT 1').fetchone()

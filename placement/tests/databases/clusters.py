@@ -177,7 +177,7 @@ def replicating(primary: Primary, replica: Replica) -> Iterator[None]:
 class GaleraNode(servers.Mariadb):
     """One node of a multi-primary cluster."""
 
-    options = SMALL
+    options: Sequence[str] = SMALL
 
     def __init__(self, members: Sequence['GaleraNode']) -> None:
         super().__init__()
@@ -253,8 +253,8 @@ STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARI
 
 
 @contextlib.contextmanager
-def galera(number: int = 3) -> Iterator[Sequence[GaleraNode]]:
-    """The nodes of a running cluster without any database of a service."""
+def galera(number: int = 3, address: str = '127.0.0.1') -> Iterator[Sequence[GaleraNode]]:
+    """The nodes of a running cluster, bound to an address, without a database of a service."""
     # Nodes copy each other's data with rsync, and report only in their logs when it is missing.
     servers.program('rsync')
     nodes: list[GaleraNode] = []
@@ -262,6 +262,7 @@ def galera(number: int = 3) -> Iterator[Sequence[GaleraNode]]:
     nodes[0].bootstraps = True
     try:
         for node in nodes:
+            node.options = (*SMALL, f'--bind-address={address}')
             node.initialise()
             node.start()
         yield nodes

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.tests.functional.fixtures import clouds
 from placement.tests.functional.fixtures.client import Sender
 
@@ -143,17 +143,12 @@ class SampleData:
         consumer_type: str = 'INSTANCE',
     ) -> None:
         """Write the allocations of one consumer."""
+        held = {self.uuid(provider): resources for provider, resources in wanted.items()}
         self.send(
             'PUT',
             f'/allocations/{self.uuid(consumer)}',
             {
-                'allocations': {
-                    self.uuid(provider): {'resources': resources}
-                    for provider, resources in wanted.items()
-                },
-                'project_id': project,
-                'user_id': user,
-                'consumer_generation': generation,
+                **clouds.claim(held, generation, project, user),
                 'consumer_type': consumer_type,
             },
         )

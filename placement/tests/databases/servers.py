@@ -84,6 +84,16 @@ class PrivateServer:
         self._process.send_signal(signal.SIGINT if self.user == 'postgres' else signal.SIGTERM)
         self._process.wait(TIMEOUT)
 
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop the process without its notice, as when its machine is suspended."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
     def remove(self) -> None:
         """Stop the server and delete its files."""
         if self._process is not None and self._process.poll() is None:

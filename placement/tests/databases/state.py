@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Iterable
 from typing import Any
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.tests.functional.fixtures.client import Sender
 
 State = dict[str, Any]

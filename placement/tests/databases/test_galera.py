@@ -17,7 +17,7 @@ from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables
 from placement.feed import position
 from placement.feed.change_feed import ChangeFeed
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.tests.databases import clusters
 from placement.tests.functional import consistency_check
 from placement.tests.functional.fixtures import (
@@ -186,7 +186,7 @@ def connections(nodes: Nodes) -> Iterator[list[Database]]:
 
 def newest(database: Database) -> set[int]:
     """The ids of the feed."""
-    with database.fresh_reader() as connection:
+    with database.reader() as connection:
         return set(connection.scalars(sa.select(own_tables.change_feed.c.id)))
 
 
@@ -283,13 +283,7 @@ def used(client: Client) -> int:
 
 
 def claim(client: Client, amount: int, generation: int | None) -> None:
-    body = {
-        'allocations': {clouds.uuid_of(HOSTS[0]): {'resources': {'VCPU': amount}}},
-        'project_id': 'project',
-        'user_id': 'user',
-        'consumer_generation': generation,
-        'consumer_type': 'INSTANCE',
-    }
+    body = clouds.claim({clouds.uuid_of(HOSTS[0]): {'VCPU': amount}}, generation)
     path = f'/allocations/{clouds.uuid_of("consumer")}'
     answer = client.send('PUT', path, body, version=NEWEST)
     assert answer.status == 204, answer.text

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.tests.databases import servers
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.functional.fixtures.client import Client

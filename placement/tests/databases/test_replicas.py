@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.tests.databases import clusters, servers
 from placement.tests.functional.fixtures import applications, clouds, databases, follower
 from placement.tests.functional.fixtures.client import Answer, Client
@@ -35,13 +35,7 @@ class Pair(NamedTuple):
 
     def claim(self, consumer: str, amount: int, host: str = HOST) -> Answer:
         """The answer to a claim of a new consumer."""
-        body = {
-            'allocations': {host: {'resources': {'VCPU': amount}}},
-            'project_id': 'project',
-            'user_id': 'user',
-            'consumer_generation': None,
-            'consumer_type': 'INSTANCE',
-        }
+        body = clouds.claim({host: {'VCPU': amount}})
         return self.client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
 
 
@@ -155,6 +149,10 @@ def test_writes_to_a_read_only_database_are_answered_503(pair: Pair) -> None:
         ):
             answer = client.send(method, path, body, version=NEWEST)
             assert answer.status == 503, answer.text
+            assert answer.headers['retry-after'] == '1'
+        health = client.send('GET', '/healthcheck')
+        assert health.status == 503
+        assert health.json['reasons'] == ['The database only reads.']
 
 
 def test_writes_succeed_after_a_failover_of_the_primary(pair: Pair) -> None:

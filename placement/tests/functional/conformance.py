@@ -9,7 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import jsonschema_rs
 
-from placement.openapi import document
+from placement.cmd.openapi import document
 
 VERSION_HEADER = 'openstack-api-version'
 JSON = 'application/json'

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 
 from .fixtures import clouds, workload
 from .fixtures.workers import Workers

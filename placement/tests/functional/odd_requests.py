@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from placement import history
+from placement import microversions
 
 from .fixtures import clouds
 
@@ -24,7 +24,7 @@ CONSUMERS = ('dddddddd-0000-4000-8000-000000000001', 'dddddddd-0000-4000-8000-00
 NOBODY = 'cccccccc-0000-4000-8000-000000000001'
 PROVIDERS = tuple(clouds.uuid_of(provider.name) for provider in clouds.FLAT_WITH_SHARED_STORAGE)
 AGGREGATE = clouds.uuid_of('aggA')
-NEWEST = max(minor for _major, minor in history.APIS)
+NEWEST = max(minor for _major, minor in microversions.APIS)
 
 #: The generations of the hosts and shares in the populated cloud.
 GENERATIONS = dict(zip(PROVIDERS, (3, 3, 1, 3, 2), strict=True))

@@ -20,16 +20,16 @@ from oslo_db import exception as db_errors
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables
-from placement.db.statements import change_history as statements
 from placement.db.statements import consumers
-from placement.db.statements.change_history import Change, Origin
-from placement.history import NEWEST
-from placement.insight import change_history
-from placement.insight.change_history import ChangeHistory
-from placement.insight.change_recorder import ChangeRecorder
 from placement.insight.failures import Failures
+from placement.insight.history import keeper as change_history
+from placement.insight.history import statements
+from placement.insight.history.keeper import ChangeHistory
+from placement.insight.history.recorder import ChangeRecorder
+from placement.insight.history.statements import ChangeOrigin, ChangeRow
+from placement.microversions import NEWEST
 
-from .fixtures import applications, databases
+from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
 from .fixtures.commit_proxy import CommitProxy
 from .fixtures.freshness_workload import CONSUMERS, Workload
@@ -46,13 +46,7 @@ def options() -> applications.Options:
 
 
 def claim(amount: int = 1, generation: int | None = None) -> dict[str, Any]:
-    return {
-        'allocations': {HOST: {'resources': {'VCPU': amount}}},
-        'project_id': 'project',
-        'user_id': 'user',
-        'consumer_generation': generation,
-        'consumer_type': 'INSTANCE',
-    }
+    return clouds.claim({HOST: {'VCPU': amount}}, generation)
 
 
 def send(client: Client, method: str, path: str, body: Any = None) -> Answer:
@@ -80,20 +74,6 @@ def make_host(client: Client) -> None:
 # What it tells
 
 
-@pytest.mark.parametrize('seed', range(2))
-def test_states_that_it_tells_make_the_cloud(client: Client, seed: int) -> None:
-    workload = Workload(client, seed)
-    replay, known = Replay(), 0
-    for step in range(400):
-        done = workload.step()
-        if step % 100 == 99:
-            rows = rows_of(client)
-            replay.apply(rows[known:])
-            known = len(rows)
-            assert replay.as_data() == shown_by(client, CONSUMERS), done
-    assert workload.undone() == []
-
-
 def test_states_that_it_tells_make_the_cloud_of_several_writers(
     service: applications.Service,
 ) -> None:
@@ -117,71 +97,6 @@ def test_states_that_it_tells_make_the_cloud_of_several_writers(
         assert sum(sum(one.done.values()) for one in workloads) > 100
         shown = [client.send('GET', '/insight').json for client in clients]
         assert [one['unrecorded'] for one in shown] == [0, 0, 0]
-
-
-REFUSED: list[tuple[str, str, Any, int]] = [
-    ('POST', '/resource_providers', {'name': 'h'}, 409),
-    ('POST', '/resource_providers', {'name': ''}, 400),
-    ('PUT', f'/resource_providers/{HOST}', {'name': 'h', 'parent_provider_uuid': HOST}, 400),
-    ('DELETE', f'/resource_providers/{HOST}', None, 409),
-    (
-        'PUT',
-        f'/resource_providers/{HOST}/inventories',
-        {'inventories': {}, 'resource_provider_generation': 2},
-        409,
-    ),
-    (
-        'PUT',
-        f'/resource_providers/{HOST}/inventories',
-        {'inventories': {}, 'resource_provider_generation': 0},
-        409,
-    ),
-    ('DELETE', f'/resource_providers/{HOST}/inventories/VCPU', None, 409),
-    (
-        'PUT',
-        f'/resource_providers/{HOST}/traits',
-        {'traits': ['CUSTOM_NO'], 'resource_provider_generation': 2},
-        400,
-    ),
-    (
-        'PUT',
-        f'/resource_providers/{HOST}/aggregates',
-        {'aggregates': [], 'resource_provider_generation': 0},
-        409,
-    ),
-    ('PUT', f'/allocations/{CONSUMERS[0]}', claim(1), 409),
-    ('PUT', f'/allocations/{CONSUMERS[1]}', claim(2000), 409),
-    ('PUT', f'/allocations/{CONSUMERS[1]}', {}, 400),
-    ('POST', '/allocations', {CONSUMERS[1]: claim(1), CONSUMERS[2]: claim(2000)}, 409),
-    ('DELETE', f'/allocations/{CONSUMERS[1]}', None, 404),
-    (
-        'POST',
-        '/reshaper',
-        {
-            'inventories': {HOST: {'inventories': {}, 'resource_provider_generation': 2}},
-            'allocations': {CONSUMERS[1]: claim(1)},
-        },
-        409,
-    ),
-    ('POST', '/resource_classes', {'name': 'CUSTOM_HERE'}, 409),
-    ('DELETE', '/resource_classes/VCPU', None, 400),
-    ('DELETE', '/traits/CUSTOM_NO', None, 404),
-]
-
-
-@pytest.mark.parametrize(
-    ('method', 'path', 'body', 'status'), REFUSED, ids=lambda value: str(value)[:40]
-)
-def test_refused_request_leaves_no_row(
-    client: Client, host: str, method: str, path: str, body: Any, status: int
-) -> None:
-    assert put(client, CONSUMERS[0]) == 204
-    assert send(client, 'PUT', '/resource_classes/CUSTOM_HERE').status == 201
-    before = rows_of(client)
-
-    assert send(client, method, path, body).status == status
-
-    assert rows_of(client) == before
 
 
 def test_caller_who_may_not_write_leaves_no_row(client: Client, host: str) -> None:
@@ -236,15 +151,17 @@ def test_off_there_are_neither_rows_nor_statements() -> None:
             claims = len(seen)
             assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
             about_it = [one for one in seen if TABLE.name in one]
-            counts[mode] = claims, len(seen) - claims, len(about_it)
+            # PostgreSQL takes the bound of a wait for a locked table as a statement of its own.
+            bounds = [text for text in seen if 'lock_timeout' in text]
+            counts[mode] = claims, len(seen) - claims, len(about_it), len(bounds)
         finally:
             service.stop()
-    # Without a history MariaDB releases in one statement, and with one it reads the consumer and
-    # its providers in statements of their own.
-    more = 4 if databases.backend() == 'mysql' else 1
     off, on = counts[False], counts[True]
-    assert on == (off[0] + 1, off[1] + more, 2)
-    assert off[2] == 0
+    assert on[3] in (0, 2)
+    each = 2 + on[3] // 2
+    # A claim reads the generation of the provider, a release its uuid.
+    assert on[:3] == (off[0] + each, off[1] + each, 2)
+    assert off[2:] == (0, 0)
 
 
 def listen(service: applications.Service, seen: list[str]) -> None:
@@ -258,11 +175,11 @@ def listen(service: applications.Service, seen: list[str]) -> None:
 
 def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> None:
     fill(database, [9, 5, 1, 3, 0, 8, 2])
-    filters = statements.Filters(since=NOW - datetime.timedelta(days=3))
+    filters = statements.HistoryFilters(since=NOW - datetime.timedelta(days=3))
     seen: list[str] = []
     with database.engine.begin() as connection:
         rows = statements.list_rows(connection, filters, None, 10)
-        none = statements.Filters(since=NOW + datetime.timedelta(days=1))
+        none = statements.HistoryFilters(since=NOW + datetime.timedelta(days=1))
         sa.event.listen(
             database.engine,
             'before_cursor_execute',
@@ -320,17 +237,6 @@ def test_missing_table_costs_a_warning(
     assert [row['uuid'] for row in rows_of(client)[len(before) :]] == [CONSUMERS[4], HOST]
 
 
-def test_full_disk_costs_a_warning(
-    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(statements, 'insert', failing(1, full_disk(), after=False))
-    assert put(client, CONSUMERS[0]) == 204
-
-    assert len(warnings(caplog)) == 1
-    assert client.send('GET', '/insight').json['unrecorded'] == 1
-    assert rows_of(client, f'consumer={CONSUMERS[0]}') == []
-
-
 def test_disk_that_is_full_at_the_commit_costs_a_warning(
     client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -356,19 +262,6 @@ def test_disk_that_is_full_for_the_change_itself_refuses_it(
     monkeypatch.setattr(ChangeRecorder, 'write', fail)
     assert put(client, CONSUMERS[0]) == 503
     assert send(client, 'GET', f'/allocations/{CONSUMERS[0]}').json['allocations'] == {}
-
-
-def test_statement_that_always_breaks_the_connection_is_given_up(
-    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    broken = db_errors.DBConnectionError()
-    monkeypatch.setattr(statements, 'insert', failing(100, broken, after=False))
-    assert put(client, CONSUMERS[0]) == 204
-    assert len(warnings(caplog)) == 1
-    # The next one may be shorter.
-    monkeypatch.undo()
-    assert put(client, CONSUMERS[1]) == 204
-    assert len(rows_of(client, f'consumer={CONSUMERS[1]}')) == 1
 
 
 def test_statement_is_given_up_before_the_only_attempt_is(
@@ -398,16 +291,34 @@ def test_table_that_is_locked_is_left_alone_for_a_while(
     assert client.send('GET', '/insight').json['unrecorded'] == 3
 
 
-def test_defect_of_its_own_loses_rows_and_nothing_else(
-    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ('times', 'failure', 'level'),
+    [
+        (1, full_disk(), logging.WARNING),
+        # A statement that always breaks its connection; the next one may be shorter.
+        (100, db_errors.DBConnectionError(), logging.WARNING),
+        (1, RuntimeError('no'), logging.ERROR),
+    ],
+    ids=['full disk', 'broken connection', 'defect'],
+)
+def test_failure_to_insert_loses_the_rows_and_nothing_else(
+    client: Client,
+    host: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    times: int,
+    failure: Exception,
+    level: int,
 ) -> None:
-    monkeypatch.setattr(statements, 'insert', failing(1, RuntimeError('no'), after=False))
-    assert put(client, CONSUMERS[0]) == 204
+    with monkeypatch.context() as patch:
+        patch.setattr(statements, 'insert', failing(times, failure, after=False))
+        assert put(client, CONSUMERS[0]) == 204
+    monkeypatch.setattr(ChangeHistory, 'is_paused', False)
     assert put(client, CONSUMERS[1]) == 204
     (record,) = (one for one in caplog.records if one.name == 'placement.insight.failures')
-    assert record.levelno == logging.ERROR
-    assert len(rows_of(client, f'consumer={CONSUMERS[0]}')) == 0
-    assert len(rows_of(client, f'consumer={CONSUMERS[1]}')) == 1
+    assert record.levelno == level
+    rows = [rows_of(client, f'consumer={consumer}') for consumer in CONSUMERS[:2]]
+    assert [len(of_consumer) for of_consumer in rows] == [0, 1]
     assert client.send('GET', '/insight').json['unrecorded'] == 1
 
 
@@ -465,8 +376,8 @@ def fill(database: Database, days_old: list[int]) -> None:
     with database.engine.begin() as connection:
         for days in days_old:
             at = NOW - datetime.timedelta(days=days)
-            origin = Origin(at, f'req-{days}', None, None, None, None, 'allocations.set')
-            statements.insert(connection, origin, [Change('consumer', CONSUMERS[0])])
+            origin = ChangeOrigin(at, f'req-{days}', None, None, None, None, 'allocations.set')
+            statements.insert(connection, origin, [ChangeRow('consumer', CONSUMERS[0])])
 
 
 def days_left(database: Database) -> list[int]:
@@ -508,6 +419,21 @@ def test_rows_that_are_too_many_are_removed(
     for left in (35, 20, 20):
         kept.flush()
         assert len(days_left(database)) == left
+
+
+def test_workers_that_remove_at_once_remove_no_more_than_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 10)
+    fill(database, [*range(100, 0, -1)])
+    failures = Failures()
+    workers = [ChangeHistory(database, failures, 30, 1000) for _ in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
+        for _ in range(5):
+            [*pool.map(ChangeHistory.flush, workers)]
+
+    assert days_left(database) == [*range(30, 0, -1)]
+    assert failures.count == 0
 
 
 def test_the_last_row_stays(database: Database) -> None:

@@ -3,19 +3,17 @@
 
 import collections
 import concurrent.futures
-import functools
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, workload
 from .fixtures.client import Client
 
 THREADS = 8
-ROUNDS = 120
 HOSTS = workload.HOSTS
 
 #: The code of a conflict about a generation that the client sent.
@@ -30,80 +28,14 @@ def service() -> Iterator[applications.Service]:
     service.stop()
 
 
-@pytest.fixture
-def account() -> workload.Account:
-    return workload.Account()
-
-
-@pytest.fixture
-def claimants(service: applications.Service, account: workload.Account) -> list[workload.Claimant]:
-    return [
-        workload.Claimant(Client(service.application), account, number)
-        for number in range(THREADS)
-    ]
-
-
-def holdings(
-    client: Client, claimants: Iterable[workload.Claimant]
-) -> dict[str, workload.Holding]:
-    """What each consumer must have: its last acknowledged write, for shared ones what is read."""
-    own = {uuid: holding for one in claimants for uuid, holding in one.held.items()}
-    return own | {uuid: shown(client, uuid) for uuid in workload.SHARED}
-
-
-def shown(client: Client, consumer: str) -> workload.Holding:
-    answer = client.send('GET', f'/allocations/{consumer}', version=NEWEST)
-    return workload.Holding.shown(answer.json)
-
-
 def claim(amount: int, generation: int | None) -> dict[str, object]:
     return workload.Holding(HOSTS[0], amount).body(generation)
-
-
-def usages(client: Client) -> dict[str, int]:
-    paths = {host: f'/resource_providers/{clouds.uuid_of(host)}/usages' for host in HOSTS}
-    return {host: client.send('GET', path).json['usages']['VCPU'] for host, path in paths.items()}
 
 
 def run_all(tasks: list[collections.abc.Callable[[], None]]) -> None:
     with concurrent.futures.ThreadPoolExecutor(len(tasks)) as pool:
         for future in [pool.submit(task) for task in tasks]:
             future.result()
-
-
-def test_usage_equals_acknowledged_claims_and_never_exceeds_capacity(
-    service: applications.Service,
-    claimants: list[workload.Claimant],
-    account: workload.Account,
-) -> None:
-    watcher = Client(service.application)
-    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-        futures = [pool.submit(one.run, ROUNDS) for one in claimants]
-        while not all(future.done() for future in futures):
-            assert all(used <= workload.CAPACITIES['VCPU'] for used in usages(watcher).values())
-        for future in futures:
-            future.result()
-
-    expected = dict.fromkeys(HOSTS, 0)
-    for holding in holdings(watcher, claimants).values():
-        if holding.host is not None:
-            expected[holding.host] += holding.amount
-    assert usages(watcher) == expected
-
-    answers = account.answers
-    # How many fit depends on the order; that next to none did would prove nothing.
-    assert answers['done'] > THREADS * ROUNDS / 10, answers
-    assert answers['full'] > 0, 'the hosts were never full, so nothing was tried'
-
-
-def test_every_consumer_equals_its_last_acknowledged_write(
-    service: applications.Service, claimants: list[workload.Claimant]
-) -> None:
-    run_all([functools.partial(one.run, ROUNDS) for one in claimants])
-    client = Client(service.application)
-    held = {uuid: holding for one in claimants for uuid, holding in one.held.items()}
-    assert held
-    assert {uuid: shown(client, uuid) for uuid in held} == held
 
 
 def test_one_client_wins_each_generation_of_a_consumer(

@@ -6,6 +6,7 @@ told, what is logged. On SQLite those are tried that mean something there.
 """
 
 import contextlib
+import functools
 import logging
 import os
 import time
@@ -21,7 +22,7 @@ from placement.db.engine import transactions
 from placement.db.engine.database import Database
 from placement.db.engine.failures import DATABASE_ERRORS
 from placement.db.schema import migration
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
@@ -59,7 +60,8 @@ def every_session(url: str, **options: Any) -> Iterator[list[sa.Connection]]:
         connected(url, slave_connection=url, **options) as database,
         contextlib.ExitStack() as stack,
     ):
-        openings = (database.writer, database.reader, database.fresh_reader, database.reader)
+        replica = functools.partial(database.reader, may_lag=True)
+        openings = (database.writer, replica, database.reader, replica)
         yield [stack.enter_context(opening()) for opening in openings]
 
 
@@ -103,6 +105,44 @@ def test_sessions_have_the_configured_sql_mode(url: str, mode: str) -> None:
             is_ansi = 'ANSI_QUOTES' in mode
             quoted = session.scalar(sa.text('SELECT MAX("id") FROM traits'))
             assert (quoted != 'id') == is_ansi
+
+
+#: Options by engine, a question about a session, and the answer.
+SESSIONS: dict[str, list[tuple[dict[str, Any], str, Any]]] = {
+    'sqlite': [
+        ({'sqlite_synchronous': True}, 'PRAGMA synchronous', 2),
+        ({'sqlite_synchronous': False}, 'PRAGMA synchronous', 0),
+    ],
+    'mysql': [
+        ({'lock_timeout': 7}, 'SELECT @@innodb_lock_wait_timeout', 7),
+        ({'lock_timeout': 7}, 'SELECT @@lock_wait_timeout', 7),
+        ({}, 'SELECT @@group_concat_max_len', 2**24),
+        (
+            {'connection_parameters': 'init_command=SET SESSION wait_timeout=77'},
+            'SELECT @@wait_timeout',
+            77,
+        ),
+    ],
+    'postgresql': [
+        ({'lock_timeout': 7}, 'SHOW lock_timeout', '7s'),
+        (
+            {'connection_parameters': 'application_name=options'},
+            'SHOW application_name',
+            'options',
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(('options', 'question', 'expected'), SESSIONS[databases.backend()])
+def test_every_session_has_what_the_options_say(
+    url: str, options: dict[str, Any], question: str, expected: Any
+) -> None:
+    # With and without other parameters of the driver.
+    for address in {url, url.partition('?')[0]}:
+        with every_session(address, **options) as sessions:
+            answers = [session.scalar(sa.text(question)) for session in sessions]
+            assert answers == [expected] * 4
 
 
 @on_mysql
@@ -243,32 +283,6 @@ def test_option_adds_the_origin_to_sent_statements(url: str) -> None:
             assert os.path.basename(__file__) in session.scalar(sa.text(question))
 
 
-@pytest.mark.parametrize(('is_synchronous', 'level'), [(True, 2), (False, 0)])
-@on_sqlite
-def test_option_sets_synchronous_of_sqlite(url: str, is_synchronous: bool, level: int) -> None:
-    with every_session(url, sqlite_synchronous=is_synchronous) as sessions:
-        for session in sessions:
-            assert session.scalar(sa.text('PRAGMA synchronous')) == level
-
-
-#: Of each engine: a parameter of its driver, what shows that it got there, and as what.
-PARAMETERS = {
-    'mysql': ('init_command=SET SESSION wait_timeout=77', 'SELECT @@wait_timeout', 77),
-    'postgresql': ('application_name=options', 'SHOW application_name', 'options'),
-}
-
-
-@on_servers
-@pytest.mark.parametrize('is_with_others', [True, False])
-def test_connection_parameters_reach_the_driver(url: str, is_with_others: bool) -> None:
-    parameter, question, expected = PARAMETERS[databases.backend()]
-    if not is_with_others:
-        url = url.partition('?')[0]
-    with every_session(url, connection_parameters=parameter) as sessions:
-        for session in sessions:
-            assert session.scalar(sa.text(question)) == expected
-
-
 @on_sqlite
 def test_connection_parameters_reach_sqlite(url: str) -> None:
     missing = f'{sa.make_url(url).database}.missing'
@@ -405,13 +419,7 @@ def test_locked_row_is_answered_503_within_the_lock_timeout(url: str) -> None:
     with connected(url, lock_timeout=1) as database:
         client = client_of(database)
         clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
-        claim = {
-            'allocations': {clouds.uuid_of('host'): {'resources': {'VCPU': 1}}},
-            'project_id': 'project',
-            'user_id': 'user',
-            'consumer_generation': None,
-            'consumer_type': 'INSTANCE',
-        }
+        claim = clouds.claim({clouds.uuid_of('host'): {'VCPU': 1}})
         path = f'/allocations/{clouds.uuid_of("server")}'
         with database.writer() as connection:
             connection.execute(sa.text('SELECT id FROM resource_providers FOR UPDATE')).all()
@@ -422,24 +430,6 @@ def test_locked_row_is_answered_503_within_the_lock_timeout(url: str) -> None:
             for reading in ('/allocation_candidates?resources=VCPU:1', '/traits', '/healthcheck'):
                 assert client.send('GET', reading, version=NEWEST).status == 200
         assert client.send('PUT', path, claim, version=NEWEST).status == 204
-
-
-@on_servers
-def test_sessions_have_the_lock_timeout(url: str) -> None:
-    question = {
-        'mysql': "SELECT CONCAT(@@innodb_lock_wait_timeout, 's ', @@lock_wait_timeout, 's')",
-        'postgresql': "SELECT current_setting('lock_timeout') || ' 7s'",
-    }[databases.backend()]
-    with every_session(url, lock_timeout=7) as sessions:
-        for session in sessions:
-            assert session.scalar(sa.text(question)) == '7s 7s'
-
-
-@on_mysql
-def test_sessions_do_not_cut_texts_of_names_off(url: str) -> None:
-    with every_session(url) as sessions:
-        for session in sessions:
-            assert session.scalar(sa.text('SELECT @@group_concat_max_len')) == 2**24
 
 
 @on_servers

@@ -16,9 +16,8 @@ from placement import conf as placement_conf
 from placement.conf import ConfigOpts
 from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
-from placement.doctor import account, database, identity
-from placement.doctor.deployment import Deployment
-from placement.doctor.result import Status
+from placement.doctor import database, identity
+from placement.doctor.check import Code, Deployment, find_account
 
 from .fixtures import databases
 
@@ -40,7 +39,7 @@ def deployment(url: str, **options: object) -> Deployment:
         conf.set_override(name, value, 'placement_database')
     conf([], project='placement', default_config_files=[], default_config_dirs=[])
     identity.register_options(conf)
-    return Deployment(conf, account.find(None), os.environ)
+    return Deployment(conf, find_account(None), os.environ)
 
 
 def execute(url: str, *statements: str) -> None:
@@ -103,7 +102,7 @@ def test_migrated_database_passes(url: str) -> None:
     ):
         result = check(examined)
         assert result is not None
-        assert (result.status, result.remedy) == (Status.OK, None), result
+        assert (result.code, result.remedy) == (Code.SUCCESS, None), result
 
 
 def test_database_that_does_not_exist_is_a_failure(url: str) -> None:
@@ -111,8 +110,8 @@ def test_database_that_does_not_exist_is_a_failure(url: str) -> None:
 
     result = database.check_connection(deployment(elsewhere.render_as_string(hide_password=False)))
 
-    assert result.status is Status.FAILURE
-    assert 'placement_nowhere' in result.found
+    assert result.code is Code.FAILURE
+    assert 'placement_nowhere' in result.finding
 
 
 def test_database_that_was_not_migrated_is_a_failure() -> None:
@@ -121,8 +120,8 @@ def test_database_that_was_not_migrated_is_a_failure() -> None:
     result = database.check_schema(deployment(empty.url))
     empty.drop()
 
-    assert (result.status, result.remedy) == (
-        Status.FAILURE,
+    assert (result.code, result.remedy) == (
+        Code.FAILURE,
         'Run "placement-manage db sync".',
     )
 
@@ -132,8 +131,8 @@ def test_database_of_upstream_is_a_failure(own_url: str) -> None:
 
     result = database.check_schema(deployment(own_url))
 
-    assert result.status is Status.FAILURE
-    assert 'in placement_alembic_version' in result.found
+    assert result.code is Code.FAILURE
+    assert 'in placement_alembic_version' in result.finding
 
 
 def test_account_that_may_not_write_is_a_failure(reader: str) -> None:
@@ -141,10 +140,10 @@ def test_account_that_may_not_write_is_a_failure(reader: str) -> None:
 
     connection, writes = database.check_connection(examined), database.check_writes(examined)
 
-    assert connection.status is Status.OK
-    assert PASSWORD not in connection.found
-    assert writes.status is Status.FAILURE
-    assert 'denied' in writes.found
+    assert connection.code is Code.SUCCESS
+    assert PASSWORD not in connection.finding
+    assert writes.code is Code.FAILURE
+    assert 'denied' in writes.finding
 
 
 @pytest.mark.skipif(databases.backend() != 'mysql', reason='PostgreSQL may trust this machine')
@@ -153,9 +152,9 @@ def test_wrong_password_is_a_failure(reader: str) -> None:
 
     result = database.check_connection(deployment(wrong))
 
-    assert result.status is Status.FAILURE
-    assert 'Access denied' in result.found
-    assert 'no secret' not in result.found
+    assert result.code is Code.FAILURE
+    assert 'Access denied' in result.finding
+    assert 'no secret' not in result.finding
 
 
 @pytest.mark.skipif(databases.backend() != 'postgresql', reason='of one database on PostgreSQL')
@@ -165,8 +164,8 @@ def test_database_that_is_read_only_is_a_failure(own_url: str) -> None:
 
     result = database.check_writes(deployment(own_url))
 
-    assert result.status is Status.FAILURE
-    assert 'read-only transaction' in result.found
+    assert result.code is Code.FAILURE
+    assert 'read-only transaction' in result.finding
 
 
 @pytest.mark.parametrize(('seconds', 'words'), [(60, 'behind'), (-60, 'ahead of')])
@@ -179,8 +178,8 @@ def test_clock_that_differs_is_a_warning(
     result = database.check_clock(deployment(url))
 
     assert result is not None
-    assert result.status is Status.WARNING
-    assert f' s {words} that of this machine' in result.found
+    assert result.code is Code.WARNING
+    assert f' s {words} that of this machine' in result.finding
 
 
 def test_large_cloud_without_random_candidates_is_a_warning(url: str) -> None:
@@ -192,5 +191,5 @@ def test_large_cloud_without_random_candidates_is_a_warning(url: str) -> None:
 
     result = database.check_randomization(deployment(url))
 
-    assert result.status is Status.WARNING
-    assert result.found.startswith('1001 root providers')
+    assert result.code is Code.WARNING
+    assert result.finding.startswith('1001 root providers')

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 
-from .fixtures import applications, workers
+from .fixtures import applications, clouds, workers
 from .fixtures.clouds import uuid_of
 from .fixtures.workload import HttpClient
 
@@ -55,13 +55,7 @@ def test_the_program_of_the_page_prints_what_changes(port: int) -> None:
             lines.append(output.readline())
             inventory = {'resource_class': 'VCPU', 'total': 8, 'resource_provider_generation': 0}
             assert client.send('POST', f'{path}/inventories', inventory, NEWEST).status == 201
-            claim = {
-                'allocations': {uuid_of('host'): {'resources': {'VCPU': 3}}},
-                'consumer_generation': None,
-                'consumer_type': 'INSTANCE',
-                'project_id': 'project',
-                'user_id': 'user',
-            }
+            claim = clouds.claim({uuid_of('host'): {'VCPU': 3}})
             allocations = f'/allocations/{uuid_of("server")}'
             assert client.send('PUT', allocations, claim, NEWEST).status == 204
             lines.append(output.readline())

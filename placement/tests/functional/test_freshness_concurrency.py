@@ -3,7 +3,6 @@
 
 import concurrent.futures
 import contextlib
-import multiprocessing
 import random
 import signal
 import subprocess
@@ -20,7 +19,8 @@ from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables, tables
 from placement.feed.change_feed import ChangeFeed
-from placement.objects import aggregate, trait
+from placement.objects import aggregate
+from placement.objects.trait import TraitList
 from placement.search.model.provider import ProviderRow
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
@@ -28,11 +28,6 @@ from placement.tests.unit.objects.cloud import Cloud, uuid_of
 from .fixtures import freshness
 
 HOSTS = tuple(f'host{number}' for number in range(4))
-PROCESSES = 3
-STEPS = 60
-
-# Blocks of the feed are so small that a worker now and then finds itself behind.
-BLOCK = 30
 
 
 @pytest.fixture
@@ -57,17 +52,6 @@ def run_all(tasks: list[Callable[[], None]], meanwhile: Callable[[], None]) -> N
 
 
 # Several processes
-
-
-def test_every_worker_sees_what_all_of_them_have_committed(url: str) -> None:
-    context = multiprocessing.get_context('spawn')
-    with concurrent.futures.ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
-        futures = [
-            pool.submit(freshness.work, url, seed, STEPS, BLOCK) for seed in range(PROCESSES)
-        ]
-        stale = [line for future in futures for line in future.result()]
-
-    assert stale == []
 
 
 KILLED = """
@@ -297,7 +281,7 @@ def test_no_thread_ever_sees_half_a_change(database: Database) -> None:
         for number in numbers(20):
             provider = cloud.provider(HOSTS[3])
             names = ['MISC_SHARES_VIA_AGGREGATE'] if number % 2 else []
-            trait.replace(cloud.context, provider, names, provider.generation)
+            TraitList.replace(cloud.context, provider, names, provider.generation)
             aggregate.replace(cloud.context, provider, [uuid_of(str(number))], None)
 
     def read() -> None:

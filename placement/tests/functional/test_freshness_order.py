@@ -39,7 +39,7 @@ class Workers(Cluster):
         """Read on as a worker does, and assert that this tells of all that was committed."""
         worker = number % WORKERS
         position, seen = self.positions[worker], self.seen[worker]
-        with self.database.fresh_reader() as connection:
+        with self.database.reader() as connection:
             feed = ChangeFeed(connection)
             is_unchanged = feed.used(position, [7]).is_unchanged
             news = position.read_on(feed.read(position))
@@ -96,7 +96,7 @@ def test_a_statement_sees_one_moment_in_all_of_its_parts(database: Database) -> 
     has_begun = threading.Event()
 
     def read() -> list[int]:
-        with database.fresh_reader() as connection:
+        with database.reader() as connection:
             connection.scalar(sa.text(count))
             has_begun.set()
             statement = sa.text(f'{count} UNION ALL SELECT {pause} UNION ALL {count}')

@@ -9,7 +9,6 @@ on.
 import collections
 import datetime
 import math
-import os
 import random
 from collections.abc import Callable, Iterator
 
@@ -28,12 +27,13 @@ from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.objects.resource_class import ResourceClass
 from placement.objects.resource_provider import ResourceProvider
+from placement.tests.thorough import examples
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 from .fixtures import databases, freshness
 from .test_restored_database import restore
 
-SEEDS = range(int(os.environ.get('PLACEMENT_TEST_SEEDS', '4')))
+SEEDS = range(examples(4))
 STEPS = 120
 WORKERS = 3
 HOSTS = tuple(f'host{number}' for number in range(4))

@@ -14,7 +14,7 @@ import pytest
 from gabbi import handlers as gabbi_handlers
 from gabbi import reporter, suite, suitemaker, utils
 
-from placement import history
+from placement import microversions
 
 from . import assertions
 from .conformance import conforming
@@ -22,7 +22,7 @@ from .fixtures import applications, gabbi_fixtures
 
 # Gabbi files name the newest microversion, and the one after it, by these words, so that a new
 # microversion does not change what they say about the bounds.
-MAJOR, MINOR = max(history.APIS)
+MAJOR, MINOR = max(microversions.APIS)
 VARIABLES = {'$NEWEST': f'{MAJOR}.{MINOR}', '$NEXT': f'{MAJOR}.{MINOR + 1}'}
 
 GABBI_FILES = sorted(applications.repository_path('gabbits').glob('*.yaml'))

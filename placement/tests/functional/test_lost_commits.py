@@ -23,10 +23,10 @@ from placement.cmd.provider_identity import ACTION
 from placement.db.engine import commit_outcome
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
-from .fixtures import applications, databases
+from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
 from .fixtures.commit_proxy import CommitProxy, Cut
 
@@ -258,13 +258,9 @@ class Writer:
         return generation
 
     def _claim(self, providers: list[str], generation: int | None) -> dict[str, Any]:
-        return {
-            'allocations': {one: {'resources': {'VCPU': 1}} for one in providers},
-            'project_id': self._name,
-            'user_id': 'user',
-            'consumer_type': 'INSTANCE',
-            'consumer_generation': generation,
-        }
+        return clouds.claim(
+            {one: {'VCPU': 1} for one in providers}, generation, project_id=self._name
+        )
 
 
 @pytest.mark.parametrize('seed', [1, 2])

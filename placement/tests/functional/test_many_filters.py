@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from placement import deploy
 from placement.db.engine.database import Database
 from placement.db.statements import provider_filters
-from placement.history import NEWEST
 from placement.http.querystring import MAX_CONDITIONS
+from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client

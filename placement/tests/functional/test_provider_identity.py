@@ -8,7 +8,10 @@ import collections
 import concurrent.futures
 import http.client
 import itertools
+import multiprocessing
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -17,25 +20,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from placement import deploy, errors
 from placement.cmd import manage
 from placement.cmd.provider_identity import ACTION
 from placement.db.engine.database import Database
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
-from .fixtures import applications, clouds, follower, freshness, workers
+from .fixtures import applications, clouds, follower, workers
 from .fixtures.client import Answer, Client
 from .fixtures.clouds import uuid_of
 from .fixtures.follower import Follower
-from .fixtures.freshness_workload import CONSUMERS, Workload
 from .fixtures.history_replay import Replay, rows_of, shown_by
 from .fixtures.workload import HttpClient
 
 OLD, NEW, CHILD = uuid_of('host'), uuid_of('another host'), uuid_of('child')
 
-STEPS = 300
 WORKERS = 3
 CLAIMANTS = 3
 
@@ -50,37 +52,11 @@ AGENT_PAUSE, CLAIMANT_PAUSE = 0.01, 0.1
 DONE_BEFORE = 5
 DONE_AFTER = 5
 
+# How many statements the command has at least, with the COMMIT.
+MIN_STEPS = 5
+
 # How often two race for one uuid.
 ROUNDS = 10
-
-
-def test_searches_followers_and_history_are_told_every_change_of_a_random_workload(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(provider_identity, 'CONSUMERS_AT_ONCE', 2)
-    configuration = applications.configured(url, applications.insight_options('on'))
-    database = Database.from_conf(configuration)
-    client = Client(deploy.application_on(database, configuration))
-    workload, watch = Workload(client, 1, configuration), freshness.Watch(database)
-    close, replay, known = Follower(client), Replay(), 0
-    for number in range(5 * STEPS):
-        title = workload.step()
-        watch.check(title)
-        watch.audit(title)
-        close.follow()
-        assert follower.differences(close.providers, follower.everything(client)) == [], title
-        if number % 50 == 0:
-            rows = rows_of(client)
-            replay.apply(rows[known:])
-            known = len(rows)
-            assert replay.as_data() == shown_by(client, CONSUMERS), title
-        if number >= STEPS and not workload.undone():
-            break
-    database.dispose()
-
-    assert watch.stale == []
-    assert workload.undone() == []
-    assert close.reads == 1
 
 
 class Agent:
@@ -140,13 +116,7 @@ class Claimant:
             self._claim(str(uuid.uuid4()), 1 + self.done % 4)
 
     def _claim(self, consumer: str, amount: int) -> None:
-        body = {
-            'allocations': {self.provider: {'resources': {'VCPU': amount}}},
-            'project_id': 'project',
-            'user_id': 'user',
-            'consumer_generation': None,
-            'consumer_type': 'INSTANCE',
-        }
+        body = clouds.claim({self.provider: {'VCPU': amount}})
         answer = self.client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
         if answer.status == 204:
             self.held[consumer] = amount
@@ -301,3 +271,44 @@ def test_one_of_two_that_want_the_same_uuid_at_the_same_time_has_it(url: str) ->
             assert statuses == {200, 409}
             name = client.send('GET', f'/resource_providers/{new}', version=NEWEST).json['name']
             assert name == (f'other{number}' if created == 200 else f'host{number}')
+
+
+def set_uuid_and_die(url: str, step: int) -> None:
+    """Give the host another uuid in a process that is killed before a statement or the COMMIT."""
+    steps = itertools.count()
+
+    def die(*_arguments: object) -> None:
+        if next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with deploy.context_of_command(applications.configured(url), ACTION) as context:
+        sa.event.listen(context.database.engine, 'before_cursor_execute', die)
+        sa.event.listen(context.database.engine, 'commit', die)
+        provider_identity.set_uuid(context, OLD, NEW)
+
+
+def test_a_command_that_is_killed_at_any_step_has_changed_all_or_nothing(url: str) -> None:
+    configuration = applications.configured(url, applications.insight_options('on'))
+    database = Database.from_conf(configuration)
+    client = Client(deploy.application_on(database, configuration))
+    clouds.build((clouds.Provider('host', {'VCPU': 8}), clouds.Provider('child')), client)
+    known = Follower(client)
+    stored = follower.everything(client)
+    server = multiprocessing.get_context('forkserver')
+    server.set_forkserver_preload([__name__])
+    killed = 0
+    while True:
+        process = server.Process(target=set_uuid_and_die, args=(url, killed))
+        process.start()
+        process.join()
+        known.follow()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+        killed += 1
+        assert follower.everything(client) == stored == known.providers
+    assert killed >= MIN_STEPS
+    assert NEW in known.providers
+    assert OLD not in known.providers
+    assert known.providers == follower.everything(client)
+    database.dispose()

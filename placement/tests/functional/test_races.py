@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from placement.db.engine import transactions
 from placement.db.engine.database import Database
 from placement.db.statements import allocations, providers
-from placement.objects.claim import transaction
+from placement.objects.allocation import AllocationList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 from .fixtures import databases
@@ -72,7 +72,7 @@ def test_release_that_meets_the_first_claim_deletes_the_consumer(
 
     with monkeypatch.context() as patches:
         patches.setattr(allocations, 'delete_by_consumer', delete_after_a_claim)
-        transaction.release(cloud.context, uuid_of('server'))
+        AllocationList.release(cloud.context, uuid_of('server'))
 
     assert cloud.has('server') == {}
     cloud.take('server', {'host': {'VCPU': 1}}, generation=None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds
 from .fixtures.client import Client

@@ -18,21 +18,21 @@ from placement.db.engine import sqlite_lock, timeouts
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables
-from placement.db.statements import unmet_demand as statements
-from placement.history import NEWEST
-from placement.insight import unmet_demand
+from placement.insight.demand import keeper as unmet_demand
+from placement.insight.demand import statements
+from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
-from placement.insight.unmet_demand import UnmetDemand
+from placement.microversions import NEWEST
 from placement.search.candidates import Result
-from placement.search.explanation import Explanation, Verdict
+from placement.search.insight.condition import Verdict
+from placement.search.insight.empty_search import Explanation
 from placement.search.model.request import CandidateRequest, RequestGroup
-from placement.search.solver.tally import Tally
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Client
 from .fixtures.tcp_proxy import TcpProxy
 
-FULL = Result((), (), Tally(), 0, explanation=Explanation(Verdict.FULL, providers=1))
+FULL = Result((), (), 0, explanation=Explanation(Verdict.FULL, 'VCPU: 5 asked'))
 EMPTY = '/allocation_candidates?resources=VCPU:1'
 
 
@@ -107,31 +107,6 @@ def test_a_worker_that_writes_late_makes_nothing_look_older(
     assert rows(database, own_tables.unmet_demand.c.last_at) == [
         (datetime.datetime(2026, 1, 1, second=2),)
     ]
-
-
-def test_workers_that_write_at_once_lose_nothing(database: Database) -> None:
-    workers = [Worker(database) for _ in range(4)]
-
-    def work(one: Worker) -> None:
-        for number in range(10):
-            for amount in range(5 + number % 3):
-                one.search(amount + 1)
-            one.unmet.flush()
-
-    threads = [threading.Thread(target=work, args=[one]) for one in workers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for one in workers:
-        one.unmet.flush()
-        # What met another worker's transaction was kept for the next time.
-        one.unmet.flush()
-
-    assert demands(database) == {
-        f'resources=VCPU:{amount}': times
-        for amount, times in {1: 40, 2: 40, 3: 40, 4: 40, 5: 40, 6: 24, 7: 12}.items()
-    }
 
 
 def test_a_worker_that_was_slower_writes_again(
@@ -244,13 +219,7 @@ def options() -> applications.Options:
 
 
 def claim_one(client: Client, name: str) -> int:
-    body = {
-        'allocations': {clouds.uuid_of('host'): {'resources': {'VCPU': 1}}},
-        'project_id': 'project',
-        'user_id': 'user',
-        'consumer_generation': None,
-        'consumer_type': 'INSTANCE',
-    }
+    body = clouds.claim({clouds.uuid_of('host'): {'VCPU': 1}})
     path = f'/allocations/{clouds.uuid_of(name)}'
     return client.send('PUT', path, body, version=NEWEST).status
 
@@ -433,7 +402,7 @@ def test_writing_waits_a_second_for_a_lock(
     worker.search(1)
     worker.unmet.flush()
     # The write lock on SQLite, those of the rows elsewhere.
-    with database.unmarked_writer() as connection:
+    with database.writer(is_idempotent=True) as connection:
         connection.execute(sa.select(own_tables.unmet_demand).with_for_update())
         worker.search(1)
         said = bounds_of_locks(database, monkeypatch)
@@ -501,17 +470,17 @@ def test_writing_waits_two_seconds_for_a_silent_server(
 def test_one_question_is_answered_at_a_time(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from placement.handlers import insight
+    from placement.insight.demand import pages
 
     met, refused = threading.Event(), threading.Event()
-    list_demands = insight.unmet_demand.list_demands
+    list_demands = pages.list_demands
 
     def wait(*arguments: Any) -> Any:
         met.set()
         assert refused.wait(10)
         return list_demands(*arguments)
 
-    monkeypatch.setattr(insight.unmet_demand, 'list_demands', wait)
+    monkeypatch.setattr(pages, 'list_demands', wait)
     answers: list[int] = []
     first = threading.Thread(
         target=lambda: answers.append(client.send('GET', '/insight/unmet_demand').status)

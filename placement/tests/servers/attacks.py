@@ -34,7 +34,7 @@ STARTS = {
 
 @dataclasses.dataclass
 class Outcome:
-    """What the health check was answered during an attack."""
+    """The answers to the health check during an attack."""
 
     seconds: list[float] = dataclasses.field(default_factory=list)
     failures: list[str] = dataclasses.field(default_factory=list)

@@ -119,7 +119,7 @@ class Browser:
         self.command('Emulation.setEmulatedMedia', features=[theme])
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What the body of a function returns, run in the page; promises are awaited."""
+        """Run the body of a function in the page and return its result; promises are awaited."""
         return self._send('POST', '/execute/sync', {'script': script, 'args': list(arguments)})
 
     def wait(self, expression: str, seconds: float = SECONDS) -> Any:
@@ -160,7 +160,7 @@ class Browser:
         self._send('POST', '/actions', {'actions': [board]})
 
     def log(self) -> Sequence[str]:
-        """What the console of the page was told since the last time, violations included."""
+        """Return the entries of the console since the last time, violations included."""
         return [entry['message'] for entry in self._send('POST', '/se/log', {'type': 'browser'})]
 
     def screenshot(self, path: pathlib.Path) -> None:

@@ -43,7 +43,7 @@ json.dump(answers, sys.stdout)
 
 
 class Load:
-    """What the clients of a load were answered, once it has ended."""
+    """The answers to the clients of a load, once it has ended."""
 
     answers: dict[str, int | str]
 

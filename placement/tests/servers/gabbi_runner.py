@@ -37,7 +37,7 @@ def named(names: Collection[str], files: Iterable[pathlib.Path]) -> list[pathlib
 
 
 def reaches_service(headers: Mapping[str, str]) -> bool:
-    """Whether a web server passes a request on: not if its length is no number."""
+    """True if a web server passes a request on: not if its length is no number."""
     return headers.get('content-length', '0').isdigit()
 
 

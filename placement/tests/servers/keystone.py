@@ -78,7 +78,7 @@ class Keystone(Process):
 
     @property
     def probe(self) -> str:
-        """What answers as soon as it runs."""
+        """The URL that answers as soon as it runs."""
         return self.url
 
     @property

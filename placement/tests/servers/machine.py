@@ -98,7 +98,7 @@ class Machine:
 
     @property
     def upper(self) -> pathlib.Path:
-        """What was written since the machine was made: a layer for other machines."""
+        """The files written since the machine was made: a layer for other machines."""
         return self.directory / 'upper'
 
     def start(self) -> None:

@@ -23,7 +23,7 @@ _HERE_DOCUMENT = re.compile(r"<<'?(\w+)'?")
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What to type, whether as root, and what the page says that it prints."""
+    """A command to type, maybe as root, and the output that the page shows."""
 
     text: str
     as_root: bool

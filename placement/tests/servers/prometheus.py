@@ -67,7 +67,7 @@ class Prometheus(Process):
 
     @property
     def probe(self) -> str:
-        """What answers when it is ready."""
+        """The URL that answers when it is ready."""
         return f'http://127.0.0.1:{self.port}/-/ready'
 
     def command(self) -> list[str]:

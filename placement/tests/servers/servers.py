@@ -33,7 +33,7 @@ debug = true
 use_stderr = true
 [api]
 auth_strategy = noauth2
-noauth2_allowed_hosts = placement.example
+noauth2_allowed_hosts = placement.example, placement
 [oslo_policy]
 enforce_new_defaults = false
 [placement_database]
@@ -98,6 +98,11 @@ class Process:
             self._process.wait(TIMEOUT)
             self._process = None
 
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to the first of its processes."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def _answers(self) -> bool:
         try:
             return requests.get(self.probe, timeout=TIMEOUT).ok
@@ -129,6 +134,7 @@ class Server(Process):
         self.prefix = prefix
         self.port = free_port()
         self.database = directory / 'data' / 'placement.sqlite'
+        self.log_file: pathlib.Path | None = None
 
     @property
     def url(self) -> str:
@@ -137,7 +143,7 @@ class Server(Process):
 
     @property
     def probe(self) -> str:
-        """What answers when a worker has loaded the service."""
+        """The URL that answers when a worker has loaded the service."""
         return f'{self.url}/'
 
     @property
@@ -156,8 +162,22 @@ class Server(Process):
         self.database.parent.chmod(0o777)
         fixtures.fill(str(self.database))
         self.database.chmod(0o666)
-        text = CONFIGURATION.format(database=self.database) + self.options
-        self.directory.joinpath('placement.conf').write_text(text)
+        self.configure()
+        self.restart()
+
+    def configure(self) -> None:
+        """Write the configuration."""
+        text = CONFIGURATION.format(database=self.database)
+        if self.log_file is not None:
+            text = text.replace('use_stderr = true', f'log_file = {self.log_file}')
+        self.directory.joinpath('placement.conf').write_text(text + self.options)
+
+    def reload(self) -> None:
+        """Exchange the processes, as the page about installing says."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Start the server, which is stopped, on the database as it is."""
         super().start()
 
     def reset(self) -> None:
@@ -178,6 +198,10 @@ class Apache(Server):
     ) -> None:
         super().__init__(directory, environment, prefix)
         self.script = script
+
+    def reload(self) -> None:
+        """Touch the script."""
+        self.script.touch()
 
     def command(self) -> list[str]:
         """Apache with nothing but the modules that it takes."""
@@ -231,10 +255,10 @@ MODULE = 'mount = /=placement.wsgi.api:application'
 class Uwsgi(Server):
     """uWSGI, from the sample of its configuration."""
 
-    def start(self) -> None:
-        """Start it, and return when all of its processes can answer."""
+    def restart(self) -> None:
+        """Start it on the database as it is, and return when all of its processes can answer."""
         self.expect_processes(PROCESSES)
-        super().start()
+        super().restart()
 
     def expect_processes(self, number: int) -> None:
         """It is ready when so many processes that start from now on can answer."""
@@ -260,7 +284,14 @@ class Uwsgi(Server):
         )
         path = self.directory / 'uwsgi.ini'
         path.write_text(text)
-        return [str(self.environment / 'bin' / 'uwsgi'), '--ini', str(path)]
+        command = [str(self.environment / 'bin' / 'uwsgi'), '--ini', str(path)]
+        return [*command, '--master-fifo', str(self.directory / 'control')]
+
+    def reload(self) -> None:
+        """Exchange one process after the other, and return when all are new."""
+        self.expect_processes(PROCESSES)
+        self.directory.joinpath('control').write_text('c')
+        self.wait_until_ready()
 
     def application(self) -> str:
         """The line of the configuration that names what it loads."""
@@ -291,13 +322,17 @@ class Gunicorn(Server):
             str(self.environment / 'bin' / 'gunicorn'),
             '--bind', f'127.0.0.1:{self.port}',
             '--workers', str(PROCESSES), '--threads', str(THREADS),
-            '--limit-request-line', '0', '--backlog', '1024',
+            '--limit-request-line', '0', '--backlog', '1024', '--graceful-timeout', '60',
             'placement.wsgi.api:application',
         ]  # fmt: skip
 
+    def reload(self) -> None:
+        """Start new processes, and end the old ones when they have answered."""
+        self.send_signal(signal.SIGHUP)
+
 
 class PlacementApi(Server):
-    """The command of the service, with its own web server."""
+    """The command of the service, with waitress."""
 
     def command(self) -> list[str]:
         """The command on a loopback port."""
@@ -322,7 +357,7 @@ class Nginx(Process):
 
     @property
     def probe(self) -> str:
-        """What answers when both are there."""
+        """The URL that answers when both are there."""
         return f'http://127.0.0.1:{self.port}{self.server.prefix}/'
 
     def command(self) -> list[str]:
@@ -346,6 +381,38 @@ class Nginx(Process):
             f'http {{\naccess_log off;\n{" ".join(temporary)}\n{virtual_host}}}\n'
         )
         return ['nginx', '-c', str(path), '-e', str(self.log)]
+
+
+class Haproxy(Process):
+    """haproxy in front of servers, from the sample of its configuration."""
+
+    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
+
+    def __init__(self, directory: pathlib.Path, *servers: Server) -> None:
+        super().__init__(directory / 'haproxy.log')
+        self.directory = directory
+        self.servers = servers
+        self.port = free_port()
+
+    @property
+    def probe(self) -> str:
+        """The URL that answers when a server is there."""
+        return f'http://127.0.0.1:{self.port}/'
+
+    def command(self) -> list[str]:
+        """haproxy, which looks for the servers where they are."""
+        text = re.sub(
+            '    server controller1 .*',
+            '\n'.join(
+                f'    server controller{number} 127.0.0.1:{server.port}'
+                for number, server in enumerate(self.servers, 1)
+            ),
+            (installation.REPOSITORY / 'etc' / 'haproxy' / 'placement.cfg').read_text(),
+        )
+        assert text.count('bind :8778') == 1
+        path = self.directory / 'haproxy.cfg'
+        path.write_text(text.replace('bind :8778', f'bind 127.0.0.1:{self.port}'))
+        return ['haproxy', '-db', '-f', str(path)]
 
 
 def replaced(path: pathlib.Path, replacements: Mapping[str, str]) -> str:

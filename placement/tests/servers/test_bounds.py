@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no client can take from the others, behind each server as the pages say to run it."""
+"""Bounds on each client, behind each server as the pages say to run it."""
 
 import contextlib
 import json
@@ -13,10 +13,10 @@ import requests
 
 from placement.tests.servers import attacks, installation, servers, test_apache
 
-NAMES = ('placement-api', 'apache', 'nginx-apache', 'nginx-uwsgi', 'nginx-gunicorn')
+NAMES = ('apache', 'nginx-apache', 'nginx-uwsgi', 'haproxy-uwsgi', 'nginx-gunicorn')
 
-# It has a thread of the service wait while it reads a body, as the page about installing says.
-READS_BODIES_SLOWLY = 'apache'
+# They have a thread of the service wait while a body is read, as the page about installing says.
+READ_BODIES_SLOWLY = ('apache',)
 
 LARGEST_QUERY = 16 << 10
 LARGEST_BODY = 16 << 20
@@ -30,19 +30,39 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope='module')
-def port(name: str) -> Iterator[int]:
-    """Where clients reach a running server."""
-    with installation.directory() as directory, contextlib.ExitStack() as stack:
-        server = stack.enter_context(made(name, directory))
-        if name.startswith('nginx-'):
-            installation.install_system_packages('nginx-light')
-            yield stack.enter_context(servers.Nginx(directory, server)).port
-        else:
-            yield server.port
+def server(name: str) -> Iterator[servers.Server]:
+    """A running server."""
+    with installation.directory() as directory, made(name, directory) as server:
+        yield server
+
+
+@pytest.fixture(scope='module')
+def port(server: servers.Server, name: str) -> Iterator[int]:
+    """Where clients reach the server."""
+    with in_front_of(server, name) as front:
+        yield front.port
+
+
+@contextlib.contextmanager
+def in_front_of(
+    server: servers.Server, name: str
+) -> Iterator[servers.Server | servers.Nginx | servers.Haproxy]:
+    """The front end that the prefix of a name says, or the server itself."""
+    kind = name.partition('-')[0]
+    if kind == 'nginx':
+        installation.install_system_packages('nginx-light')
+        with servers.Nginx(server.directory, server) as nginx:
+            yield nginx
+    elif kind == 'haproxy':
+        installation.install_system_packages('haproxy')
+        with servers.Haproxy(server.directory, server) as haproxy:
+            yield haproxy
+    else:
+        yield server
 
 
 def made(name: str, directory: pathlib.Path) -> servers.Server:
-    """A server, to be started; a prefix says that nginx is to be in front of it."""
+    """A server, to be started; a prefix says what is to be in front of it."""
     if name.endswith('apache'):
         installation.install_system_packages(*test_apache.PACKAGES)
         environment = installation.service_environment('apache', installation.SYSTEM_PYTHON)
@@ -50,11 +70,10 @@ def made(name: str, directory: pathlib.Path) -> servers.Server:
         return servers.Apache(directory, environment, '', script)
     environment = installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
     kinds: dict[str, type[servers.Server]] = {
-        'placement-api': servers.PlacementApi,
         'uwsgi': servers.Uwsgi,
         'gunicorn': servers.Gunicorn,
     }
-    return kinds[name.removeprefix('nginx-')](directory, environment, '')
+    return kinds[name.rpartition('-')[2]](directory, environment, '')
 
 
 def test_query_of_16_kilobytes_is_answered(port: int) -> None:
@@ -82,6 +101,30 @@ def test_body_beyond_the_bound_is_refused_before_it_is_sent(port: int, token: by
     assert line.split()[1] == b'413', line
 
 
+ODD_REQUESTS = {
+    'length of 4,301 digits': b'Content-Length: ' + b'1' * 4301 + b'\r\n\r\n{}',
+    'length of 9,000 digits': b'Content-Length: ' + b'9' * 9000 + b'\r\n\r\n{}',
+    'length with leading zeros': b'Content-Length: ' + b'0' * 5000 + b'2\r\n\r\n{}',
+    'upgrade with a body': b'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'
+    b'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nContent-Length: 2\r\n\r\n{}',
+}
+
+
+@pytest.mark.parametrize('what', ODD_REQUESTS)
+def test_odd_request_has_a_clean_answer(server: servers.Server, port: int, what: str) -> None:
+    logged = server.log.stat().st_size
+    with socket.create_connection(('127.0.0.1', port), timeout=servers.TIMEOUT) as client:
+        client.sendall(
+            b'POST /resource_providers HTTP/1.1\r\nHost: localhost\r\n'
+            b'X-Auth-Token: admin\r\nContent-Type: application/json\r\n' + ODD_REQUESTS[what]
+        )
+        line = client.makefile('rb').readline()
+
+    assert 400 <= int(line.split()[1]) < 500, line
+    assert b'Traceback' not in server.log.read_bytes()[logged:]
+    assert requests.get(f'http://127.0.0.1:{port}/healthcheck').status_code == 200
+
+
 def test_body_of_a_few_megabytes_is_taken(port: int) -> None:
     body = json.dumps({'name': 'host', 'padding': 'x' * (8 << 20)})
     answer = requests.post(
@@ -98,7 +141,7 @@ def test_health_check_is_answered_while_clients_send_slowly(
     name: str, port: int, subtests: pytest.Subtests
 ) -> None:
     for what, start in attacks.STARTS.items():
-        if name == READS_BODIES_SLOWLY and what.startswith('body'):
+        if name in READ_BODIES_SLOWLY and what.startswith('body'):
             continue
         with subtests.test(what):
             outcome = attacks.drip(port, start)

@@ -22,14 +22,13 @@ UPGRADE = pages.sections(PAGES / 'upgrade.rst')
 
 BEGIN = ('Before you begin', 'The package', 'Keystone', 'A log file')
 APACHE = ('MariaDB and MySQL', 'The tables', 'Apache with mod_wsgi', 'Verify')
-UWSGI = ('PostgreSQL', 'The tables', 'uWSGI behind nginx', 'nginx', 'Verify')
-GUNICORN = ('gunicorn behind nginx', 'Verify')
-HAPROXY = ('SQLite', 'The tables', 'placement-api behind haproxy', 'Verify')
+UWSGI = ('PostgreSQL', 'The tables', 'uWSGI', 'nginx', 'Verify')
+GUNICORN = ('gunicorn', 'Verify')
+HAPROXY = ('SQLite', 'The tables', 'uWSGI', 'haproxy', 'Verify')
 
 # Those that are followed in the middle of a test.
 LATER = (
     'Below a prefix', 'Exchanging the processes of the service', 'Reloading uWSGI', 'The journal',
-    'Restarting without an interruption',
     'Taking a machine out of service',
 )  # fmt: skip
 
@@ -59,21 +58,6 @@ auth_strategy = keystone
 #: For some seconds, writers of PostgreSQL wait.
 LOCK = """systemd-run --quiet --uid=postgres psql placement --command \
     'BEGIN; LOCK resource_providers IN EXCLUSIVE MODE; SELECT pg_sleep(6); COMMIT'
-"""
-
-#: Clients that have sent a request when the service is told to stop; prints what each is answered.
-CLIENTS = """
-import socket, subprocess, sys, time
-port, token = sys.argv[1:]
-headers = f'Host: x\\r\\nX-Auth-Token: {token}\\r\\nConnection: close'
-request = f'GET /resource_providers HTTP/1.1\\r\\n{headers}\\r\\n\\r\\n'
-clients = [socket.create_connection(('127.0.0.1', int(port))) for _ in range(16)]
-for client in clients:
-    client.sendall(request.encode())
-time.sleep(0.02)
-subprocess.run(['systemctl', 'stop', f'placement-api@{port}'], check=True)
-for client in clients:
-    print((client.makefile().readline().split() + ['', 'nothing'])[1])
 """
 
 
@@ -132,7 +116,7 @@ def behind_nginx(
 def behind_haproxy(
     installed: Sequence[pathlib.Path], cloud: keystone.Keystone
 ) -> Iterator[Controller]:
-    """A machine with SQLite, and processes of placement-api behind haproxy."""
+    """A machine with SQLite, and uWSGI behind haproxy."""
     with controller(installed, cloud, HAPROXY) as machine:
         yield machine
 
@@ -241,7 +225,7 @@ class TestNginx:
 
 
 class TestHaproxy:
-    """SQLite, and several processes of placement-api behind haproxy."""
+    """SQLite, and uWSGI behind haproxy."""
 
     def test_long_queries_pass_and_long_bodies_do_not(self, behind_haproxy: Controller) -> None:
         token = behind_haproxy.token()
@@ -257,7 +241,7 @@ class TestHaproxy:
         )
 
     def test_unit_is_sandboxed(self, behind_haproxy: Controller) -> None:
-        _check_unit(behind_haproxy, 'placement-api@8781')
+        _check_unit(behind_haproxy, 'placement-uwsgi')
 
     def test_no_line_is_lost_when_the_log_is_rotated(self, behind_haproxy: Controller) -> None:
         with behind_haproxy.load('logged') as load:
@@ -272,28 +256,17 @@ class TestHaproxy:
         assert set(lines.split()) >= {f'name={name}' for name in load.answers}
         assert behind_haproxy.run('ls /var/log/placement').split()[-1] == 'placement.log.3.gz'
 
-    def test_a_request_that_was_accepted_is_answered_after_sigterm(
+    def test_no_client_notices_that_processes_are_exchanged(
         self, behind_haproxy: Controller
     ) -> None:
-        behind_haproxy.write('/tmp/clients.py', CLIENTS)
-        printed = behind_haproxy.run(f'python3 /tmp/clients.py 8784 {behind_haproxy.token()}')
-        behind_haproxy.run('systemctl start placement-api@8784')
-        assert printed.split() == ['200'] * 16
-
-    def test_no_client_notices_that_processes_are_restarted(
-        self, behind_haproxy: Controller
-    ) -> None:
-        with behind_haproxy.load('restarted') as load:
-            behind_haproxy.follow(SECTIONS['Restarting without an interruption'])
-        assert load.answers
-        assert set(load.answers.values()) == {200}
+        _answers_while_reloaded(behind_haproxy, 'systemctl reload placement-uwsgi')
 
     def test_journal_has_the_request_as_a_field(self, behind_haproxy: Controller) -> None:
         behind_haproxy.follow(SECTIONS['The journal'])
-        behind_haproxy.run('systemctl restart placement-api@8782')
+        behind_haproxy.run('systemctl restart placement-uwsgi')
         headers = behind_haproxy.run(
             'curl --silent --head --retry 60 --retry-delay 1 --retry-connrefused '
-            'http://127.0.0.1:8782/resource_providers'
+            'http://127.0.0.1:8779/resource_providers'
         )
         (request_id,) = re.findall(r'(?i)x-openstack-request-id: (\S+)', headers)
 
@@ -302,13 +275,13 @@ class TestHaproxy:
         ).splitlines()
 
         assert json.loads(entry)['LOGGER_NAME'] == 'placement.requestlog'
-        assert json.loads(entry)['SYSLOG_IDENTIFIER'] == 'placement-api'
+        assert json.loads(entry)['SYSLOG_IDENTIFIER'] == 'uwsgi'
         assert '"HEAD /resource_providers" status: 401' in json.loads(entry)['MESSAGE']
 
     def test_out_of_service(self, behind_haproxy: Controller) -> None:
         behind_haproxy.follow(SECTIONS['Taking a machine out of service'])
-        behind_haproxy.run('systemctl restart placement-api@8781')
-        health = "curl --silent --output /dev/null --write-out '%{http_code}' http://127.0.0.1:8781/healthcheck"
+        behind_haproxy.run('systemctl restart placement-uwsgi')
+        health = "curl --silent --output /dev/null --write-out '%{http_code}' http://127.0.0.1:8779/healthcheck"
         assert behind_haproxy.run(health) == '200'
         behind_haproxy.run('touch /etc/placement/out-of-service')
         assert behind_haproxy.run(health) == '503'
@@ -340,7 +313,13 @@ class TestUpgrade:
         assert create_provider(with_upstream, token, 'of-upstream') == 201
 
         # What the page about installing says of the new workers.
-        with_upstream.run('cp etc/systemd/placement-api@.service /etc/systemd/system/')
+        requirements = 'etc/placement/requirements-uwsgi.txt'
+        with_upstream.run(
+            f'/opt/placement/bin/pip install --require-hashes --requirement {requirements}; '
+            'sed s/127.0.0.1:8779/127.0.0.1:8778/ etc/placement/placement-uwsgi.ini '
+            '> /etc/placement/placement-uwsgi.ini; '
+            'cp etc/systemd/placement-uwsgi.service /etc/systemd/system/'
+        )
         with_upstream.follow(pages.chosen(UPGRADE, ['Before', 'The change', 'After']))
         assert create_provider(with_upstream, token, 'of-this-service') == 201
         assert provider_names(with_upstream, token) == {'of-upstream', 'of-this-service'}

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from placement.demo.hosts import GPU_MODEL
-from placement.demo.model import uuid_of
+from placement.cmd.demo_cloud.hosts import GPU_MODEL, uuid_of
 from placement.tests.servers import installation, ui_services
 from placement.tests.servers.browser import Browser
 
@@ -320,7 +319,9 @@ def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo:
     show(browser, 'answer')
     assert browser.text('.verdict-words').startswith('Full at present')
     assert '0 left, 249 lost' in browser.text('.funnel')
-    assert 'az1-cpu-077' in browser.text('.reports')
+    # Those that are full come before the one that is disabled.
+    assert 'az1-cpu-001' in browser.text('.reports')
+    assert 'forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.relaxations')
     assert browser.text('.answer .tile strong') == '0'
 
 
@@ -549,7 +550,7 @@ def test_names_are_texts_and_nothing_else(browser: Browser, demo: str) -> None:
 
 
 def test_scripts_of_others_are_forbidden_on_the_page(browser: Browser, demo: str) -> None:
-    """What the policy stops even if the page had a hole."""
+    """Attacks that the policy stops even if the page had a hole."""
     enter(browser, demo)
     browser.wait(READY['cloud'])
     markup = browser.run(

@@ -81,7 +81,7 @@ def client_proxy(
 
 @contextlib.contextmanager
 def _not_ignoring_interruptions() -> Iterator[None]:
-    """Let processes that are started take Ctrl-C, also where the tests run in the background.
+    """Make processes that are started take Ctrl-C, also where the tests run in the background.
 
     Shells let background jobs ignore it, whose children then do so as well.
     """

@@ -44,9 +44,6 @@ _KEYWORD = re.compile(rf'\b{_WORD}:', re.IGNORECASE)
 _CITATION = re.compile(rf'{_WORD}:{_GAP}({_ITEM}(?:;{_GAP}{_ITEM})*)', re.IGNORECASE)
 _TITLE = re.compile(r'"([^"]+)"')
 
-# What the pages were called before they were in the repository. Nothing may send a reader there.
-_FORMER_NAME = re.compile(r'contr[a]ct|\b(?:README|[a-z_]+)\.md\b', re.IGNORECASE)
-
 Sections = Mapping[str, Sequence[str]]
 
 
@@ -75,20 +72,12 @@ def _is_text_of_project(path: pathlib.Path) -> bool:
     return path.suffix in SUFFIXES and not is_cache and LEFT_OUT.isdisjoint(parts)
 
 
-def count_citations(text: str) -> int:
-    """How many citations a text has, wrong ones included."""
-    return sum(1 for _ in _KEYWORD.finditer(text))
-
-
 def list_faults(text: str, sections: Sections) -> list[str]:
-    """What is wrong with the citations of a text, each with its line; empty when all resolve."""
+    """List the faults of the citations of a text, each with its line."""
     faults = []
     for keyword in _KEYWORD.finditer(text):
         line = text.count('\n', 0, keyword.start()) + 1
         faults += [f'line {line}: {fault}' for fault in _faults_at(text, keyword, sections)]
-    for name in _FORMER_NAME.finditer(text):
-        line = text.count('\n', 0, name.start()) + 1
-        faults.append(f'line {line}: {name[0]!r} is no page of the repository')
     return faults
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every unit test leaves as it found it."""
+"""State that every unit test leaves as it found it."""
 
 import logging
 import sys

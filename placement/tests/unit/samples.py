@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import email.utils
+import functools
 import io
 import json
 import re
@@ -23,14 +24,14 @@ import yaml
 from docutils import nodes
 from docutils.parsers import rst
 
-from placement import history
+from placement import microversions
 
 REQUEST_LINE = re.compile(r'^(GET|PUT|POST|DELETE) (/\S*)$', re.MULTILINE)
 STATUS_LINE = re.compile(r'^HTTP/1\.1 (\d{3}) ')
 HEADER_LINE = re.compile(r'^([A-Za-z-]+): (.*)$')
 ANY_REQUEST_ID = re.compile(r'\breq-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b')
 ANY_TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ')
-NEWEST = f'placement {history.NEWEST}'
+NEWEST = f'placement {microversions.NEWEST}'
 AND_SO_ON = '...'
 CANDIDATES = 'Candidates:'
 NO_CANDIDATES = 'No candidates.'
@@ -74,27 +75,18 @@ class RestParameters(rst.Directive):
 
 
 class Parameters(nodes.General, nodes.Element):
-    """What a request takes."""
-
-
-class SectionReference(nodes.Inline, nodes.TextElement):
-    """A link to the section behind a label, perhaps of another page, as Sphinx resolves it."""
-
-
-_LABELLED = re.compile(r'(?P<text>.*?)\s*<(?P<label>[^<>]+)>', re.DOTALL)
+    """The parameters of a request."""
 
 
 def refer_to_section(
-    _name: str, rawtext: str, text: str, *_: Any, **_options: Any
+    _name: str, _rawtext: str, text: str, *_: Any, **_options: Any
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """The role ``ref`` of Sphinx: a label, or a text with the label in angle brackets."""
-    found = _LABELLED.fullmatch(text)
-    shown, label = (found['text'], found['label']) if found else (text, text)
-    return [SectionReference(rawtext, shown, label=label.lower())], []
+    """The role ``ref`` of Sphinx, as its text."""
+    return [nodes.Text(text)], []
 
 
 class Elsewhere(rst.Directive):
-    """What only Sphinx has something to show for."""
+    """Directive that only Sphinx shows."""
 
     has_content = True
     optional_arguments = 1
@@ -135,6 +127,7 @@ rst.directives.register_directive('glossary', Glossary)
 rst.roles.register_local_role('ref', refer_to_section)
 
 
+@functools.cache
 def parse_page(text: str) -> tuple[nodes.document, str]:
     """The document tree of a page and what docutils has to say against it."""
     complaints = io.StringIO()
@@ -205,7 +198,7 @@ class Candidate:
 
     @classmethod
     def of_line(cls, line: str) -> Candidate:
-        """What a line says; of groups it need not say anything."""
+        """Parse a line, in which groups are optional."""
         parts, _, groups = line.strip().rstrip(')').partition(' (')
         gives = (part.split(' ') for part in parts.split(' + '))
         return cls(
@@ -268,7 +261,7 @@ def _command_and_output(lines: list[str]) -> tuple[str, str]:
 
 
 def headers_of_printf(command: str) -> dict[str, str]:
-    """What `printf '%s\\n' 'Name: value' ... > headers` writes, as headers."""
+    """Parse the headers that `printf '%s\\n' 'Name: value' ... > headers` writes."""
     words = shlex.split(command)
     if words[:2] != ['printf', r'%s\n'] or words[-2:] != ['>', 'headers']:
         raise ValueError(f'cannot follow: {command}')
@@ -276,7 +269,7 @@ def headers_of_printf(command: str) -> dict[str, str]:
 
 
 def sample_of_curl(command: str, headers: Mapping[str, str]) -> tuple[Sample, list[str]]:
-    """What a curl command sends, and how it prints: 'status', 'json', or not at all."""
+    """Parse a curl command: what it sends, and how it prints ('status', 'json', or not)."""
     words = shlex.split(command.partition('|')[0])[1:]
     prints: list[str] = ['json'] if '| python3 -m json.tool' in command else []
     method, body, url = 'GET', '', ''
@@ -344,7 +337,7 @@ def _differences_of_lists(expected: list[object], actual: list[object], where: s
 
 
 def _is_variable(value: object) -> bool:
-    """Whether it is of the kind that differs each time: a request id, an HTTP date, a time."""
+    """Return whether a value differs each time: a request id, an HTTP date, a time."""
     if not isinstance(value, str):
         return False
     is_date = value.endswith(' GMT') and email.utils.parsedate(value) is not None
@@ -352,7 +345,7 @@ def _is_variable(value: object) -> bool:
 
 
 def printed(status: int, body: str, prints: list[str]) -> str:
-    """What a terminal shows of an answer, after `json.tool` or with the status behind it."""
+    """Return an answer as a terminal shows it, after `json.tool` or with its status."""
     shown = json.dumps(json.loads(body), indent=4) if 'json' in prints else body
     return shown + (str(status) if 'status' in prints else '')
 

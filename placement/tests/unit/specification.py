@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the specification, as tests read them: sections, tables, the whole text."""
+"""The pages of the specification, as tests read them: sections and tables."""
 
 from __future__ import annotations
 
@@ -29,10 +29,3 @@ def rows_of(page: str, title: str, place: int = 0) -> Rows:
     return [
         [entry.astext() for entry in row.findall(nodes.entry)] for row in body.findall(nodes.row)
     ]
-
-
-@functools.cache
-def whole_text() -> str:
-    """Everything that the pages say, with single blanks between the words."""
-    pages = [samples.parse_page(path.read_text())[0] for path in citations.PAGES.glob('*.rst')]
-    return ' '.join(' '.join(page.astext().split()) for page in pages)

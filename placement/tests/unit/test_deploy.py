@@ -20,7 +20,7 @@ from placement import conf as placement_conf
 from placement import deploy
 from placement.conf import ConfigOpts
 from placement.db.schema import revisions
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 from placement.tests.unit.middleware.samples import ask, error_of
 
 
@@ -61,15 +61,6 @@ def test_start_migrates_and_inserts_standard_traits_and_classes(path: pathlib.Pa
 
     assert count(path, 'traits') > 300
     assert count(path, 'resource_classes') == 21
-
-
-def test_second_start_inserts_nothing(path: pathlib.Path) -> None:
-    load(path)
-    before = count(path, 'traits')
-
-    load(path)
-
-    assert count(path, 'traits') == before
 
 
 def test_service_without_tables_names_the_command_and_does_not_start(path: pathlib.Path) -> None:
@@ -168,58 +159,6 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> WSGIApplication:
 def ids(response: webob.Response) -> str:
     found: str = response.headers['x-openstack-request-id']
     return found
-
-
-def test_unauthenticated_request_is_refused_before_anything_else(
-    application: WSGIApplication,
-) -> None:
-    for path in ('/traits', '/nothing', '/reshaper', ''):
-        response = ask(application, path, OpenStack_API_Version='placement pony')
-        assert response.status_int == 401
-        assert 'openstack-api-version' not in response.headers
-        assert ids(response).startswith('req-')
-
-
-def test_root_needs_no_token_and_a_valid_version(application: WSGIApplication) -> None:
-    assert ask(application, '/').status_int == 200
-    assert ask(application, '/', OpenStack_API_Version='placement pony').status_int == 400
-    assert ask(application, '/', OpenStack_API_Version='placement 9.9').status_int == 406
-
-
-def test_cors_comes_before_authentication(
-    application: WSGIApplication,
-) -> None:
-    response = ask(
-        application,
-        '/nothing',
-        'OPTIONS',
-        Origin='http://valid.example.com',
-        Access_Control_Request_Method='GET',
-    )
-
-    assert response.status_int == 200
-    assert response.headers['access-control-allow-origin'] == 'http://valid.example.com'
-    assert ids(response).startswith('req-')
-
-
-def test_unexpected_failure_is_json_without_a_version(
-    application: WSGIApplication, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_arguments: object) -> None:
-        raise RuntimeError('the power is off')
-
-    monkeypatch.setattr('placement.db.statements.traits.list_by_filters', fail)
-
-    response = ask(
-        application, '/traits', X_Auth_Token='admin', OpenStack_API_Version=f'placement {NEWEST}'
-    )
-
-    assert response.status_int == 500
-    assert 'openstack-api-version' not in response.headers
-    error = error_of(response)
-    assert error['code'] == 'placement.undefined_code'
-    assert 'the power is off' not in response.text
-    assert error['request_id'] == ids(response)
 
 
 def test_request_without_a_method_is_not_allowed(application: WSGIApplication) -> None:

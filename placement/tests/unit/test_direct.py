@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from placement import conf as placement_conf
 from placement import direct
-from placement.history import NEWEST
+from placement.microversions import NEWEST
 
 VERSION = 'openstack-api-version'
 

@@ -6,7 +6,6 @@ import functools
 import json
 import pathlib
 import re
-import runpy
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,9 +14,9 @@ import yaml
 from docutils import nodes
 from oslo_middleware.opts import list_opts_healthcheck
 
-from placement import history, policies, routes
+from placement import microversions, policies, routes
+from placement.cmd.openapi import document
 from placement.conf import opts
-from placement.openapi import document
 from placement.tests.functional.conformance import conforming
 from placement.tests.functional.fixtures import applications, client
 from placement.tests.unit import samples, test_layers
@@ -132,20 +131,6 @@ def test_the_reference_has_the_parameters_of_the_openapi_documents() -> None:
         assert told == parameters_of(request, since, versions.get('max_version')), request
 
 
-def test_reference_describes_concurrent_update_of_every_write() -> None:
-    told = ('placement.concurrent_update', 'as for the PUT')
-    # What ended before 1.23 never had codes.
-    silent = [
-        request
-        for request, versions, section in described_requests()
-        # The POST below /insight reads.
-        if not request.startswith(('GET ', 'POST /insight/'))
-        and 'max_version' not in versions
-        and not any(words in section.astext() for words in told)
-    ]
-    assert silent == []
-
-
 @functools.cache
 def openapi(version: str) -> dict[str, Any]:
     return document.document(document.version_named(version))
@@ -157,7 +142,7 @@ def parameters_of(request: str, since: str, until: str | None) -> dict[str, Any]
     As of the version `until`, or the newest.
     """
     method, path = request.split()
-    apis = list(history.APIS.values())
+    apis = list(microversions.APIS.values())
     versions = [str(api.version) for api in apis]
     first = versions.index(since)
     last = versions.index(until) if until else len(versions) - 1
@@ -185,27 +170,6 @@ def parameters_of_operation(operation: dict[str, Any]) -> dict[str, tuple[str, b
         for name in body.get('properties', ()):
             found[name] = ('body', name in body.get('required', ()))
     return found
-
-
-def test_reference_lists_every_microversion() -> None:
-    extension = runpy.run_path(str(REPOSITORY / 'doc' / 'extensions' / 'microversion_history.py'))
-    tree, complaints = samples.parse_page(extension['entries']())
-    assert complaints == ''
-    listed = {
-        item.children[0].astext(): item.children[1].children[0].astext().replace('\n', ' ')
-        for item in tree.findall(nodes.definition_list_item)
-    }
-    assert listed == {change.version: change.summary for change in history.HISTORY}
-
-
-def test_reference_names_every_microversion_where_it_matters() -> None:
-    """In a parameter, a member or a sentence about it, besides the page of all microversions."""
-    texts = [PARAMETERS.read_text()]
-    texts += [path.read_text() for path in REFERENCE if path.stem != 'microversions']
-    # The versions of samples are no descriptions.
-    text = re.sub(r'OpenStack-API-Version: .*', '', '\n'.join(texts))
-    named = set(re.findall(r'\b1\.\d+\b', text))
-    assert [change.version for change in history.HISTORY if change.version not in named] == []
 
 
 @pytest.mark.parametrize('path', [*REFERENCE, *GUIDES], ids=name_of)
@@ -274,14 +238,3 @@ def test_release_notes_parse_as_reno_notes(path: pathlib.Path) -> None:
     for section, items in sections.items():
         assert items, section
         assert [samples.parse_page(item)[1] for item in items] == [''] * len(items)
-
-
-def test_release_notes_name_every_microversion() -> None:
-    """By itself, or in a range such as "microversions 1.0 to 1.39"."""
-    text = ' '.join(' '.join(path.read_text().split()) for path in NOTES)
-    named = {(int(major), int(minor)) for major, minor in re.findall(r'\b(\d)\.(\d+)\b', text)}
-    ranges = re.findall(r'microversions (\d)\.(\d+) to (\d)\.(\d+)', text)
-    for first_major, first, last_major, last in ranges:
-        assert first_major == last_major
-        named |= {(int(last_major), minor) for minor in range(int(first), int(last) + 1)}
-    assert [str(api.version) for api in history.APIS.values() if api.version not in named] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of other projects import, used as nova and osc-placement use it."""
+"""Fixtures for the tests of other projects, used as nova and osc-placement use them."""
 
 import logging
 import pathlib

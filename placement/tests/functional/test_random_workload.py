@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches, followers and the history have the cloud after each request of a random workload."""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from oslo_config import cfg
+
+from placement import deploy
+from placement.db.engine.database import Database
+from placement.feed import follower_position, position
+from placement.objects import provider_identity
+from placement.tests.thorough import examples
+
+from .fixtures import applications, follower, freshness
+from .fixtures.client import Client
+from .fixtures.follower import Follower
+from .fixtures.freshness_workload import CONSUMERS, Workload
+from .fixtures.history_replay import Replay, rows_of, shown_by
+
+# How many requests are sent at least: more, until each kind has succeeded.
+STEPS = examples(300)
+PROCESSES = 3
+STEPS_OF_PROCESS = examples(100)
+
+# That of the service, and one so small that workers and followers fall behind now and then.
+BLOCK, SMALL_BLOCK = position.BLOCK, 30
+
+
+class Worker(NamedTuple):
+    """A worker on a database: its client, its configuration and its connections."""
+
+    client: Client
+    configuration: cfg.ConfigOpts
+    database: Database
+
+
+@contextlib.contextmanager
+def worker(url: str) -> Iterator[Worker]:
+    """Yield a worker that answers all that can be asked."""
+    configuration = applications.configured(url, applications.insight_options('on'))
+    database = Database.from_conf(configuration)
+    application = applications.strictly_typed(deploy.application_on(database, configuration))
+    try:
+        yield Worker(Client(application), configuration, database)
+    finally:
+        database.dispose()
+
+
+@pytest.mark.parametrize(('seed', 'block'), [(1, BLOCK), (3, 12)])
+def test_searches_followers_and_history_have_the_cloud_after_each_request(
+    url: str, seed: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freshness.prune_often(monkeypatch, block)
+    if block != BLOCK:
+        monkeypatch.setattr(follower_position, 'WINDOW', 8)
+    monkeypatch.setattr(provider_identity, 'CONSUMERS_AT_ONCE', 2)
+    with worker(url) as (client, configuration, database), worker(url) as other:
+        workload = Workload(client, seed, configuration)
+        # The second of each reads several changes at once.
+        watch, seldom = freshness.Watch(database), freshness.Watch(database)
+        close, far = Follower(client), Follower(other.client, client)
+        replay, replayed = Replay(), 0
+        for number in range(5 * STEPS):
+            title = workload.step()
+            watch.check(title)
+            watch.audit(title)
+            stored = follower.everything(client)
+            close.follow()
+            assert follower.differences(close.providers, stored) == [], title
+            if number % 7 == 0:
+                seldom.check(title)
+            if number % 20 == 0:
+                far.follow()
+                assert follower.differences(far.providers, stored) == [], title
+            if number % 50 == 0:
+                rows = rows_of(client)
+                replay.apply(rows[replayed:])
+                replayed = len(rows)
+                assert replay.as_data() == shown_by(client, CONSUMERS), title
+            if number >= STEPS and not workload.undone():
+                break
+
+    assert watch.stale == []
+    assert seldom.stale == []
+    assert workload.undone() == []
+    assert (far.reads == 1) == (block == BLOCK)
+    # A command that changes an identity appends more than a small block has.
+    assert close.reads == 1 or block != BLOCK
+
+
+def test_every_worker_and_follower_has_what_all_workers_have_committed(url: str) -> None:
+    context = multiprocessing.get_context('spawn')
+    with concurrent.futures.ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        futures = [pool.submit(work, url, seed) for seed in range(PROCESSES)]
+        lines = [line for future in futures for line in future.result()]
+
+    assert lines == []
+
+
+def work(url: str, seed: int) -> list[str]:
+    """Be a worker among others, in a process of its own; returns what it or its follower missed.
+
+    Between the comparisons it also searches and follows while others write.
+    """
+    freshness.prune_often(pytest.MonkeyPatch(), SMALL_BLOCK)
+    follower_position.WINDOW = 8
+    lines = []
+    with worker(url) as (client, configuration, database):
+        workload = Workload(client, seed, configuration)
+        watch, known = freshness.Watch(database), Follower(client)
+        for _ in range(STEPS_OF_PROCESS):
+            title = workload.step()
+            watch.keeper.current()
+            known.poll()
+            with freshness.stillness(database):
+                watch.check(title)
+                known.follow()
+                found = follower.differences(known.providers, follower.everything(client))
+            lines += [f'after {title}: {line}' for line in found]
+    if known.told <= STEPS_OF_PROCESS / 4:
+        return ['next to nothing was done']
+    return watch.stale + lines
