@@ -12,8 +12,9 @@ DOCUMENTABLE := $(VENV)/.documentable
 SPHINX := $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env
 MEASURABLE := $(VENV)/.measurable
 
-# The commands for the openstack client, a distribution of their own.
+# Distributions of their own: the commands for the openstack client, and the report client.
 COMMANDS := osc-placement-insight
+REPORT_CLIENT := placement-report-client
 
 # Upstream (openstack-placement 16) in an environment of its own; name the Python of another to use that.
 UPSTREAM := .upstream
@@ -29,7 +30,7 @@ SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers clean
+.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers mutants clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
@@ -44,7 +45,8 @@ help:
 	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel; and both of the'
-	@echo '             commands for the openstack client'
+	@echo '             commands for the openstack client, and of the report client; and a bill of'
+	@echo '             materials'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
 	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
 	@echo 'make test-metrics  test the metrics with Prometheus, and the alerts; installs Prometheus on Debian'
@@ -55,6 +57,7 @@ help:
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
 	@echo 'make bench-workers   measure throughput by number of processes and threads'
+	@echo 'make mutants   change the search in small ways, and check that a test notices each: make mutants ARGS=nogoods'
 	@echo 'make clean   remove everything that these targets created, except ./state'
 
 # PORT=8778 is the default; CONFIG=placement.conf is read in place of the defaults for trials, and
@@ -72,15 +75,13 @@ demo: $(READY)
 # The layer check is one of the unit tests.
 test: $(TESTABLE)
 	@echo '==> unit tests, gabbi tests and layer check'
-	@$(BIN)/pytest $(SHARED_OUT) placement/tests $(COMMANDS)
+	@$(BIN)/pytest $(SHARED_OUT) placement/tests $(COMMANDS) $(REPORT_CLIENT)
 	@$(MAKE) --no-print-directory lint
 
 test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> client tests against upstream'
 	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
-	    $(BIN)/pytest placement/tests/functional/test_client.py \
-	    placement/tests/functional/test_client_scheduler.py \
-	    placement/tests/functional/test_command_line.py
+	    $(BIN)/pytest $(REPORT_CLIENT) placement/tests/functional/test_command_line.py
 
 test-mariadb: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_MARIADB_URL)
 test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQL_URL)
@@ -88,8 +89,8 @@ test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQ
 test-mariadb: export PLACEMENT_TEST_INSIGHT = on
 test-postgresql: export PLACEMENT_TEST_INSIGHT = off
 # What does not depend on the database is left to `make test`.
-OF_ANY_DATABASE := $(addprefix --ignore=placement/tests/functional/test_,assertions.py \
-    client_document.py command_line.py gabbi_coverage.py input_size.py openapi.py)
+OF_ANY_DATABASE := $(addprefix --ignore=placement/tests/functional/test_, \
+    command_line.py gabbi_coverage.py input_size.py openapi.py)
 test-mariadb test-postgresql: $(TESTABLE)
 	@echo '==> $@: gabbi tests and other functional tests'
 	@$(BIN)/pytest $(SHARED_OUT) $(OF_ANY_DATABASE) placement/tests/functional
@@ -130,11 +131,13 @@ dist: changelog
 	@echo '==> dist'
 	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null
 	@$(BIN)/python -m build --no-isolation --outdir dist $(COMMANDS) >/dev/null
+	@$(BIN)/python -m build --no-isolation --outdir dist $(REPORT_CLIENT) >/dev/null
+	@$(BIN)/python tools/bill_of_materials.py dist/openstack_placement.cdx.json etc/placement/requirements*.txt
 
 # These create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)
 	@echo '==> gabbi tests under Apache, uWSGI and gunicorn'
-	@$(BIN)/pytest placement/tests/servers/test_apache.py placement/tests/servers/test_wsgi_servers.py
+	@$(BIN)/pytest placement/tests/servers/test_apache.py placement/tests/servers/test_wsgi_servers.py placement/tests/servers/test_log.py placement/tests/servers/test_recipes.py placement/tests/servers/test_high_availability.py
 
 test-attacks: $(TESTABLE)
 	@echo '==> slow and malformed requests to each web server'
@@ -180,9 +183,12 @@ bench: $(MEASURABLE)
 bench-workers: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
 
+mutants: $(TESTABLE)
+	@$(BIN)/python tools/mutants.py $(subst $(NEWLINE), ,$(ARGS))
+
 clean:
 	@echo '==> removing environments, caches and built pages'
-	@rm -rf $(VENV) $(UPSTREAM) .axe state-demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info $(COMMANDS)/*.egg-info \
+	@rm -rf $(VENV) $(UPSTREAM) .axe state-demo .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist *.egg-info $(COMMANDS)/*.egg-info $(REPORT_CLIENT)/*.egg-info \
 	    CHANGELOG.rst doc/build doc/source/api-ref
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -203,9 +209,9 @@ $(READY): constraints.txt setup.cfg setup.py
 	@$(PIP_INSTALL) --editable .
 	@touch $@
 
-$(TESTABLE): $(READY) $(COMMANDS)/setup.cfg
+$(TESTABLE): $(READY) $(COMMANDS)/setup.cfg $(REPORT_CLIENT)/setup.cfg
 	@echo '==> installing the requirements of the tests'
-	@$(PIP_INSTALL) --editable '.[test]' --editable ./$(COMMANDS)
+	@$(PIP_INSTALL) --editable '.[test]' --editable ./$(COMMANDS) --editable ./$(REPORT_CLIENT)
 	@touch $@
 
 $(DOCUMENTABLE): $(READY)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of the microversions, for the API reference: the directive ``microversion-history``.
 
-The summaries are those of placement/history.py; api-ref/source/microversion_notes.yaml has notes
-on some of the versions.
+The summaries are those of placement/microversions.py; api-ref/source/microversion_notes.yaml has
+notes on some of the versions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import yaml
 from docutils import nodes, statemachine
 from docutils.parsers import rst
 
-from placement import history
+from placement import microversions
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,10 +30,12 @@ def entries() -> str:
     Raises ValueError for a note on a version that does not exist.
     """
     notes = yaml.safe_load(NOTES.read_text())
-    unknown = notes.keys() - {change.version for change in history.HISTORY}
+    unknown = notes.keys() - {change.version for change in microversions.HISTORY}
     if unknown:
         raise ValueError(f'{NOTES} has notes on unknown versions: {sorted(unknown)}')
-    return '\n'.join(_entry(change.version, change.summary, notes) for change in history.HISTORY)
+    return '\n'.join(
+        _entry(change.version, change.summary, notes) for change in microversions.HISTORY
+    )
 
 
 def _entry(version: str, summary: str, notes: dict[str, str]) -> str:
@@ -53,7 +55,9 @@ class MicroversionHistory(rst.Directive):
 
     def run(self) -> list[nodes.Node]:
         """Called by docutils."""
-        lines = statemachine.StringList(entries().splitlines(), source='placement/history.py')
+        lines = statemachine.StringList(
+            entries().splitlines(), source='placement/microversions.py'
+        )
         found = nodes.Element()
         self.state.nested_parse(lines, 0, found)
         return found.children

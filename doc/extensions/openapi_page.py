@@ -17,8 +17,8 @@ from docutils.parsers import rst
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from placement import history
-from placement.openapi import document
+from placement import microversions
+from placement.cmd.openapi import document
 
 DIRECTORY = pathlib.PurePosixPath('api-ref', 'openapi')
 JSON = 'application/json'
@@ -27,7 +27,7 @@ Node = nodes.Node
 
 def documents() -> dict[str, dict[str, Any]]:
     """The document of every microversion, by the version."""
-    return {str(api.version): document.document(api) for api in history.APIS.values()}
+    return {str(api.version): document.document(api) for api in microversions.APIS.values()}
 
 
 class Documents(rst.Directive):
@@ -36,7 +36,7 @@ class Documents(rst.Directive):
     def run(self) -> list[Node]:
         """One paragraph with a link to each."""
         links = nodes.paragraph()
-        for version in reversed([str(api.version) for api in history.APIS.values()]):
+        for version in reversed([str(api.version) for api in microversions.APIS.values()]):
             address = f'{DIRECTORY.name}/placement-{version}.json'
             links += nodes.reference('', version, refuri=address, internal=True)
             links += nodes.Text(' ')
@@ -48,7 +48,7 @@ class Operations(SphinxDirective):
 
     def run(self) -> list[Node]:
         """The sections, in the order of the document."""
-        newest = document.document(document.version_named(history.NEWEST))
+        newest = document.document(document.version_named(microversions.NEWEST))
         return [
             self._section(path, operations, newest['components'])
             for path, operations in newest['paths'].items()

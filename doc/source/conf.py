@@ -4,7 +4,7 @@
 import pathlib
 import sys
 
-from placement import history
+from placement import microversions
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY / 'doc' / 'extensions'))
@@ -73,6 +73,6 @@ copybutton_exclude = '.linenos, .gp, .go'
 # The specification quotes messages to the letter.
 smartquotes = False
 
-_versions = [str(api.version) for api in history.APIS.values()]
+_versions = [str(api.version) for api in microversions.APIS.values()]
 os_api_ref_min_microversion = _versions[0]
 os_api_ref_max_microversion = _versions[-1]
