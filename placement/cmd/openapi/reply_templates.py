@@ -197,7 +197,7 @@ _EXPLANATION = {
             'suffix': TEXT, 'resources': {RESOURCE_CLASS: COUNT}, 'required': [[TEXT]],
             'forbidden': [TEXT], 'member_of': [[TEXT]], 'forbidden_aggregates': [TEXT],
             'in_tree': TEXT_OR_NULL, 'funnel': [_STEP]}], 'combination': [_STEP],
-    'nearest': [_REPORT],
+    'nearest': [_REPORT], 'disabled': {'trees': COUNT, 'roots': [_NAMED_PROVIDER]},
     'relaxations': [
         {
             'conditions': [_OF_GROUP], 'trees': COUNT, 'largest': NUMBER_OR_NULL,

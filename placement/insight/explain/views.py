@@ -13,6 +13,7 @@ from placement.search.insight.explanation import (
     SubtreeReport,
     TreeReport,
 )
+from placement.search.insight.summary import summary
 from placement.search.model.request import GROUP_PARAMETERS, AnyOf, RequestGroup
 
 # By uuid.
@@ -26,6 +27,7 @@ def uuids_in(found: RequestExplanation) -> set[str]:
         *(report.root for report in reports),
         *(report.subtree.top for report in reports if report.subtree),
         *(one.provider.uuid for report in reports for one in report.missing),
+        *found.disabled.roots,
     }
 
 
@@ -33,13 +35,17 @@ def explanation(found: RequestExplanation, names: Names) -> dict[str, Any]:
     """An explanation, with the names of the providers that it mentions."""
     return {
         'verdict': found.verdict.value,
-        'summary': found.summary,
+        'summary': summary(found, names),
         'trees_fitting': found.trees_fitting,
         'examined': found.examined,
         'of': found.of,
         'groups': [_group(one) for one in found.groups],
         'combination': [_step(one) for one in found.combination],
         'nearest': [_report(one, names) for one in found.nearest],
+        'disabled': {
+            'trees': found.disabled.count,
+            'roots': [provider(uuid, names) for uuid in found.disabled.roots],
+        },
         'relaxations': [
             {
                 'conditions': [_of_request(condition) for condition in one.conditions],

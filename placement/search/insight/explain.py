@@ -3,7 +3,7 @@
 
 It reads from here downwards: `survey` looks at every tree once and says what stands in its way,
 `funnel` and `combination` lay the conditions over the trees, `nearest` finds those that miss
-least, `relaxations` what could be given up, and `summary` says it in one line.
+least, `relaxations` what could be given up, and `disabled_trees` those with a disabled host.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 
 from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Verdict
+from placement.search.insight.disabled_trees import disabled_trees
 from placement.search.insight.explanation import RequestExplanation, TreeReport
 from placement.search.insight.feasibility import Feasibility, could_be_found, groups_decide
 from placement.search.insight.funnel import group_funnels
@@ -21,10 +22,8 @@ from placement.search.insight.nearest import nearest_trees
 from placement.search.insight.relaxation_counter import RelaxationCounter
 from placement.search.insight.relaxations import Relaxations, relaxations
 from placement.search.insight.sliced_work import SlicedWork
-from placement.search.insight.summary import summary
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_reports import TreeReports
-from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import is_disabled
@@ -65,7 +64,6 @@ def explain_request(
     relaxed = explaining.relaxations()
     answer = RequestExplanation(
         verdict,
-        '',
         len(combination.trees),
         funnels,
         tuple(combination.steps),
@@ -78,9 +76,8 @@ def explain_request(
         relaxed.is_cut,
         explaining.report(),
     )
-    disabled = snapshot.has_trait(DISABLED_TRAIT) and sum(map(is_disabled, combination.trees))
-    line = summary(answer, survey, disabled)
-    return dataclasses.replace(answer, summary=line, work=work.spent)
+    disabled = disabled_trees(answer, survey, combination.trees)
+    return dataclasses.replace(answer, disabled=disabled, work=work.spent)
 
 
 class _Explaining:

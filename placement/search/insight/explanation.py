@@ -101,6 +101,14 @@ class TreeReport:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class DisabledTrees:
+    """How many trees have a disabled host, and the uuids of the roots of up to five of them."""
+
+    count: int = 0
+    roots: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Relaxation:
     """A condition that could be given up, or two of them, and how many trees would fit then.
 
@@ -130,11 +138,11 @@ class RequestExplanation:
     `pairs_of` were tried (0 of 0 where there was no need). `nearest` are up to five trees that
     miss least. `is_cut` says that not everything was tried that could help. `provider` is the
     report on the tree that was asked about. Numbers are of `examined` trees out of `of`. `work`
-    counts places looked at.
+    counts places looked at. `disabled` are those of the fitting trees that have a disabled host;
+    where nothing fits, all such trees, if that turned some away or enabling them would help.
     """
 
     verdict: Verdict
-    summary: str
     trees_fitting: int
     groups: tuple[GroupFunnel, ...]
     combination: tuple[FunnelStep, ...]
@@ -147,3 +155,4 @@ class RequestExplanation:
     is_cut: bool = False
     provider: TreeReport | None = None
     work: int = 0
+    disabled: DisabledTrees = DisabledTrees()

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from placement.search.insight.condition import Condition, Verdict
 from placement.search.insight.explanation import FunnelStep, Relaxation, RequestExplanation
-from placement.search.insight.survey import Survey
 from placement.search.model.kind import DISABLED_TRAIT
-from placement.search.model.tree import is_disabled
 
 # How many relaxations the line tells, those first that help most trees: what one reader cannot
 # give up, such as a zone, another can.
@@ -23,28 +21,30 @@ BEGINNINGS = {
 }
 
 
-def summary(answer: RequestExplanation, survey: Survey, disabled_fitting: int) -> str:
+def summary(answer: RequestExplanation, names: Mapping[str, str]) -> str:
     """One line: the verdict, the condition that leaves nothing, the relaxations that help most,
-    how many hosts are disabled if that matters, and what was not found out."""
+    the disabled hosts if they matter, and what was not found out.
+
+    `names` are those of providers by uuid.
+    """
     if not answer.of:
         return 'There are no resource providers.'
-    verdict, fitting = answer.verdict, answer.trees_fitting
+    verdict, fitting, disabled = answer.verdict, answer.trees_fitting, answer.disabled.count
     sentences = []
     if verdict is Verdict.FITS:
         fits = f'Fits {_trees(fitting)} of {answer.examined}' if fitting else 'Fits'
-        if disabled_fitting:
-            fits += f', {disabled_fitting} of them disabled ({DISABLED_TRAIT})'
+        if fitting and disabled:
+            fits += f', {disabled} of them {_disabled(answer, names)}'
         sentences.append(fits)
     else:
         cause = None if verdict is Verdict.UNKNOWN else next(_causes(answer), None)
         sentences.append(f'{BEGINNINGS[verdict]}{f": {cause}" if cause else ""}')
     if not fitting:
         sentences += [_helpful(one) for one in _merged(answer.relaxations)[:MAX_RELAXATIONS]]
-        disabled = disabled_trees(survey) if _enabling_matters(answer) else 0
         if disabled:
             are = 'is' if disabled == 1 else 'are'
             sentences.append(
-                f'{_trees(disabled)} of {answer.examined} {are} disabled ({DISABLED_TRAIT})'
+                f'{_trees(disabled)} of {answer.examined} {are} {_disabled(answer, names)}'
             )
     if answer.examined < answer.of:
         sentences.append(f'Examined {answer.examined} of {_trees(answer.of)}')
@@ -53,25 +53,11 @@ def summary(answer: RequestExplanation, survey: Survey, disabled_fitting: int) -
     return ''.join(f'{sentence}. ' for sentence in sentences).rstrip()
 
 
-def _enabling_matters(answer: RequestExplanation) -> bool:
-    """Tell if hosts were turned away for being disabled, or would help if they were enabled."""
-    given_up = [one for relaxation in answer.relaxations for one in relaxation.conditions]
-    steps = [*(step for funnel in answer.groups for step in funnel.steps), *answer.combination]
-    failed = [step.condition for step in steps if step.trees_after < step.trees_before]
-    return any(
-        condition.parameter is not None
-        and condition.parameter.is_barred
-        and condition.name == DISABLED_TRAIT
-        for condition in (*given_up, *failed)
-    )
-
-
-def disabled_trees(survey: Survey) -> int:
-    """Count the examined trees that have a disabled host."""
-    if not survey.snapshot.has_trait(DISABLED_TRAIT):
-        return 0
-    survey.work.spent += survey.examined
-    return sum(is_disabled(tree) for outcome in survey.outcomes for tree in outcome.trees)
+def _disabled(answer: RequestExplanation, names: Mapping[str, str]) -> str:
+    roots = answer.disabled.roots
+    others = answer.disabled.count - len(roots)
+    named = ', '.join(names.get(uuid, uuid) for uuid in roots)
+    return f'disabled ({DISABLED_TRAIT}): {named}' + (f' and {others} more' if others else '')
 
 
 def _causes(answer: RequestExplanation) -> Iterator[str]:

@@ -8,9 +8,10 @@ import pytest
 
 from placement.search.insight.condition import Reason, Verdict
 from placement.search.insight.explain import EXPLAIN_BUDGET, explain_request
-from placement.search.insight.explanation import RequestExplanation
+from placement.search.insight.explanation import DisabledTrees, RequestExplanation
 from placement.search.insight.feasibility import PLACES_TO_PREPARE
 from placement.search.insight.sliced_work import PLACES_IN_SLICE, SlicedWork
+from placement.search.insight.summary import summary
 from placement.search.model.request import ISOLATE
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
@@ -81,7 +82,7 @@ def test_amounts_are_those_of_the_trees_left_before(query: str, words: str) -> N
         provider('cn2', VCPU={'total': 8, 'used': 5}, MEMORY_MB=4096),
         provider('cn3', VCPU=8, MEMORY_MB=1024),
     )
-    assert words in explain(hosts, query).summary
+    assert words in summary(explain(hosts, query), {})
 
 
 def test_explanation_names_what_would_help() -> None:
@@ -126,7 +127,7 @@ def test_nearest_trees_come_with_numbers() -> None:
 )
 def test_summary_names_the_rule_of_the_inventory(inventory: dict[str, int], words: str) -> None:
     answer = explain(cloud(provider('cn', VCPU=inventory)), 'resources=VCPU:5')
-    assert f': {words} rules out the only tree.' in answer.summary
+    assert f': {words} rules out the only tree.' in summary(answer, {})
     told = [one.words for relaxation in answer.relaxations for one in relaxation.conditions]
     # Where all is reserved there is no other amount to ask for, nor anything else.
     assert told == ([] if 'reserved' in inventory else [words])
@@ -208,22 +209,22 @@ def test_nearest_trees_of_equal_distance_differ_in_what_they_fail() -> None:
 
 
 def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
-    assert explain(HOSTS, SERVER).summary == (
+    assert summary(explain(HOSTS, SERVER), {}) == (
         'Fits nowhere now, but would if nothing were used: '
         'VCPU: 6 asked, most free 2, largest 8 (used) rules out '
         'the only tree left with enough VCPU. '
         '1 tree would fit without required trait AVX. '
         f'1 tree would fit without forbidden trait {DISABLED}. '
         '1 tree would fit without aggregate !Z. '
-        f'1 tree of 5 is disabled ({DISABLED}).'
+        f'1 tree of 5 is disabled ({DISABLED}): off.'
     )
-    assert explain(HOSTS, 'resources=VCPU:400').summary == (
+    assert summary(explain(HOSTS, 'resources=VCPU:400'), {}) == (
         'Fits nowhere as the cloud is configured, even if nothing were used: '
         'VCPU: 400 asked, largest 8 (too small) rules out all 5 trees. '
         '5 trees would fit with another amount of VCPU: 8 is the largest now, on 3 trees.'
     )
-    assert explain(HOSTS, 'resources=VCPU:1').summary == (
-        f'Fits 5 trees of 5, 1 of them disabled ({DISABLED}).'
+    assert summary(explain(HOSTS, 'resources=VCPU:1'), {}) == (
+        f'Fits 5 trees of 5, 1 of them disabled ({DISABLED}): off.'
     )
 
 
@@ -241,7 +242,25 @@ def test_summary_names_verdict_condition_remedy_and_disabled_hosts() -> None:
     ],
 )
 def test_disabled_hosts_are_told_where_they_would_help(query: str, is_told: bool) -> None:
-    assert ('disabled' in explain(HOSTS, query).summary.partition(' trees would')[2]) is is_told
+    assert (
+        'disabled' in summary(explain(HOSTS, query), {}).partition(' trees would')[2]
+    ) is is_told
+
+
+def test_disabled_hosts_are_named_those_first_that_would_serve() -> None:
+    small = [provider(f'small{n}', VCPU=1, traits=DISABLED) for n in range(2)]
+    large = [provider(f'large{n}', VCPU=8, traits=DISABLED) for n in range(5)]
+    hosts = cloud(*small, *large, provider('on', VCPU=4))
+    query = f'resources=VCPU:{{}}&root_required=!{DISABLED}'
+    answer = explain(hosts, query.format(6))
+    assert answer.disabled == DisabledTrees(7, tuple(f'large{n}' for n in range(5)))
+    assert summary(answer, {'large1': 'one'}).endswith(
+        f'7 trees of 8 are disabled ({DISABLED}): large0, one, large2, large3, large4 and 2 more.'
+    )
+    fits = explain(hosts, 'resources=VCPU:1')
+    assert fits.disabled == DisabledTrees(7, ('small0', 'small1', 'large0', 'large1', 'large2'))
+    # Those that are disabled have no part in it.
+    assert explain(hosts, query.format(4)).disabled == DisabledTrees()
 
 
 POOL_ELSEWHERE = cloud(
@@ -266,7 +285,7 @@ def test_condition_names_the_class_that_it_leaves_without_a_provider(
 ) -> None:
     answer = explain(POOL_ELSEWHERE, f'resources=VCPU:1,DISK_GB:10&{condition}', 'reached')
     assert words in [step.condition.words for step in answer.groups[0].steps]
-    assert f': {words} rules out both trees left with DISK_GB.' in answer.summary
+    assert f': {words} rules out both trees left with DISK_GB.' in summary(answer, {})
     assert answer.provider is not None
     assert words in [one.words for one in answer.provider.failed]
 
@@ -312,19 +331,19 @@ def test_condition_names_the_class_that_it_leaves_without_a_provider(
     ],
 )
 def test_summary_tells_what_left_the_trees_before(query: str, cause: str, trees: str) -> None:
-    assert f'nothing were used: {cause} rules out {trees}. ' in explain(HOSTS, query).summary
+    assert f'nothing were used: {cause} rules out {trees}. ' in summary(explain(HOSTS, query), {})
 
 
 def test_summary_tells_what_groups_leave_together() -> None:
     assert 'subtree _A,_B rules out the only tree left. ' in (
-        explain(NUMA, f'{APART}&same_subtree=_A,_B').summary
+        summary(explain(NUMA, f'{APART}&same_subtree=_A,_B'), {})
     )
 
 
 def test_summary_of_groups_that_no_tree_serves_together() -> None:
     hosts = cloud(provider('a', VCPU=4), provider('b', FPGA=1))
     answer = explain(hosts, 'resources_A=VCPU:1&resources_B=FPGA:1&group_policy=none')
-    assert 'all groups from one tree rules out both trees. ' in answer.summary
+    assert 'all groups from one tree rules out both trees. ' in summary(answer, {})
 
 
 def test_summary_names_a_class_to_do_without() -> None:
@@ -332,13 +351,13 @@ def test_summary_names_a_class_to_do_without() -> None:
     answer = explain(
         cloud(provider('cn', VCPU=8, aggregates='A'), full), 'resources=VCPU:1,DISK_GB:1'
     )
-    assert '1 tree would fit without asking for DISK_GB.' in answer.summary
+    assert '1 tree would fit without asking for DISK_GB.' in summary(answer, {})
 
 
 def test_empty_cloud_is_infeasible() -> None:
     answer = explain(cloud(), 'resources=VCPU:1')
     assert answer.verdict is Verdict.INFEASIBLE
-    assert answer.summary == 'There are no resource providers.'
+    assert summary(answer, {}) == 'There are no resource providers.'
     assert not answer.nearest
     assert not answer.relaxations
 
@@ -485,7 +504,7 @@ def test_scarce_class_of_all_groups_is_named_with_its_amounts_and_the_remedy_onc
     answer = explain(cloud(*hosts), f'{groups}&group_policy=none')
     words = 'amounts of all groups together (VGPU: 5 asked, most free 4 in one tree)'
     assert answer.combination[-1].condition.words == words
-    assert answer.summary == (
+    assert summary(answer, {}) == (
         'Fits nowhere as the cloud is configured, even if nothing were used: '
         f'{words} rules out both trees. '
         '2 trees would fit without asking for VGPU in group _0 or _1 or _2 or _3 or _4.'
@@ -493,7 +512,9 @@ def test_scarce_class_of_all_groups_is_named_with_its_amounts_and_the_remedy_onc
     isolated = explain(
         cloud(*hosts), f'{groups}&group_policy=isolate'.replace('_4=VGPU', '_4=VCPU')
     )
-    assert 'isolate (5 groups, each on a provider of its own) rules out both' in isolated.summary
+    assert 'isolate (5 groups, each on a provider of its own) rules out both' in summary(
+        isolated, {}
+    )
 
 
 def test_group_policy_is_a_step_of_its_own() -> None:
@@ -514,7 +535,7 @@ def test_spent_budget_examines_a_fair_part_and_says_so() -> None:
     assert answer.of == 4000
     assert 500 < answer.examined < 2000
     assert answer.verdict is Verdict.INFEASIBLE
-    assert f'Examined {answer.examined} of 4000 trees.' in answer.summary
+    assert f'Examined {answer.examined} of 4000 trees.' in summary(answer, {})
     assert answer.groups[0].steps[0].trees_before == answer.examined
 
 
@@ -536,7 +557,7 @@ def test_spent_budget_leaves_a_hard_packing_unknown() -> None:
     work = SlicedWork(1500, pause=lambda: None)
     answer = explain_request(cloud(*rows), parse(query), work)
     assert answer.verdict is Verdict.UNKNOWN
-    assert answer.summary == 'Unknown whether it fits: the budget was spent.'
+    assert summary(answer, {}) == 'Unknown whether it fits: the budget was spent.'
     assert answer.relaxations == ()
 
 
@@ -552,7 +573,7 @@ def test_many_groups_are_cut_by_the_budget_and_it_is_said() -> None:
     answer = explain_request(cloud(*rows), parse(f'{groups}&group_policy=none'), work)
     assert answer.verdict is Verdict.INFEASIBLE
     assert 0 < answer.pairs_examined < answer.pairs_of
-    assert 'Not everything that could help was tried.' in answer.summary
+    assert 'Not everything that could help was tried.' in summary(answer, {})
     assert answer.work < 2 * 100_000
 
 
@@ -561,7 +582,7 @@ def test_preparing_a_search_counts() -> None:
     groups = '&'.join(f'resources{number}=VCPU:1' for number in range(100))
     answer = explain(cloud(provider('cn', VCPU=4)), f'{groups}&group_policy=none')
     assert answer.pairs_examined < answer.pairs_of
-    assert 'Not everything that could help was tried' in answer.summary
+    assert 'Not everything that could help was tried' in summary(answer, {})
     assert answer.work > EXPLAIN_BUDGET - 10 * PLACES_TO_PREPARE * 100
 
 
