@@ -2,12 +2,14 @@
 """The OpenAPI document of one microversion."""
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 from placement import errors, microversions, routes
 from placement.cmd.openapi import parameters
+from placement.cmd.openapi.data import FRAGMENTS
 from placement.cmd.openapi.parameters import VERSION_HEADER
-from placement.cmd.openapi.reply_templates import REPLIES, described
+from placement.cmd.openapi.reply_templates import described, replies_of
 from placement.http import microversion
 from placement.http.microversion import SERVICE_TYPE, Api, Rule
 from placement.http.reply import Reply
@@ -18,29 +20,23 @@ JSON = 'application/json'
 PUBLIC = 'root.show'
 
 _TEXT: Schema = {'type': 'string'}
-_VERSION_IN_FORCE = {VERSION_HEADER: 'version', 'Vary': 'vary', 'X-Openstack-Request-Id': 'id'}
-
-SUCCESS_DESCRIPTIONS = {
-    200: 'The requested representation.',
-    201: 'Created.',
-    204: 'Done; the response has no body.',
-}
-ERROR_DESCRIPTIONS = {
-    400: 'The request cannot be understood, or names something that does not exist.',
-    401: 'No token, or not a valid one.',
-    403: 'The caller may not do this.',
-    404: 'Not found, at this version.',
-    406: 'JSON is not acceptable to the caller, or the microversion is not known.',
-    409: 'The request conflicts with the current state.',
-    415: 'The body is not said to be application/json.',
-    503: 'The service cannot answer at the moment; please try again.',
+# The headers of every response by their components.
+_OF_EVERY_RESPONSE = ('version', 'vary', 'id')
+_HEADERS = {
+    'version': VERSION_HEADER,
+    'vary': 'Vary',
+    'id': 'X-Openstack-Request-Id',
+    'location': 'Location',
+    'cache': 'Cache-Control',
+    'modified': 'Last-Modified',
+    'modified_if_any': 'Last-Modified',
 }
 
 
 def _responses(api: Api, route: Route) -> dict[str, Any]:
     """Every response of an operation at one version, by status."""
     replies = [
-        api.downgraded(route.action, reply) for reply in REPLIES[api.handlers[route.action]]
+        api.downgraded(route.action, reply) for reply in replies_of(api.handlers[route.action])
     ]
     successes = {str(reply.status): _success(api, reply) for reply in replies}
     error_responses = {
@@ -51,14 +47,14 @@ def _responses(api: Api, route: Route) -> dict[str, Any]:
 
 
 def _success(api: Api, reply: Reply) -> dict[str, Any]:
-    headers = list(_VERSION_IN_FORCE.values())
+    headers = [*_OF_EVERY_RESPONSE]
     if reply.location is not None:
         headers.append('location')
     if reply.is_cacheable and api.allows(Rule.CACHE_HEADERS):
         headers.append('cache')
         headers.append('modified_if_any' if reply.omit_last_modified else 'modified')
     response: dict[str, Any] = {
-        'description': SUCCESS_DESCRIPTIONS[reply.status],
+        'description': FRAGMENTS['successes'][reply.status],
         'headers': _referred(headers),
     }
     if reply.body is not None:
@@ -86,45 +82,27 @@ def _error_statuses(api: Api, route: Route) -> list[int]:
 
 def _components(api: Api) -> dict[str, Any]:
     """The components that the responses of all operations refer to."""
-    responses = {str(status): _error_response(status) for status in ERROR_DESCRIPTIONS}
+    responses = {str(status): _error_response(status) for status in FRAGMENTS['errors']}
     return {
-        'headers': _header_components(api),
+        'headers': FRAGMENTS['headers'] | {'version': _version_in_force(api)},
         'responses': responses,
         'schemas': {
             'Errors': _errors(api),
             'ErrorsBeforeVersion': _errors(api, version_is_known=False),
         },
+        'securitySchemes': FRAGMENTS['security_schemes'],
     }
 
 
-def _referred(names: list[str]) -> dict[str, Any]:
-    return {_HEADER_NAMES[name]: {'$ref': f'#/components/headers/{name}'} for name in names}
+def _referred(names: Iterable[str]) -> dict[str, Any]:
+    return {_HEADERS[name]: {'$ref': f'#/components/headers/{name}'} for name in names}
 
 
-_HEADER_NAMES = {short: name for name, short in _VERSION_IN_FORCE.items()} | {
-    'location': 'Location',
-    'cache': 'Cache-Control',
-    'modified': 'Last-Modified',
-    'modified_if_any': 'Last-Modified',
-}
-
-
-def _header_components(api: Api) -> dict[str, Any]:
-    in_force = {'type': 'string', 'const': f'{SERVICE_TYPE} {api.version}'}
-
-    def header(description: str, schema: Schema = _TEXT, required: bool = True) -> Schema:
-        return {'description': description, 'required': required, 'schema': schema}
-
-    modified = 'When the resource was last modified, as an HTTP date.'
-    return {
-        'version': header('The microversion of this response.', in_force),
-        'vary': header('The response depends on the requested version.'),
-        'id': header('The id of the request in the log of the service.'),
-        'location': header('The absolute URL of the created resource.', {'type': 'string'}),
-        'cache': header('Always no-cache.', {'type': 'string', 'const': 'no-cache'}),
-        'modified': header(modified),
-        'modified_if_any': header(modified, required=False),
-    }
+def _version_in_force(api: Api) -> dict[str, Any]:
+    """The header of a response with its microversion."""
+    schema = _TEXT | {'const': f'{SERVICE_TYPE} {api.version}'}
+    header: dict[str, Any] = FRAGMENTS['headers']['version'] | {'schema': schema}
+    return header
 
 
 def _error_response(status: int) -> dict[str, Any]:
@@ -137,7 +115,7 @@ def _error_response(status: int) -> dict[str, Any]:
     schema = {'type': 'object'} if status == 401 else {'$ref': f'#/components/schemas/{name}'}
     text = {'schema': _TEXT}
     return {
-        'description': ERROR_DESCRIPTIONS[status],
+        'description': FRAGMENTS['errors'][status],
         'headers': _referred(['id']),
         'content': {JSON: {'schema': schema}, 'text/html': text, 'text/plain': text},
     }
@@ -170,16 +148,6 @@ def _codes() -> set[str]:
     }
 
 
-OPENAPI = '3.1.0'
-TITLE = 'Placement API'
-DESCRIPTION = (
-    'Inventory, usage and claims of the resources of a cloud. '
-    'This document describes microversion {version} of {oldest} to {newest}; every request names '
-    'its microversion in the header OpenStack-API-Version.'
-)
-TOKEN = 'token'
-
-
 def version_named(text: str) -> Api:
     """The API of a microversion, such as ``1.10`` or ``latest``.
 
@@ -190,21 +158,23 @@ def version_named(text: str) -> Api:
 
 def document(api: Api) -> dict[str, Any]:
     """The API as this version shows it, as an OpenAPI document."""
+    info = FRAGMENTS['info']
+    description = info['description'].format(
+        version=api.version, oldest=api.oldest, newest=api.newest
+    )
     return {
-        'openapi': OPENAPI,
+        'openapi': '3.1.0',
         'info': {
-            'title': TITLE,
+            'title': info['title'],
             'version': str(api.version),
-            'description': DESCRIPTION.format(
-                version=api.version, oldest=api.oldest, newest=api.newest
-            ),
-            'license': {'name': 'Apache-2.0', 'identifier': 'Apache-2.0'},
+            'description': description,
+            'license': info['license'],
         },
         'servers': [{'url': '/'}],
-        'security': [{TOKEN: []}],
+        'security': [{name: []} for name in FRAGMENTS['security_schemes']],
         'tags': [{'name': tag} for tag in _tags(api)],
         'paths': _paths(api),
-        'components': _components(api) | {'securitySchemes': _security_schemes()},
+        'components': _components(api),
     }
 
 
@@ -252,14 +222,3 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
     if route.action == PUBLIC:
         operation['security'] = []
     return operation
-
-
-def _security_schemes() -> dict[str, Any]:
-    return {
-        TOKEN: {
-            'type': 'apiKey',
-            'in': 'header',
-            'name': 'X-Auth-Token',
-            'description': 'Who is asking: a token of Keystone.',
-        }
-    }

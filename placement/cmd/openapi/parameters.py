@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from placement.cmd.openapi.data import FRAGMENTS
 from placement.http.microversion import SERVICE_TYPE, Api, Rule
 from placement.routes import Route
 from placement.schemas import common
@@ -29,58 +30,6 @@ _PATH_SCHEMAS: dict[str, common.Schema] = {
     'resource_classes.put name': common.CUSTOM_NAME,
 }
 
-DESCRIPTIONS = {
-    'uuid': 'The uuid of a resource provider.',
-    'consumer_uuid': 'The uuid of a consumer.',
-    'resource_class': 'The name of a resource class.',
-    'name': 'The name of the resource class or trait.',
-    'resource_providers.list name': 'The exact name of a resource provider.',
-    'traits.list name': 'in:NAME,NAME for these traits, or startswith:PREFIX.',
-    'associated': 'Whether some provider has the trait: true or false, in any case.',
-    'resources': 'CLASS:AMOUNT, several joined by commas.',
-    'required': 'Names of traits joined by commas; what the version allows besides are !TRAIT '
-    'for a trait that must not be there and in:TRAIT,TRAIT for any of several.',
-    'member_of': 'The uuid of an aggregate, or in:UUID,UUID for any of several; where the version '
-    'allows it an exclamation mark in front says none of them.',
-    'in_tree': 'The uuid of a resource provider; only what is in its tree is found.',
-    'limit': 'The largest number of candidates wanted.',
-    'group_policy': 'Whether groups with a suffix have to be served by different providers. '
-    'Required with more than one such group.',
-    'root_required': 'Names of traits that the root of the tree has to have, or with an '
-    'exclamation mark in front must not have, joined by commas.',
-    'same_subtree': 'Suffixes of groups, joined by commas, whose providers have to be in one '
-    'subtree that one of them is the root of.',
-    'project_id': 'The project whose usages are wanted.',
-    'user_id': 'The user of the project whose usages are wanted.',
-    'include': 'What is wanted of each provider beside its name and place in the tree: some of '
-    'inventories, usages, traits, aggregates and allocations.',
-    'by': 'What each row of the answer is of; of capacity, root for each tree.',
-    'type': 'The type of consumers, unknown for those without.',
-    'provider': 'A resource provider: on whose tree a report is wanted, by uuid or name; or that '
-    'consumers have allocations on, or whose changes are wanted, by uuid.',
-    'consumer': 'The uuid of a consumer whose changes are wanted.',
-    'request_id': 'The id of a request to this service, of which the changes are wanted.',
-    'older_than': 'Only consumers that were made before this time, in ISO 8601.',
-    'since': 'Only what was asked for or changed at this time, in ISO 8601, or later.',
-    'insight.changes since': 'The token of the answer before: that of the last changes, or of the '
-    'first page of /insight/providers; or a time, in ISO 8601.',
-    'not_before': 'A token; the page is not of an earlier moment. The link to it says it.',
-    'global_request_id': 'The id of a request of a client, of which the searches or changes are '
-    'wanted.',
-    'page_limit': 'The largest number of elements of a page, by default 100.',
-    'marker': 'Where the page begins, as the link to it says.',
-    'consumer_type': 'The type of consumers, unknown for those without, or all for the sum.',
-}
-
-GROUPS: OpenAPIParameter = {
-    'name': 'groups',
-    'in': 'query',
-    'description': 'Request groups with a suffix: resources, required, member_of and the others '
-    'that are listed, each with the suffix of its group behind the name.',
-    'style': 'form',
-    'explode': True,
-}
-
 
 def of_path(route: Route) -> list[OpenAPIParameter]:
     """The variables of the path."""
@@ -89,7 +38,7 @@ def of_path(route: Route) -> list[OpenAPIParameter]:
             'name': name,
             'in': 'path',
             'required': True,
-            'description': _of_action(DESCRIPTIONS, route.action, name),
+            'description': _of_action(FRAGMENTS['parameters'], route.action, name),
             'schema': _of_action(_PATH_SCHEMAS, route.action, name),
         }
         for name in _VARIABLE.findall(route.path)
@@ -117,7 +66,7 @@ def of_query(api: Api, action: str) -> list[OpenAPIParameter]:
     parameters = list(_of_names(api, action, single, required))
     if groups:
         members = {'type': 'object', 'patternProperties': groups, 'additionalProperties': False}
-        parameters.append(GROUPS | {'schema': members})
+        parameters.append(FRAGMENTS['groups'] | {'schema': members})
     return parameters
 
 
@@ -130,7 +79,7 @@ def _of_names(
             'name': name,
             'in': 'query',
             'required': name in required,
-            'description': _of_action(DESCRIPTIONS, action, name),
+            'description': _of_action(FRAGMENTS['parameters'], action, name),
             'schema': {'type': 'array', 'items': schema} if name in repeatable else schema,
         }
 

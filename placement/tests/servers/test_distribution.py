@@ -101,7 +101,8 @@ def test_the_wheel_has_the_commands_and_every_module_but_no_test(wheel: pathlib.
     assert wheel.name == f'openstack_placement-{our_version()}-py3-none-any.whl'
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
-    modules = {name for name in tracked_files() if re.match(r'placement/.*\.(py|ini|mako)$', name)}
+    pattern = re.compile(r'placement/.*\.(py|ini|mako|yaml)$')
+    modules = {name for name in tracked_files() if pattern.match(name)}
 
     tests = {name for name in modules if name.startswith('placement/tests/')}
     assert {name for name in names if name.startswith('placement/tests/')} == FIXTURES

@@ -73,7 +73,7 @@ HOMES = {
     'sqlalchemy': {'db', 'feed', 'insight.*.statements'},
     'waitress': {'cmd.web_server'},
     'webob': {'http.request', 'http.error_response', 'dispatch', 'middleware', 'direct'},
-    'yaml': {'metrics.exporter.gauges'},
+    'yaml': {'metrics.exporter.gauges', 'cmd.openapi.data'},
 }
 
 

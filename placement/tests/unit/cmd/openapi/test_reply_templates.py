@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from placement.cmd.openapi.reply_templates import Described, Name, described
+from placement.cmd.openapi.reply_templates import Described, Name, described, parse_template
 from placement.http import conversions
 from placement.http.reply import Reply
 
@@ -64,3 +64,19 @@ def test_pattern_as_value_keeps_its_schema() -> None:
     (request,) = body['allocation_requests']
     provider = request['allocations'][0]['resource_provider']
     assert described(provider['uuid']) == {'type': 'string', 'pattern': '^[a-f]$'}
+
+
+def test_name_of_a_member_says_that_it_may_be_missing_or_null() -> None:
+    template = parse_template({'a?': '<text>', 'b or null': '<text>', 'c or null': ['<text>']})
+
+    schema = described(template)
+    assert schema['required'] == ['b', 'c']
+    assert schema['properties']['b'] == {'type': ['string', 'null']}
+    assert schema['properties']['c']['anyOf'][1] == {'type': 'null'}
+
+
+def test_brackets_name_a_value_or_any_number_of_members() -> None:
+    schema = described(parse_template({'<trait>': {'rel': 'self', 'href': '<text>'}}))
+
+    (member,) = schema['patternProperties'].values()
+    assert member['properties'] == {'rel': {'const': 'self'}, 'href': {'type': 'string'}}
