@@ -98,16 +98,15 @@ class Cloud:
 
 
 @pytest.fixture(scope='module')
-def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    service = client_services.Service(tmp_path_factory.mktemp('service'))
-    recorder = service.adapter()
-    report = client.ReportClient(recorder, RETRY_POLICY)
-    hosts = [a_host(number) for number in range(HOSTS)]
-    # Agents do not wait for each other either.
-    in_parallel(report.ensure_tree, hosts)
-    yield Cloud(recorder, report, hosts)
-    recorder.session.session.close()
-    service.stop()
+def cloud() -> Iterator[Cloud]:
+    with client_services.running() as url:
+        recorder = client_services.adapter_for(url)
+        report = client.ReportClient(recorder, RETRY_POLICY)
+        hosts = [a_host(number) for number in range(HOSTS)]
+        # Agents do not wait for each other either.
+        in_parallel(report.ensure_tree, hosts)
+        yield Cloud(recorder, report, hosts)
+        recorder.session.session.close()
 
 
 def in_parallel(action: Callable[[client.Provider], None], hosts: list[client.Provider]) -> None:

@@ -11,6 +11,7 @@ from keystoneauth1 import adapter, noauth, session
 
 import placement_report_client as client
 from placement.tests.functional import client_services
+from placement.tests.functional.client_services import Recorder, deliver, lose_answer
 from placement_report_client import clouds
 
 QUICK = client.RetryPolicy(first_delay=0.001, max_delay=0.01)
@@ -25,28 +26,28 @@ def new_name(prefix: str = 'CUSTOM') -> str:
 
 
 @pytest.fixture(scope='module')
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[client_services.Service]:
-    service = client_services.Service(tmp_path_factory.mktemp('service'))
-    yield service
-    service.stop()
+def service() -> Iterator[str]:
+    """The URL of a running service."""
+    with client_services.running() as url:
+        yield url
 
 
 @pytest.fixture
-def recorder(service: client_services.Service) -> Iterator[client_services.Recorder]:
-    recorder = service.adapter()
+def recorder(service: str) -> Iterator[Recorder]:
+    recorder = client_services.adapter_for(service)
     yield recorder
     recorder.session.session.close()
 
 
 @pytest.fixture
-def report(recorder: client_services.Recorder) -> client.ReportClient:
+def report(recorder: Recorder) -> client.ReportClient:
     return client.ReportClient(recorder, QUICK)
 
 
 @pytest.fixture
-def other(service: client_services.Service) -> Iterator[client.ReportClient]:
+def other(service: str) -> Iterator[client.ReportClient]:
     """Somebody else, with a connection of their own."""
-    recorder = service.adapter()
+    recorder = client_services.adapter_for(service)
     yield client.ReportClient(recorder, QUICK)
     recorder.session.session.close()
 
@@ -101,7 +102,7 @@ def amounts_of(report: client.ReportClient, consumer: str) -> object:
 
 @pytest.mark.parametrize('times', [1, 2])
 def test_a_resource_class_is_ensured_in_one_request(
-    report: client.ReportClient, recorder: client_services.Recorder, times: int
+    report: client.ReportClient, recorder: Recorder, times: int
 ) -> None:
     name = new_name()
     for _ in range(times):
@@ -111,7 +112,7 @@ def test_a_resource_class_is_ensured_in_one_request(
 
 
 def test_standard_resource_class_is_read_not_written(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     report.ensure_resource_class('VCPU')
     with pytest.raises(client.Gone, match='NO_SUCH') as caught:
@@ -120,9 +121,7 @@ def test_standard_resource_class_is_read_not_written(
     assert recorder.writes() == []
 
 
-def test_only_missing_traits_are_written(
-    report: client.ReportClient, recorder: client_services.Recorder
-) -> None:
+def test_only_missing_traits_are_written(report: client.ReportClient, recorder: Recorder) -> None:
     old, new = new_name(), new_name()
     report.ensure_traits([old, 'HW_CPU_X86_AVX'])
     before = len(recorder.sent)
@@ -131,7 +130,7 @@ def test_only_missing_traits_are_written(
 
 
 def test_many_traits_are_read_in_queries_of_limited_length(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     names = [new_name('CUSTOM_' + 'X' * 200) for _ in range(20)]
     report.ensure_traits(names)
@@ -157,7 +156,7 @@ def a_tree() -> client.Provider:
 
 
 def test_what_is_the_same_or_none_is_not_written(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     tree = a_tree()
     report.ensure_tree(tree)
@@ -169,7 +168,7 @@ def test_what_is_the_same_or_none_is_not_written(
 
 
 def test_only_the_differing_sub_resource_is_written(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     tree = a_tree()
     report.ensure_tree(tree)
@@ -180,9 +179,7 @@ def test_only_the_differing_sub_resource_is_written(
     assert recorder.writes()[before:] == [f'PUT /resource_providers/{second.uuid}/inventories']
 
 
-def test_a_provider_is_renamed_and_moved(
-    report: client.ReportClient, recorder: client_services.Recorder
-) -> None:
+def test_a_provider_is_renamed_and_moved(report: client.ReportClient, recorder: Recorder) -> None:
     tree, elsewhere = a_tree(), a_host_of(report)
     report.ensure_tree(tree)
     moved = dataclasses.replace(tree.children[0], name=new_name('moved'))
@@ -214,10 +211,10 @@ def test_an_inventory_in_use_cannot_be_removed(report: client.ReportClient) -> N
 
 @pytest.mark.parametrize('lost', range(9))
 def test_ensure_tree_succeeds_whichever_answer_is_lost(
-    report: client.ReportClient, recorder: client_services.Recorder, lost: int
+    report: client.ReportClient, recorder: Recorder, lost: int
 ) -> None:
     host = a_host(traits=['HW_CPU_X86_AVX'])
-    recorder.afterwards = [*[client_services.deliver] * lost, client_services.lose_answer]
+    recorder.afterwards = [*[deliver] * lost, lose_answer]
     report.ensure_tree(host)
     assert recorder.afterwards == []
     before = len(recorder.writes())
@@ -265,9 +262,7 @@ def test_search_with_every_parameter_finds_candidates(report: client.ReportClien
 # Claims
 
 
-def test_a_claim_is_one_request(
-    report: client.ReportClient, recorder: client_services.Recorder
-) -> None:
+def test_a_claim_is_one_request(report: client.ReportClient, recorder: Recorder) -> None:
     host = a_host_of(report)
     (candidate,) = candidates_on(report, host)
     consumer = client.Consumer(new_uuid(), 'project', 'user')
@@ -307,7 +302,7 @@ def test_claim_any_skips_a_deleted_host(report: client.ReportClient) -> None:
 
 
 def test_allocations_are_written_as_they_were_read(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     host = a_host_of(report)
     consumer = a_claim(report, host)
@@ -321,7 +316,7 @@ def test_allocations_are_written_as_they_were_read(
 
 
 def test_nothing_is_sent_when_nothing_changes(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     host = a_host_of(report)
     consumer = a_claim(report, host)
@@ -347,7 +342,7 @@ def one_more(found: client.Allocations) -> client.Allocations:
 def test_concurrent_change_is_never_made_twice(
     report: client.ReportClient,
     other: client.ReportClient,
-    recorder: client_services.Recorder,
+    recorder: Recorder,
     lost: int,
     is_told: bool,
     left: int,
@@ -357,8 +352,8 @@ def test_concurrent_change_is_never_made_twice(
     # Somebody makes the same change first; then one of the answers is lost.
     recorder.afterwards = [
         lambda *_: other.change_allocations(consumer.uuid, one_more),
-        *[client_services.deliver] * lost,
-        client_services.lose_answer,
+        *[deliver] * lost,
+        lose_answer,
     ]
     try:
         report.change_allocations(consumer.uuid, one_more)
@@ -388,7 +383,7 @@ Hosts = tuple[client.Provider, client.Provider]
 
 @pytest.mark.parametrize('lost', [0, 1, 2])
 def test_a_move_is_one_write_until_it_is_confirmed(
-    report: client.ReportClient, recorder: client_services.Recorder, hosts: Hosts, lost: int
+    report: client.ReportClient, recorder: Recorder, hosts: Hosts, lost: int
 ) -> None:
     source, destination = hosts
     instance, migration = a_claim(report, source), new_uuid()
@@ -396,8 +391,8 @@ def test_a_move_is_one_write_until_it_is_confirmed(
     # The first answer is that to the reading.
     if lost:
         recorder.afterwards = [
-            *[client_services.deliver] * (lost - 1),
-            client_services.lose_answer,
+            *[deliver] * (lost - 1),
+            lose_answer,
         ]
     before = len(recorder.writes())
     report.move(instance.uuid, migration, candidate)
@@ -415,7 +410,7 @@ def test_a_move_is_one_write_until_it_is_confirmed(
 
 @pytest.mark.parametrize('lost', [False, True])
 def test_a_move_is_reverted_in_one_write(
-    report: client.ReportClient, recorder: client_services.Recorder, hosts: Hosts, lost: bool
+    report: client.ReportClient, recorder: Recorder, hosts: Hosts, lost: bool
 ) -> None:
     source, destination = hosts
     instance, migration = a_claim(report, source), new_uuid()
@@ -423,7 +418,7 @@ def test_a_move_is_reverted_in_one_write(
     report.move(instance.uuid, migration, candidate)
     before = len(recorder.writes())
     if lost:
-        recorder.afterwards = [*[client_services.deliver] * 2, client_services.lose_answer]
+        recorder.afterwards = [*[deliver] * 2, lose_answer]
     report.revert(instance.uuid, migration)
     assert set(recorder.writes()[before:]) == {'POST /allocations'}
     assert amounts_of(report, instance.uuid) == {source.uuid: {'VCPU': 2}}
@@ -432,7 +427,7 @@ def test_a_move_is_reverted_in_one_write(
 
 
 def test_resize_succeeds_where_both_sizes_together_do_not_fit(
-    report: client.ReportClient, recorder: client_services.Recorder
+    report: client.ReportClient, recorder: Recorder
 ) -> None:
     host = a_host_of(report, vcpu=4)
     instance, migration = a_claim(report, host, vcpu=3), new_uuid()
@@ -468,12 +463,12 @@ def test_move_of_an_unknown_instance_raises_gone(
 
 @pytest.mark.parametrize('lost', [False, True])
 def test_a_release_can_be_repeated(
-    report: client.ReportClient, recorder: client_services.Recorder, lost: bool
+    report: client.ReportClient, recorder: Recorder, lost: bool
 ) -> None:
     host = a_host_of(report)
     consumer = a_claim(report, host)
     if lost:
-        recorder.afterwards = [client_services.lose_answer]
+        recorder.afterwards = [lose_answer]
     report.release(consumer.uuid)
     assert used(recorder, host) == 0
     assert report.release(consumer.uuid) is False
@@ -483,10 +478,10 @@ def test_a_release_can_be_repeated(
 
 
 def test_client_without_authentication_reaches_the_service(
-    service: client_services.Service,
+    service: str,
 ) -> None:
     anonymous = session.Session(
-        auth=noauth.NoAuth(service.url), additional_headers={'x-roles': 'admin'}
+        auth=noauth.NoAuth(service), additional_headers={'x-roles': 'admin'}
     )
     report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
     report.ensure_traits(['HW_CPU_X86_AVX'])
@@ -494,8 +489,8 @@ def test_client_without_authentication_reaches_the_service(
     anonymous.session.close()
 
 
-def test_client_without_permission_is_refused(service: client_services.Service) -> None:
-    anonymous = session.Session(auth=noauth.NoAuth(service.url))
+def test_client_without_permission_is_refused(service: str) -> None:
+    anonymous = session.Session(auth=noauth.NoAuth(service))
     report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
     with pytest.raises(client.Refused, match='Policy does not allow') as caught:
         report.ensure_resource_class('CUSTOM_MINE')
@@ -505,7 +500,7 @@ def test_client_without_permission_is_refused(service: client_services.Service) 
 
 
 def test_client_from_clouds_yaml_reaches_the_service(
-    service: client_services.Service, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    service: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / 'clouds.yaml'
     file.write_text(f"""
@@ -513,7 +508,7 @@ clouds:
   here:
     auth_type: admin_token
     auth:
-      endpoint: {service.url}
+      endpoint: {service}
       token: admin
 """)
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(file))

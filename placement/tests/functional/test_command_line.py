@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.tests.functional.client_services import Service, is_ours
+from placement.tests.functional import client_services
+from placement.tests.functional.client_services import is_ours
 from placement.tests.functional.fixtures import openstack_client
 
 COMMANDS = {
@@ -31,21 +32,20 @@ COMMANDS = {
 
 
 @pytest.fixture(scope='module')
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service without authentication (noauth2), with one host."""
-    service = Service(tmp_path_factory.mktemp('service'))
-    adapter = service.adapter(default_microversion='1.39')
-    created = adapter.post('/resource_providers', json={'name': 'compute1'}).json()
-    body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 16}}}
-    adapter.put(f'/resource_providers/{created["uuid"]}/inventories', json=body)
-    yield service
-    service.stop()
+def service() -> Iterator[str]:
+    """The URL of a service without authentication (noauth2), with one host."""
+    with client_services.running() as url:
+        adapter = client_services.adapter_for(url, default_microversion='1.39')
+        created = adapter.post('/resource_providers', json={'name': 'compute1'}).json()
+        body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 16}}}
+        adapter.put(f'/resource_providers/{created["uuid"]}/inventories', json=body)
+        yield url
 
 
 @pytest.fixture
-def credentials(service: Service) -> dict[str, str]:
+def credentials(service: str) -> dict[str, str]:
     """The environment variables of an administrator."""
-    return {'OS_AUTH_TYPE': 'admin_token', 'OS_TOKEN': 'admin', 'OS_ENDPOINT': service.url}
+    return {'OS_AUTH_TYPE': 'admin_token', 'OS_TOKEN': 'admin', 'OS_ENDPOINT': service}
 
 
 ours = pytest.mark.skipif(not is_ours(), reason='only this service answers below /insight')
@@ -62,8 +62,8 @@ def test_a_command_uses_the_variables_of_the_client(credentials: dict[str, str])
 
 
 @ours
-def test_a_command_uses_clouds_yaml(service: Service, tmp_path: pathlib.Path) -> None:
-    auth = {'endpoint': service.url, 'token': 'admin'}
+def test_a_command_uses_clouds_yaml(service: str, tmp_path: pathlib.Path) -> None:
+    auth = {'endpoint': service, 'token': 'admin'}
     environ = openstack_client.clouds_yaml(
         tmp_path, here={'auth_type': 'admin_token', 'auth': auth}
     )
@@ -75,8 +75,8 @@ def test_a_command_uses_clouds_yaml(service: Service, tmp_path: pathlib.Path) ->
 
 
 @ours
-def test_a_command_without_a_token_says_which_rule_it_needs(service: Service) -> None:
-    environ = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service.url}
+def test_a_command_without_a_token_says_which_rule_it_needs(service: str) -> None:
+    environ = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service}
     done = openstack_client.run(*COMMANDS['tree'].split(), environ=environ)
 
     assert done.returncode == 1
