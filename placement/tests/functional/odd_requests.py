@@ -14,20 +14,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from placement import microversions
+from placement import routes
 
-from .fixtures import clouds
+from .fixtures import valid_requests
+from .fixtures.valid_requests import NEWEST
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-
-CONSUMERS = ('dddddddd-0000-4000-8000-000000000001', 'dddddddd-0000-4000-8000-000000000002')
-NOBODY = 'cccccccc-0000-4000-8000-000000000001'
-PROVIDERS = tuple(clouds.uuid_of(provider.name) for provider in clouds.FLAT_WITH_SHARED_STORAGE)
-AGGREGATE = clouds.uuid_of('aggA')
-NEWEST = max(minor for _major, minor in microversions.APIS)
-
-#: The generations of the hosts and shares in the populated cloud.
-GENERATIONS = dict(zip(PROVIDERS, (3, 3, 1, 3, 2), strict=True))
 
 #: Stands for a number that JSON can write and no Python value can.
 HUGE_NUMBER = '@1e400@'
@@ -304,268 +296,35 @@ def quoted(text: str) -> str:
     return urllib.parse.quote(text, safe='%:!,', errors='surrogatepass')
 
 
-# Valid requests ------------------------------------------------------------------------------
-
-
-def _provider(draw: Draw) -> str:
-    return str(draw(st.sampled_from(PROVIDERS)))
-
-
-def _inventory(draw: Draw) -> dict[str, Any]:
-    record = {'total': draw(st.integers(1, 5000))}
-    for member in ('reserved', 'min_unit', 'max_unit', 'step_size'):
-        if draw(st.booleans()):
-            record[member] = draw(st.integers(1, 10))
-    if draw(st.booleans()):
-        record['allocation_ratio'] = draw(st.sampled_from((1.0, 1.5, 16.0)))
-    return record
-
-
-def _generation(draw: Draw, provider: str) -> int:
-    right = GENERATIONS[provider]
-    return int(draw(st.sampled_from((right, right, right, right + 1))))
-
-
-def _inventories(draw: Draw, version: int, provider: str) -> dict[str, Any]:
-    names = draw(st.lists(st.sampled_from(('VCPU', 'MEMORY_MB', 'DISK_GB')), unique=True))
-    return {
-        'resource_provider_generation': _generation(draw, provider),
-        'inventories': {name: _inventory(draw) for name in names},
-    }
-
-
-def _resources(draw: Draw) -> dict[str, int]:
-    name = draw(st.sampled_from(('VCPU', 'MEMORY_MB', 'DISK_GB')))
-    return {name: draw(st.integers(1, 9))}
-
-
-def _consumer(draw: Draw, version: int, name: str, may_be_empty: bool) -> dict[str, Any]:
-    providers = draw(st.lists(st.sampled_from(PROVIDERS), min_size=not may_be_empty, max_size=2))
-    body: dict[str, Any] = {
-        'allocations': {provider: {'resources': _resources(draw)} for provider in providers},
-        'project_id': 'p',
-        'user_id': 'u',
-    }
-    if version >= 28:
-        body['consumer_generation'] = 1 if name in CONSUMERS else None
-    if version >= 34 and draw(st.booleans()):
-        body['mappings'] = {'_A': [draw(st.sampled_from(PROVIDERS))]}
-    if version >= 38:
-        body['consumer_type'] = draw(st.sampled_from(('INSTANCE', 'MIGRATION')))
-    return body
-
-
-def _put_allocations(draw: Draw, version: int, name: str) -> Any:
-    body = _consumer(draw, version, name, may_be_empty=version >= 28)
-    if version < 12:
-        body['allocations'] = [
-            {'resource_provider': {'uuid': provider}, 'resources': allocation['resources']}
-            for provider, allocation in body['allocations'].items()
-        ]
-    if version < 8:
-        del body['project_id'], body['user_id']
-    return body
-
-
-def _post_allocations(draw: Draw, version: int, name: str) -> Any:
-    names = draw(st.lists(st.sampled_from((*CONSUMERS, NOBODY)), min_size=1, unique=True))
-    return {each: _consumer(draw, version, each, may_be_empty=True) for each in names}
-
-
-def _reshape(draw: Draw, version: int, name: str) -> Any:
-    names = draw(st.lists(st.sampled_from(CONSUMERS), unique=True))
-    provider = _provider(draw)
-    return {
-        'inventories': {provider: _inventories(draw, version, provider)},
-        'allocations': {each: _consumer(draw, version, each, may_be_empty=True) for each in names},
-    }
-
-
-def _new_provider(draw: Draw, version: int, name: str) -> Any:
-    body = {'name': f'host {draw(st.integers(0, 10**9))}'}
-    if draw(st.booleans()):
-        body['uuid'] = str(draw(st.uuids()))
-    if version >= 14 and draw(st.booleans()):
-        body['parent_provider_uuid'] = _provider(draw)
-    return body
-
-
-def _changed_provider(draw: Draw, version: int, name: str) -> Any:
-    body: dict[str, Any] = {'name': f'host {draw(st.integers(0, 10**9))}'}
-    if version >= 14 and draw(st.booleans()):
-        body['parent_provider_uuid'] = draw(st.sampled_from((None, *PROVIDERS)))
-    return body
-
-
-def _aggregates(draw: Draw, version: int, provider: str) -> Any:
-    uuids = draw(st.lists(st.sampled_from((AGGREGATE, NOBODY)), unique=True))
-    if version < 19:
-        return uuids
-    return {'aggregates': uuids, 'resource_provider_generation': _generation(draw, provider)}
-
-
-def _traits(draw: Draw, version: int, provider: str) -> Any:
-    names = draw(st.lists(st.sampled_from(('CUSTOM_SSD', 'HW_CPU_X86_AVX')), unique=True))
-    return {'traits': names, 'resource_provider_generation': _generation(draw, provider)}
-
-
-def _list_query(draw: Draw, version: int) -> list[tuple[str, str]]:
-    choices = [('name', 'cn1'), ('uuid', PROVIDERS[0])]
-    if version >= 3:
-        choices += [('member_of', AGGREGATE), ('member_of', f'in:{AGGREGATE},{NOBODY}')]
-    if version >= 4:
-        choices += [('resources', 'VCPU:1,MEMORY_MB:2')]
-    if version >= 14:
-        choices += [('in_tree', PROVIDERS[1])]
-    if version >= 18:
-        choices += [('required', 'CUSTOM_SSD')]
-    if version >= 39:
-        choices += [('required', 'in:CUSTOM_SSD,HW_CPU_X86_AVX')]
-    return list(draw(st.lists(st.sampled_from(choices), unique_by=lambda choice: choice[0])))
-
-
-def _usages_query(draw: Draw, version: int) -> list[tuple[str, str]]:
-    query = [('project_id', 'p')]
-    if draw(st.booleans()):
-        query.append(('user_id', 'u'))
-    if version >= 38 and draw(st.booleans()):
-        query.append(('consumer_type', draw(st.sampled_from(('INSTANCE', 'all', 'unknown')))))
-    return query
-
-
-def _traits_query(draw: Draw, version: int) -> list[tuple[str, str]]:
-    choices = [('name', 'in:CUSTOM_SSD'), ('name', 'startswith:CUSTOM_'), ('associated', 'true')]
-    return list(draw(st.lists(st.sampled_from(choices), unique_by=lambda choice: choice[0])))
-
-
-def _candidates_query(draw: Draw, version: int) -> list[tuple[str, str]]:
-    choices = []
-    if version >= 16:
-        choices += [('limit', '3')]
-    if version >= 17:
-        choices += [('required', 'CUSTOM_SSD')]
-    if version >= 21:
-        choices += [('member_of', f'in:{AGGREGATE}')]
-    if version >= 25:
-        choices += [
-            ('resources1', 'DISK_GB:1'),
-            ('required1', 'CUSTOM_SSD'),
-            ('group_policy', 'none'),
-        ]
-    if version >= 31:
-        choices += [('in_tree', PROVIDERS[1])]
-    if version >= 35:
-        choices += [('root_required', '!CUSTOM_SSD')]
-    if version >= 36:
-        choices += [('same_subtree', '1')]
-    chosen = draw(st.lists(st.sampled_from(choices), unique=True)) if choices else []
-    return [('resources', 'VCPU:1,DISK_GB:2'), *chosen]
-
-
-BodyMaker = Callable[[Draw, int, str], Any]
-QueryMaker = Callable[[Draw, int], list[tuple[str, str]]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Route:
-    """How to write a valid request to one route; ``{}`` in its path is drawn from ``names``."""
-
-    method: str
-    path: str
-    since: int = 0
-    names: tuple[str, ...] = PROVIDERS
-    body: BodyMaker | None = None
-    query: QueryMaker | None = None
-    until: int = NEWEST
-
-
-RP = '/resource_providers/{}'
-TRAITS = ('CUSTOM_SSD', 'HW_CPU_X86_AVX', 'CUSTOM_NEW', 'CUSTOM_UNUSED')
-CLASSES = ('VCPU', 'CUSTOM_IRON', 'CUSTOM_NEW')
-
-ROUTES: Mapping[str, Route] = {
-    'root': Route('GET', '/'),
-    'list providers': Route('GET', '/resource_providers', query=_list_query),
-    'create provider': Route('POST', '/resource_providers', body=_new_provider),
-    'show provider': Route('GET', RP),
-    'change provider': Route('PUT', RP, body=_changed_provider),
-    'delete provider': Route('DELETE', RP),
-    'list inventories': Route('GET', RP + '/inventories'),
-    'set inventories': Route('PUT', RP + '/inventories', body=_inventories),
-    'add inventory': Route(
-        'POST',
-        RP + '/inventories',
-        body=lambda d, v, name: {
-            **_inventory(d),
-            'resource_class': d(st.sampled_from(('DISK_GB', 'CUSTOM_IRON'))),
-        },
-    ),
-    'clear inventories': Route('DELETE', RP + '/inventories', since=5),
-    'show inventory': Route('GET', RP + '/inventories/VCPU'),
-    'set inventory': Route(
-        'PUT',
-        RP + '/inventories/VCPU',
-        body=lambda d, v, name: {
-            **_inventory(d),
-            'resource_provider_generation': _generation(d, name),
-        },
-    ),
-    'delete inventory': Route('DELETE', RP + '/inventories/DISK_GB'),
-    'usages of provider': Route('GET', RP + '/usages'),
-    'list aggregates': Route('GET', RP + '/aggregates', since=1),
-    'set aggregates': Route('PUT', RP + '/aggregates', since=1, body=_aggregates),
-    'list traits of provider': Route('GET', RP + '/traits', since=6),
-    'set traits of provider': Route('PUT', RP + '/traits', since=6, body=_traits),
-    'clear traits of provider': Route('DELETE', RP + '/traits', since=6),
-    'allocations of provider': Route('GET', RP + '/allocations'),
-    'list classes': Route('GET', '/resource_classes', since=2),
-    'create class': Route(
-        'POST',
-        '/resource_classes',
-        since=2,
-        body=lambda d, v, name: {'name': f'CUSTOM_{d(st.integers(0, 10**6))}'},
-    ),
-    'show class': Route('GET', '/resource_classes/{}', since=2, names=CLASSES),
-    'rename class': Route(
-        'PUT',
-        '/resource_classes/{}',
-        since=2,
-        until=6,
-        names=CLASSES,
-        body=lambda d, v, name: {'name': f'CUSTOM_{d(st.integers(0, 10**6))}'},
-    ),
-    'ensure class': Route('PUT', '/resource_classes/{}', since=7, names=CLASSES),
-    'delete class': Route('DELETE', '/resource_classes/{}', since=2, names=CLASSES),
-    'list traits': Route('GET', '/traits', since=6, query=_traits_query),
-    'show trait': Route('GET', '/traits/{}', since=6, names=TRAITS),
-    'ensure trait': Route('PUT', '/traits/{}', since=6, names=TRAITS),
-    'delete trait': Route('DELETE', '/traits/{}', since=6, names=TRAITS),
-    'show allocations': Route('GET', '/allocations/{}', names=CONSUMERS),
-    'set allocations': Route(
-        'PUT', '/allocations/{}', names=(*CONSUMERS, NOBODY), body=_put_allocations
-    ),
-    'delete allocations': Route('DELETE', '/allocations/{}', names=CONSUMERS),
-    'set many allocations': Route('POST', '/allocations', since=13, body=_post_allocations),
-    'usages of project': Route('GET', '/usages', since=9, query=_usages_query),
-    'reshape': Route('POST', '/reshaper', since=30, body=_reshape),
-    'candidates': Route('GET', '/allocation_candidates', since=10, query=_candidates_query),
+#: The routes of the API, by action.
+ROUTES: Mapping[str, routes.Route] = {
+    route.action: route for route in routes.ROUTES if not route.path.startswith(routes.INSIGHT)
 }
 
 
-def valid_call(draw: Draw, route: Route) -> Call:
-    """A request that the route accepts, as far as one can know without its generations."""
-    version = draw(st.integers(route.since, route.until))
-    name = draw(st.sampled_from(route.names))
+def valid_call(draw: Draw, route: routes.Route) -> Call:
+    """Draw a request that the route accepts, as far as its generations allow."""
+    version = draw(st.sampled_from(valid_requests.versions(route.action)))
+    names = {
+        variable: draw(st.sampled_from(values))
+        for variable, values in valid_requests.names(route.path).items()
+    }
+    first = next(iter(names.values()), '')
+    make = valid_requests.BODIES.get(route.action)
     return Call(
         route.method,
-        route.path.format(name).strip('/').split('/'),
+        route.path.format(**names).strip('/').split('/'),
         version,
-        body=route.body(draw, version, name) if route.body else None,
-        query=route.query(draw, version) if route.query else [],
+        body=make(version, first) if make else None,
+        query=[
+            (name, value)
+            for name, value, since, is_required in valid_requests.QUERIES.get(route.action, ())
+            if version >= since and (is_required or draw(st.booleans()))
+        ],
     )
 
 
-# One thing wrong -----------------------------------------------------------------------------
+# One thing wrong
 
 
 def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -723,12 +482,12 @@ _IN_BODY = (
 
 
 @st.composite
-def calls(draw: Draw, route: Route) -> Call:
+def calls(draw: Draw, route: routes.Route) -> Call:
     """A request to the route with at most one thing wrong."""
     call = valid_call(draw, route)
-    if route.query:
+    if call.query:
         alterations: tuple[Any, ...] = (*_ANYWHERE, _odd_query_value, _odd_query_value)
     else:
-        alterations = (*_ANYWHERE, *(_IN_BODY if route.body else (_odd_bytes,)))
+        alterations = (*_ANYWHERE, *((_odd_bytes,) if call.body is None else _IN_BODY))
     draw(st.sampled_from(alterations))(draw, call)
     return call

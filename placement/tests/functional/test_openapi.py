@@ -7,7 +7,7 @@ that exist, which nobody would hit upon by chance.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -20,7 +20,7 @@ from schemathesis.specs.openapi import checks as openapi_checks
 from placement import microversions
 from placement.cmd.openapi import document
 from placement.microversions import NEWEST
-from placement.tests.functional.fixtures import applications, client, clouds
+from placement.tests.functional.fixtures import applications, client, valid_requests
 
 #: How many requests of each kind an operation gets.
 EXAMPLES = int(os.environ.get('PLACEMENT_TEST_OPENAPI_EXAMPLES', '3'))
@@ -39,55 +39,11 @@ CHECKS = [
     openapi_checks.negative_data_rejection,
 ]
 
-PROVIDER, CHILD, CONSUMER = map(clouds.uuid_of, ('host', 'node', 'consumer'))
-
-# What is known to exist, by variable of a path.
-EXISTING: Mapping[str, list[str]] = {
-    'uuid': [PROVIDER, CHILD],
-    'consumer_uuid': [CONSUMER],
-    'resource_class': ['VCPU', 'MEMORY_MB'],
-    'name': ['CUSTOM_GOLD', 'VCPU', 'HW_CPU_X86_AVX2'],
-}
-QUERIES: Mapping[str, list[dict[str, str]]] = {
-    'allocation_candidates.list': [
-        {'resources': 'VCPU:1,MEMORY_MB:64'},
-        {'resources': 'VCPU:1', 'limit': '1', 'required': 'HW_CPU_X86_AVX2'},
-        {'resources1': 'VCPU:1', 'resources2': 'VCPU:1', 'group_policy': 'none'},
-    ],
-    'insight.explain': [
-        {'resources': 'VCPU:9', 'provider': 'host'},
-        {'resources1': 'VCPU:1', 'resources2': 'VCPU:9', 'group_policy': 'isolate'},
-    ],
-    'insight.capacity': [{'resources': 'VCPU:1,MEMORY_MB:64', 'by': 'root'}],
-    'insight.unmet_demand': [{'since': '2026-01-01T00:00:00Z', 'page_limit': '1'}],
-    'insight.history': [{'since': '2026-01-01T00:00:00Z', 'page_limit': '1'}],
-    'resource_providers.list': [{'resources': 'VCPU:1', 'in_tree': CHILD}],
-    'usages.show': [{'project_id': 'p'}],
-    'traits.list': [{'associated': 'true'}],
-}
-
-
-CLOUD = tuple(
-    clouds.Provider(
-        name, {'VCPU': 8, 'MEMORY_MB': 512}, ('HW_CPU_X86_AVX2',), ('aggregate',), parent
-    )
-    for name, parent in (('host', None), ('node', 'host'))
-)
-
-
-def fill(service: client.Client) -> None:
-    """Write a tree with something of everything."""
-    clouds.build(CLOUD, service)
-    for path in ('/traits/CUSTOM_GOLD', '/resource_classes/CUSTOM_GOLD'):
-        assert service.send('PUT', path, version=NEWEST).status == 201
-    claim = clouds.claim({CHILD: {'VCPU': 2}}, project_id='p')
-    assert service.send('PUT', f'/allocations/{CONSUMER}', claim, version=NEWEST).status == 204
-
 
 @pytest.fixture(scope='module')
 def service() -> Iterator[applications.Service]:
     running = applications.Service()
-    fill(client.Client(running.application))
+    valid_requests.populate(client.Client(running.application))
     yield running
     running.stop()
 
@@ -153,13 +109,13 @@ def known_parts(
     if not data.draw(strategies.booleans()):
         return {}
     known: dict[str, Any] = {}
-    names = [parameter.name for parameter in operation.path_parameters]
     # Of a wrong request something else has to be wrong then.
+    names = valid_requests.names(operation.path)
     if names and (mode.is_positive or brings_something(operation)):
         known['path_parameters'] = {
-            name: data.draw(strategies.sampled_from(EXISTING[name])) for name in names
+            name: data.draw(strategies.sampled_from(values)) for name, values in names.items()
         }
-    queries = QUERIES.get(operation.definition.raw['operationId'])
-    if queries and mode.is_positive:
-        known['query'] = data.draw(strategies.sampled_from(queries))
+    query = valid_requests.query(operation.definition.raw['operationId'], valid_requests.NEWEST)
+    if query and mode.is_positive:
+        known['query'] = dict(query)
     return known
