@@ -8,13 +8,9 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.tests.thorough import THOROUGH
 
 from .fixtures import applications, databases
 from .fixtures.client import Client
-
-# It sends all requests of the gabbi tests a second time.
-collect_ignore = [] if THOROUGH else ['test_freshness_gabbi.py']
 
 
 def pytest_configure(config: pytest.Config) -> None:
