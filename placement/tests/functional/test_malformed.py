@@ -16,8 +16,9 @@ from .fixtures import applications, databases, valid_requests
 from .fixtures.client import Answer, Client
 from .fixtures.valid_requests import NEWEST as NEWEST_MINOR
 
-# A refused request leaves no row of the history either.
-OPTIONS = {('history', 'enabled'): True}
+# A refused request leaves no row of the history either. Unmet demand is written later, after the
+# answer to any request.
+OPTIONS = {('history', 'enabled'): True, ('insight', 'unmet_demand'): False}
 
 REQUEST_ID = re.compile(r'^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
 

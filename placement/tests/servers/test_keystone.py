@@ -19,7 +19,6 @@ import requests
 from oslo_policy import policy
 
 from placement import policies
-from placement.microversions import NEWEST
 from placement.tests import fixtures
 from placement.tests.functional.fixtures import openstack_client
 from placement.tests.servers import installation
@@ -203,22 +202,6 @@ def test_rule_admits_the_specified_roles(
             assert rule in answer.json()['errors'][0]['detail']
 
 
-@pytest.mark.parametrize(('caller', 'status'), [('reader', 403), ('service', 200), ('admin', 200)])
-def test_usages_of_another_project(
-    service: Placement, cloud: Cloud, tokens: dict[str, str], caller: str, status: int
-) -> None:
-    path = f'/usages?project_id={cloud.projects["service"]}'
-
-    assert service.ask('GET', path, tokens[caller]).status_code == status
-
-
-@pytest.mark.parametrize(('caller', 'status'), [('reader', 403), ('service', 400), ('admin', 400)])
-def test_usages_of_no_project(
-    service: Placement, tokens: dict[str, str], caller: str, status: int
-) -> None:
-    assert service.ask('GET', '/usages', tokens[caller]).status_code == status
-
-
 def test_policy_file_and_policy_directory_override_defaults(
     strict_service: Placement, tokens: dict[str, str]
 ) -> None:
@@ -246,60 +229,6 @@ def test_policy_file_and_policy_directory_override_defaults(
         '"admin_or_service_api": "role:admin or role:service or role:stranger"\n'
     )
     assert ask('placement:resource_providers:list', 'stranger') == 200
-
-
-def test_monitoring_with_a_role_of_its_own_asks_insight_and_nothing_else(
-    strict_service: Placement, tokens: dict[str, str]
-) -> None:
-    paths = [
-        '/insight',
-        '/insight/allocation_candidates?resources=VCPU:1',
-        '/insight/capacity?resources=VCPU:1&by=root',
-        '/insight/unmet_demand',
-    ]
-
-    def ask(caller: str) -> list[int]:
-        return [
-            strict_service.ask('GET', path, tokens[caller]).status_code
-            for path in (*paths, '/allocation_candidates?resources=VCPU:1', '/traits')
-        ]
-
-    assert ask('monitoring') == [403] * 6
-    rules = [rule for rule in RULES if rule.startswith('placement:insight:')]
-    strict_service.directory.joinpath('policy.yaml').write_text(
-        ''.join(f'"{rule}": "rule:admin_or_service_api or role:monitoring"\n' for rule in rules)
-    )
-    assert ask('monitoring') == [200, 200, 200, 200, 403, 403]
-    assert ask('reader') == [403] * 6
-    assert ask('system') == [403] * 6
-    assert ask('admin') == [200] * 6
-
-
-def test_the_version_document_needs_no_token(service: Placement) -> None:
-    for path in ('', '/'):
-        answer = service.ask('GET', path, None)
-        assert answer.status_code == 200
-        assert answer.json()['versions'][0]['max_version'] == NEWEST
-
-
-def test_a_health_check_needs_no_token(service: Placement) -> None:
-    assert service.ask('GET', '/healthcheck', None).status_code == 200
-
-
-@pytest.mark.parametrize(
-    'headers',
-    [
-        {},
-        {'X_Roles': 'admin', 'X_User_Id': 'root', 'X_Project_Id': 'demo'},
-        {'X_Identity_Status': 'Confirmed', 'X_Roles': 'admin', 'X_User_Id': 'root'},
-    ],
-)
-def test_401_names_the_identity_endpoint(service: Placement, headers: dict[str, str]) -> None:
-    answer = service.ask('GET', '/traits', None, **headers)
-
-    assert answer.status_code == 401
-    assert answer.headers['WWW-Authenticate'] == 'Keystone uri="http://keystone.example"'
-    assert 'openstack-api-version' not in answer.headers
 
 
 def test_a_client_cannot_name_its_own_roles(service: Placement, tokens: dict[str, str]) -> None:
