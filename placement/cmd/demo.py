@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from placement import direct
 from placement.cmd import serve
 from placement.cmd.demo_cloud import loading
-from placement.cmd.demo_cloud.cloud import make_cloud
-from placement.cmd.demo_cloud.problems import PROBLEMS, SEARCHES_IN_VAIN
+from placement.cmd.demo_cloud.cloud import list_problems, list_searches_in_vain, make_cloud
 from placement.cmd.operator_command import CannotServe
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
@@ -79,7 +78,7 @@ def _fill(conf: ConfigOpts, say: serve.Say) -> None:
             loading.load(database, cloud)
         finally:
             database.dispose()
-        for request_id, query in SEARCHES_IN_VAIN:
+        for request_id, query in list_searches_in_vain().items():
             headers = {'X-Openstack-Request-Id': request_id}
             client.get(f'/allocation_candidates?{query}', headers=headers)
         # Whose answer has the searches, so that they are written.
@@ -105,7 +104,7 @@ def _say_where(say: serve.Say, url: str, strategy: str) -> None:
     say('what is wrong with this cloud? Of each two commands, which find it, the first is for the')
     say('openstack client with osc-placement-insight, after the following line:')
     print(f'\nexport OS_AUTH_TYPE=admin_token OS_TOKEN=admin OS_ENDPOINT={url}')
-    for problem in PROBLEMS:
+    for problem in list_problems():
         print(f'\n# {problem.question}\n{problem.client}\n{problem.command(url)}')
     print(flush=True)
     say(f'look at it: {url}/ui/ (the token is admin)')

@@ -12,8 +12,7 @@ from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
 from placement.cmd.demo_cloud import loading
-from placement.cmd.demo_cloud.cloud import make_cloud
-from placement.cmd.demo_cloud.problems import SEARCHES_IN_VAIN
+from placement.cmd.demo_cloud.cloud import list_searches_in_vain, make_cloud
 from placement.db.engine.database import Database
 from placement.tests.servers import pages
 from placement.tests.unit import samples
@@ -30,7 +29,7 @@ def service() -> Iterator[Service]:
         loading.load(database, make_cloud())
         database.dispose()
         cloud = Cloud(service)
-        for request_id, query in SEARCHES_IN_VAIN:
+        for request_id, query in list_searches_in_vain().items():
             cloud.search(query, request_id)
         yield service
 

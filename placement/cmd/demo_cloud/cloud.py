@@ -1,181 +1,272 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole cloud of the demonstration: servers on its hosts, and problems."""
+"""The cloud of the demonstration, as ``cloud.yaml`` describes it, and its problems."""
 
+from __future__ import annotations
+
+import collections
 import dataclasses
+import functools
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+import shlex
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from placement.cmd.demo_cloud.hosts import (
-    DISABLED_HOSTS,
-    GIB,
-    STORAGE,
-    Allocations,
-    Cloud,
-    DemoConsumer,
-    DemoInventory,
-    DemoProvider,
-    Host,
-    list_hosts,
-)
+from placement.cmd import package_data
+from placement.search.model.capacity import Capacity
+from placement.search.model.kind import DISABLED_TRAIT
 
-
-class Size(NamedTuple):
-    """The amounts that a server of one flavor takes; `memory` in MiB, `disk` in GB."""
-
-    cpus: int
-    memory: int
-    disk: int
-    gpus: int = 0
-    vfs: int = 0
-
-
-FLAT = (
-    Size(32, 128 * GIB, 320),
-    Size(16, 64 * GIB, 160),
-    Size(8, 48 * GIB, 80),
-    Size(8, 32 * GIB, 80),
-    Size(4, 16 * GIB, 40),
-)
-PINNED = (Size(12, 96 * GIB, 120, vfs=2), Size(8, 64 * GIB, 80, vfs=1), Size(4, 24 * GIB, 40))
-WITH_GPU = (Size(16, 128 * GIB, 400, gpus=1), Size(8, 64 * GIB, 200, gpus=1))
-
-PROJECTS = tuple(
-    f'project-{name}'
-    for name in ['web', 'shop', 'search', 'mail', 'maps', 'build', 'batch', 'lab']
-)
-
-#: The part of a host that is in use, from and to, by the beginning of its name.
-FULLNESS = {
-    'az1-cpu': (1.0, 1.0),
-    'az2-cpu': (0.45, 0.9),
-    'az3-cpu': (0.3, 0.95),
-    'az3-numa': (0.2, 1.0),
-    'az4-cpu': (0.0, 0.4),
-    'az4-gpu': (0.1, 0.9),
-}
-
-
-class FreeAmounts:
-    """The amounts of each inventory that are free while servers are placed."""
-
-    def __init__(self, providers: Iterable[DemoProvider]) -> None:
-        self._free = {
-            (provider.uuid, name): inventory.capacity
-            for provider in providers
-            for name, inventory in provider.inventories.items()
-        }
-
-    def take(self, allocations: Allocations) -> bool:
-        """Take all of it, if there is room for all of it; whether there was."""
-        wanted = [
-            ((uuid, name), amount)
-            for uuid, resources in allocations.items()
-            for name, amount in resources.items()
-        ]
-        if any(self._free[key] < amount for key, amount in wanted):
-            return False
-        for key, amount in wanted:
-            self._free[key] -= amount
-        return True
-
-    def used_part(self, host: Host) -> float:
-        """How full the memory of a host is, from 0 to 1."""
-        having = host.nodes or (host.root,)
-        capacity = sum(provider.inventories['MEMORY_MB'].capacity for provider in having)
-        return 1 - sum(self._free[provider.uuid, 'MEMORY_MB'] for provider in having) / capacity
-
-
-def list_servers(hosts: Sequence[Host], storage: DemoProvider, seed: int) -> list[DemoConsumer]:
-    """The servers of all hosts; the same for the same hosts and seed."""
-    stock = FreeAmounts([storage, *(provider for host in hosts for provider in host.providers)])
-    return [server for host in hosts for server in _fill(host, stock, seed)]
-
-
-def _fill(host: Host, stock: FreeAmounts, seed: int) -> Iterator[DemoConsumer]:
-    """Servers until the host is as full as it should be, or nothing fits any more."""
-    if host.root.name in DISABLED_HOSTS:
-        return
-    chance = random.Random(f'{seed} {host.root.name}')
-    low, high = FULLNESS[host.root.name.rpartition('-')[0]]
-    wanted = chance.uniform(low, high)
-    sizes = list(WITH_GPU if host.gpus else PINNED if host.nodes else FLAT)
-    number = 0
-    while sizes and stock.used_part(host) < wanted:
-        size = chance.choice(sizes)
-        allocations = _allocations(host, size, chance)
-        if not stock.take(allocations):
-            sizes.remove(size)
-            continue
-        number += 1
-        project = chance.choice(PROJECTS)
-        yield DemoConsumer(
-            name=f'{host.root.name} server {number}',
-            project=project,
-            user=f'user-of-{project}',
-            type='INSTANCE',
-            allocations=allocations,
-        )
-
-
-def _allocations(host: Host, size: Size, chance: random.Random) -> Allocations:
-    """The allocations of a server of this size on a host, whether or not there is room."""
-    if host.nodes:
-        index = chance.randrange(len(host.nodes))
-        taken = {host.nodes[index].uuid: {'PCPU': size.cpus, 'MEMORY_MB': size.memory}}
-        if size.vfs:
-            taken[host.nics[index].uuid] = {'SRIOV_NET_VF': size.vfs}
-    else:
-        taken = {host.root.uuid: {'VCPU': size.cpus, 'MEMORY_MB': size.memory}}
-    if size.gpus:
-        taken[chance.choice(host.gpus).uuid] = {'VGPU': size.gpus}
-    taken.setdefault(host.disk.uuid, {})['DISK_GB'] = size.disk
-    return taken
-
+_NAMESPACE = uuid.UUID('6f0b6a2e-3d0f-5b52-9a35-5c1c9b1f4d17')
 
 SEED = 17
 
-#: NUMA nodes that lost half of their memory while servers were using it.
-SHRUNK = {
-    name: {
-        'PCPU': DemoInventory(total=32, reserved=2),
-        'MEMORY_MB': DemoInventory(total=128 * GIB, reserved=8 * GIB),
-    }
-    for name in ('az3-numa-022-node1', 'az3-numa-061-node1')
-}
-#: Hosts on which a migration that ended long ago still holds what it had.
-MIGRATIONS_LEFT = tuple(f'az4-cpu-{number:03}' for number in range(31, 43))
-#: Every so many servers, one was written by a client from before there were consumer types.
-WITHOUT_TYPE_EVERY = 400
-#: Hosts all of whose servers belong to a project that has been deleted.
-HOSTS_OF_DELETED_PROJECT = tuple(f'az2-cpu-{number:03}' for number in range(201, 207))
-DELETED_PROJECT = 'project-deleted-in-march'
+#: Members of inventories, as a request has them, by resource class.
+Inventories = Mapping[str, Mapping[str, Any]]
+
+#: Amounts of resource classes by the uuid of the provider that they are taken from.
+Allocations = Mapping[str, Mapping[str, int]]
+
+
+@functools.cache
+def uuid_of(name: str) -> str:
+    """The uuid of whatever has this name, the same each time."""
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DemoProvider:
+    """A resource provider; `aggregates` are names, of which `uuid_of` makes the uuids."""
+
+    name: str
+    inventories: Inventories
+    traits: frozenset[str] = frozenset()
+    aggregates: tuple[str, ...] = ()
+    parent: DemoProvider | None = None
+
+    @property
+    def uuid(self) -> str:
+        """The uuid of the provider, the same each time."""
+        return uuid_of(self.name)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DemoConsumer:
+    """A server, or a migration of one, with what it holds; `type` is None where it has none."""
+
+    name: str
+    project: str
+    type: str | None
+    allocations: Allocations
+    user: str
+
+    @property
+    def uuid(self) -> str:
+        """The uuid of the consumer, the same each time."""
+        return uuid_of(self.name)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cloud:
+    """Everything that is to be written.
+
+    `shrunk` are the inventories that providers have in the end, after the consumers came, where
+    those differ from the first ones: by the name of the provider.
+    """
+
+    providers: Sequence[DemoProvider]
+    consumers: Sequence[DemoConsumer]
+    shrunk: Mapping[str, Inventories]
+
+
+class Host(NamedTuple):
+    """A tree of providers, the root first, and the description of the hosts of its name."""
+
+    providers: Sequence[DemoProvider]
+    description: Mapping[str, Any]
+
+    @property
+    def root(self) -> DemoProvider:
+        """The root of the tree."""
+        return self.providers[0]
+
+
+#: The free amount of each inventory, by uuid of the provider and class, while servers are placed.
+FreeAmounts = dict[tuple[str, str], int]
 
 
 def make_cloud(seed: int = SEED) -> Cloud:
     """The cloud that belongs to a seed, the same each time."""
-    hosts = list_hosts()
-    servers = list_servers(hosts, STORAGE, seed)
-    consumers = [_with_faults(server, index) for index, server in enumerate(servers)]
-    roots = {host.root.name: host.root for host in hosts}
-    for name in MIGRATIONS_LEFT:
-        resources = {'VCPU': 8, 'MEMORY_MB': 32 * GIB, 'DISK_GB': 80}
-        consumers.append(
-            DemoConsumer(
-                name=f'{name} migration',
-                project='project-web',
-                user='user-of-project-web',
-                type='MIGRATION',
-                allocations={roots[name].uuid: resources},
-            )
+    data = package_data.load(__package__, 'cloud.yaml')
+    storage = _provider(data['storage']['name'], data['storage'], data['storage']['aggregates'])
+    hosts = list(_hosts(data))
+    providers = [storage, *(provider for host in hosts for provider in host.providers)]
+    free = {
+        (provider.uuid, name): capacity_of(inventory)
+        for provider in providers
+        for name, inventory in provider.inventories.items()
+    }
+    servers = [s for host in hosts for s in _servers(data, host, storage, free, seed)]
+    migrations = data['migrations']
+    consumers = [_with_faults(data, server, index) for index, server in enumerate(servers)]
+    consumers += [
+        _consumer(
+            f'{name} migration',
+            migrations['project'],
+            'MIGRATION',
+            {uuid_of(name): migrations['resources']},
         )
-    providers = [STORAGE, *(provider for host in hosts for provider in host.providers)]
-    return Cloud(providers, consumers, SHRUNK)
+        for name in migrations['hosts']
+    ]
+    return Cloud(providers, consumers, data['shrunk'])
 
 
-def _with_faults(server: DemoConsumer, index: int) -> DemoConsumer:
-    if server.name.partition(' ')[0] in HOSTS_OF_DELETED_PROJECT:
-        server = dataclasses.replace(server, project=DELETED_PROJECT)
-    if index % WITHOUT_TYPE_EVERY == 7:
+def capacity_of(inventory: Mapping[str, Any]) -> int:
+    """The capacity of an inventory that is written with these members."""
+    ratio = inventory.get('allocation_ratio', 1.0)
+    return Capacity(
+        inventory['total'], inventory.get('reserved', 0), allocation_ratio=ratio
+    ).ceiling
+
+
+def _hosts(data: Mapping[str, Any]) -> Iterator[Host]:
+    """All hosts, in the order of their zones and names."""
+    for beginning, description in data['hosts'].items():
+        kinds = description['kinds']
+        for index in range(description['count']):
+            name = f'{beginning}-{index + 1:03}'
+            kind = data['kinds'][kinds[index % len(kinds)]]
+            root = _provider(name, kind, description['aggregates'])
+            if name in data['disabled']:
+                root = dataclasses.replace(root, traits=root.traits | {DISABLED_TRAIT})
+            providers, level = [root], [(root, kind)]
+            while level:
+                level = [
+                    (_provider(f'{parent.name}-{suffix}', child, parent=parent), child)
+                    for parent, described in level
+                    for suffix, child in described.get('children', {}).items()
+                ]
+                providers += [provider for provider, _description in level]
+            yield Host(providers, description)
+
+
+def _provider(
+    name: str,
+    description: Mapping[str, Any],
+    aggregates: Sequence[str] = (),
+    parent: DemoProvider | None = None,
+) -> DemoProvider:
+    traits = frozenset().union(*description['traits'])
+    return DemoProvider(name, description['inventories'], traits, tuple(aggregates), parent)
+
+
+def _consumer(name: str, project: str, kind: str, allocations: Allocations) -> DemoConsumer:
+    return DemoConsumer(name, project, kind, allocations, user=f'user-of-{project}')
+
+
+def _servers(
+    data: Mapping[str, Any], host: Host, storage: DemoProvider, free: FreeAmounts, seed: int
+) -> Iterator[DemoConsumer]:
+    """Servers until the host is as full as it should be, or nothing fits any more."""
+    if host.root.name in data['disabled']:
+        return
+    chance = random.Random(f'{seed} {host.root.name}')
+    wanted = chance.uniform(*host.description['fullness'])
+    flavors = list(host.description['flavors'])
+    number = 0
+    while flavors and _used_part(host, free) < wanted:
+        flavor = chance.choice(flavors)
+        allocations = _allocations(host, storage, flavor, chance)
+        if not _take(allocations, free):
+            flavors.remove(flavor)
+            continue
+        number += 1
+        name = f'{host.root.name} server {number}'
+        yield _consumer(name, chance.choice(data['projects']), 'INSTANCE', allocations)
+
+
+def _allocations(
+    host: Host, storage: DemoProvider, flavor: Mapping[str, int], chance: random.Random
+) -> Allocations:
+    """The allocations of a server on a host, whether or not there is room.
+
+    They are from one of the children of the root, from what is below that, from the root, and from
+    the storage.
+    """
+    children = [provider for provider in host.providers if provider.parent is host.root]
+    chosen = chance.choice(children) if children else host.root
+    places = [provider for provider in host.providers if chosen in (provider, provider.parent)]
+    taken: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    for name, amount in flavor.items():
+        having = (p for p in (*places, host.root, storage) if name in p.inventories)
+        taken[next(having).uuid][name] = amount
+    return dict(taken)
+
+
+def _take(allocations: Allocations, free: FreeAmounts) -> bool:
+    """Take all of it and return True, if there is room for all of it."""
+    wanted = [
+        ((uuid, name), amount)
+        for uuid, resources in allocations.items()
+        for name, amount in resources.items()
+    ]
+    if any(free[key] < amount for key, amount in wanted):
+        return False
+    for key, amount in wanted:
+        free[key] -= amount
+    return True
+
+
+def _used_part(host: Host, free: FreeAmounts) -> float:
+    """How full the memory of a host is, from 0 to 1."""
+    having = [provider for provider in host.providers if 'MEMORY_MB' in provider.inventories]
+    capacity = sum(capacity_of(provider.inventories['MEMORY_MB']) for provider in having)
+    return 1 - sum(free[provider.uuid, 'MEMORY_MB'] for provider in having) / capacity
+
+
+def _with_faults(data: Mapping[str, Any], server: DemoConsumer, index: int) -> DemoConsumer:
+    deleted = data['deleted_project']
+    if server.name.partition(' ')[0] in deleted['hosts']:
+        server = dataclasses.replace(server, project=deleted['project'])
+    if index % data['without_type_every'] == 7:
         server = dataclasses.replace(server, type=None)
     return server
+
+
+class DemoProblem(NamedTuple):
+    """A question of an operator, the command of the client that answers it, the request that does,
+    and what to print of its answer.
+
+    `shown` is an expression of Python over `answer`, the answer as values.
+    """
+
+    question: str
+    client: str
+    path: str
+    shown: str
+
+    def command(self, url: str) -> str:
+        """The line for a shell that asks the service at this address."""
+        curl = ['curl', '-s', '-H', 'X-Auth-Token: admin', url + self.path]
+        program = f'import json, sys; answer = json.load(sys.stdin); print({self.shown})'
+        return f'{shlex.join(curl)} | python3 -c {shlex.quote(program)}'
+
+
+def list_problems() -> list[DemoProblem]:
+    """The problems of the cloud."""
+    data = package_data.load(__package__, 'problems.yaml')
+    queries = data['queries']
+    return [
+        DemoProblem(
+            problem['question'],
+            problem['client'].format(**queries),
+            problem['path'].format(**queries),
+            problem['shown'],
+        )
+        for problem in data['problems']
+    ]
+
+
+def list_searches_in_vain() -> dict[str, str]:
+    """The queries that are to be searched for in vain, by the ids of their requests."""
+    data = package_data.load(__package__, 'problems.yaml')
+    return {key: data['queries'][name] for key, name in data['searches_in_vain'].items()}

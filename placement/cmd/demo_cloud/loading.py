@@ -2,14 +2,14 @@
 """Writes a cloud through the objects of the service, under their rules, in few transactions."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from placement.cmd.demo_cloud.hosts import (
+from placement.cmd.demo_cloud.cloud import (
     Cloud,
     DemoConsumer,
-    DemoInventory,
     DemoProvider,
+    Inventories,
     uuid_of,
 )
 from placement.context import RequestContext
@@ -68,10 +68,8 @@ def _create_providers(context: RequestContext, providers: Sequence[DemoProvider]
             aggregate.replace(context, record, uuids, record.generation)
 
 
-def _inventories(
-    context: RequestContext, inventories: Mapping[str, DemoInventory]
-) -> InventoryList:
-    bodies = {name: inventory.body() for name, inventory in inventories.items()}
+def _inventories(context: RequestContext, inventories: Inventories) -> InventoryList:
+    bodies = {name: {'max_unit': body['total'], **body} for name, body in inventories.items()}
     return InventoryList.from_bodies(context, bodies)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from placement import errors, microversions, routes
-from placement.cmd.openapi import parameters
-from placement.cmd.openapi.data import FRAGMENTS
+from placement.cmd.openapi import FRAGMENTS, parameters
 from placement.cmd.openapi.parameters import VERSION_HEADER
 from placement.cmd.openapi.reply_templates import described, replies_of
 from placement.http import microversion

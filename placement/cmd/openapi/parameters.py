@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from placement.cmd.openapi.data import FRAGMENTS
+from placement.cmd.openapi import FRAGMENTS
 from placement.http.microversion import SERVICE_TYPE, Api, Rule
 from placement.routes import Route
 from placement.schemas import common

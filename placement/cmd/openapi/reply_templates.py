@@ -12,10 +12,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from placement.cmd.openapi.data import REPLIES
+from placement.cmd import package_data
 from placement.http.microversion import Handler
 from placement.http.reply import Reply
-from placement.insight.demand.views import VERDICTS
+from placement.insight.demand.handlers import VERDICTS
 from placement.insight.history.statements import SubjectKind
 from placement.schemas import common, inventory
 from placement.schemas.common import Schema, an_object, keyed_by
@@ -129,6 +129,10 @@ def _nullable(schema: Schema) -> Schema:
     if schema['type'] in ('object', 'array'):
         return {'anyOf': [schema, {'type': 'null'}]}
     return schema | {'type': [schema['type'], 'null']}
+
+
+# By module and name of the handler.
+REPLIES: dict[str, dict[str, Any]] = package_data.load(__package__, 'replies.yaml')['replies']
 
 
 @functools.cache

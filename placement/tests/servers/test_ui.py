@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from placement.cmd.demo_cloud.hosts import GPU_MODEL, uuid_of
+from placement.cmd.demo_cloud.cloud import uuid_of
 from placement.tests.servers import installation, ui_services
 from placement.tests.servers.browser import Browser
 
@@ -225,7 +225,7 @@ def test_a_trait_that_was_chosen_before_filters_no_more(browser: Browser, demo: 
     enter(browser, demo)
     browser.wait(READY['cloud'])
     delay(browser, 'required=HW_NUMA_ROOT')
-    for trait in ('HW_NUMA_ROOT', GPU_MODEL):
+    for trait in ('HW_NUMA_ROOT', 'CUSTOM_GPU_NVIDIA_A40'):
         browser.type('#trait', trait)
         browser.press('Enter')
     browser.wait('window.isLate')

@@ -6,7 +6,7 @@ import collections
 import pytest
 
 from placement.cmd.demo_cloud import cloud
-from placement.cmd.demo_cloud.hosts import Cloud, DemoProvider
+from placement.cmd.demo_cloud.cloud import Cloud, DemoProvider
 
 
 @pytest.fixture(scope='module')
@@ -67,7 +67,7 @@ def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:
         for name, inventory in (
             dict(one.inventories) | dict(made.shrunk.get(one.name, {}))
         ).items()
-        if taken[one.uuid, name] > inventory.capacity
+        if taken[one.uuid, name] > cloud.capacity_of(inventory)
     }
     assert over == set(made.shrunk) != set()
 

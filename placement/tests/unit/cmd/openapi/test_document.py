@@ -9,7 +9,7 @@ import pytest
 
 from placement import errors, microversions, routes
 from placement.cmd.openapi import document, parameters
-from placement.cmd.openapi.data import REPLIES
+from placement.cmd.openapi.reply_templates import REPLIES
 from placement.http.microversion import Api
 from placement.tests.thorough import THOROUGH
 
