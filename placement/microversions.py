@@ -22,14 +22,10 @@ from placement.http import conversions
 from placement.http.microversion import Change, Rule, fold
 from placement.insight import handlers as insight
 from placement.insight.bulk import handlers as bulk
-from placement.insight.bulk import query as bulk_queries
 from placement.insight.capacity import handlers as capacity
-from placement.insight.capacity import schema as capacity_schemas
 from placement.insight.changes import handlers as changes
 from placement.insight.demand import handlers as demand
-from placement.insight.demand import schema as demand_schemas
 from placement.insight.explain import handlers as explain
-from placement.insight.explain import schema as explain_schemas
 from placement.insight.history import handlers as history
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
@@ -60,7 +56,7 @@ def _listing_providers(filters: Schema) -> dict[str, Schema]:
     """The filters of a list of providers, wherever they are listed."""
     return {
         'resource_providers.list': filters,
-        'insight.providers': bulk_queries.providers(filters),
+        'insight.providers': bulk.providers_query(filters),
     }
 
 
@@ -73,8 +69,8 @@ def _for_searches(schema: Schema) -> dict[str, Schema]:
     """The query of a search for candidates, wherever one is read."""
     return {
         'allocation_candidates.list': schema,
-        'insight.explain': with_properties(schema, explain_schemas.EXPLAIN),
-        'insight.capacity': with_properties(schema, capacity_schemas.CAPACITY),
+        'insight.explain': with_properties(schema, explain.EXPLAIN),
+        'insight.capacity': with_properties(schema, capacity.CAPACITY),
     }
 
 
@@ -125,9 +121,9 @@ HISTORY = (
             'allocations.set': allocation_schemas.SET_AS_LIST},
         queries={
             **_listing_providers(provider_schemas.LIST),
-            'insight.unmet_demand': demand_schemas.LIST_UNMET_DEMAND,
-            'insight.consumers': bulk_queries.CONSUMERS,
-            'insight.usages': bulk_queries.USAGES,
+            'insight.unmet_demand': demand.LIST_UNMET_DEMAND,
+            'insight.consumers': bulk.CONSUMERS,
+            'insight.usages': bulk.USAGES,
             'insight.changes': changes.CHANGES,
             'insight.history': history.LIST_HISTORY}),
     Change('1.1', 'Providers can be members of aggregates.',
@@ -178,7 +174,7 @@ HISTORY = (
             'insight.explain': explain.explain,
             'insight.capacity': capacity.capacity,
             'insight.capacities': capacity.capacities},
-        accepts={'insight.capacities': capacity_schemas.CAPACITIES},
+        accepts={'insight.capacities': capacity.CAPACITIES},
         queries=_for_searches(candidate_schemas.LIST)),
     Change('1.11', 'Providers link to their allocations.',
         downgrades=_for_providers(conversions.without_link('allocations'))),

@@ -98,6 +98,11 @@ def links_with(
     return {'links': [{'rel': 'next', 'href': f'{path_of(request, name)}?{encoded}'}]}
 
 
+def members(record: Any, *names: str) -> dict[str, Any]:
+    """Some attributes of a record, by their names."""
+    return {name: getattr(record, name) for name in names}
+
+
 def path_of(request: Request, name: str) -> str:
     """The path of a question."""
     return f'{request.mount_point}/insight/{name}'

@@ -9,7 +9,7 @@ from placement.http.querystring import Query
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.bulk import views
-from placement.insight.bulk.query import INCLUDE, TOKEN, parse_include, parse_token
+from placement.insight.bulk.handlers import INCLUDE, TOKEN, parse_include, parse_token
 from placement.insight.changes import pages
 from placement.insight.pages import PAGE_LIMIT_TEXT, TIME, links_with, page_limit, parse_time
 from placement.policies import rules

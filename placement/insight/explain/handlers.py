@@ -7,6 +7,10 @@ from placement.http.request import Request
 from placement.insight import answers
 from placement.insight.explain import views
 from placement.policies import rules
+from placement.schemas import common
+
+# Beside the query of a search for candidates.
+EXPLAIN: common.Schema = {'provider': {'type': 'string', 'minLength': 1, 'maxLength': 200}}
 
 
 def explain(request: Request) -> Reply:
@@ -16,6 +20,6 @@ def explain(request: Request) -> Reply:
         query = request.validated_query('insight.explain')
         wanted = candidate_query.parse(request.api, query)
         with candidate_query.unknown_names_refused():
-            found = answers.explain(request.context, wanted, query.last('provider'))
-        names = answers.list_names(request.context, views.uuids_in(found))
-    return Reply(views.explanation(found, names))
+            explanation = answers.explain(request.context, wanted, query.last('provider'))
+        names = answers.list_names(request.context, views.uuids_in(explanation))
+    return Reply(views.explanation(explanation, names))

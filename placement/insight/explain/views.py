@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from placement.insight.pages import members
 from placement.search.insight.condition import Condition
 from placement.search.insight.explanation import (
     FunnelStep,
@@ -14,63 +15,60 @@ from placement.search.insight.explanation import (
     TreeReport,
 )
 from placement.search.insight.summary import summary
-from placement.search.model.request import GROUP_PARAMETERS, AnyOf, RequestGroup
+from placement.search.model.request import GROUP_PARAMETERS, AnyOf
 
 # By uuid.
 Names = Mapping[str, str]
 
 
-def uuids_in(found: RequestExplanation) -> set[str]:
+def uuids_in(explained: RequestExplanation) -> set[str]:
     """The providers that an explanation mentions."""
-    reports = [*found.nearest, *([found.provider] if found.provider else ())]
+    reports = [*explained.nearest, *([explained.provider] if explained.provider else ())]
     return {
         *(report.root for report in reports),
         *(report.subtree.top for report in reports if report.subtree),
-        *(one.provider.uuid for report in reports for one in report.missing),
-        *found.disabled.roots,
+        *(shortfall.provider.uuid for report in reports for shortfall in report.missing),
+        *explained.disabled.roots,
     }
 
 
-def explanation(found: RequestExplanation, names: Names) -> dict[str, Any]:
+def explanation(explained: RequestExplanation, names: Names) -> dict[str, Any]:
     """An explanation, with the names of the providers that it mentions."""
     return {
-        'verdict': found.verdict.value,
-        'summary': summary(found, names),
-        'trees_fitting': found.trees_fitting,
-        'examined': found.examined,
-        'of': found.of,
-        'groups': [_group(one) for one in found.groups],
-        'combination': [_step(one) for one in found.combination],
-        'nearest': [_report(one, names) for one in found.nearest],
+        'verdict': explained.verdict.value,
+        'summary': summary(explained, names),
+        **members(explained, 'trees_fitting', 'examined', 'of'),
+        'groups': [_group(group) for group in explained.groups],
+        'combination': [_step(step) for step in explained.combination],
+        'nearest': [_report(report, names) for report in explained.nearest],
         'disabled': {
-            'trees': found.disabled.count,
-            'roots': [provider(uuid, names) for uuid in found.disabled.roots],
+            'trees': explained.disabled.count,
+            'roots': [provider(uuid, names) for uuid in explained.disabled.roots],
         },
         'relaxations': [
             {
-                'conditions': [_of_request(condition) for condition in one.conditions],
-                'trees': one.trees,
-                'largest': one.largest,
-                'amounts': [{'amount': size, 'trees': trees} for size, trees in one.amounts],
+                'conditions': [_of_request(condition) for condition in relaxation.conditions],
+                **members(relaxation, 'trees', 'largest'),
+                'amounts': [
+                    {'amount': size, 'trees': trees} for size, trees in relaxation.amounts
+                ],
             }
-            for one in found.relaxations
+            for relaxation in explained.relaxations
         ],
-        'pairs': {'examined': found.pairs_examined, 'of': found.pairs_of},
-        'provider': None if found.provider is None else _report(found.provider, names),
+        'pairs': {'examined': explained.pairs_examined, 'of': explained.pairs_of},
+        'provider': None if explained.provider is None else _report(explained.provider, names),
     }
 
 
-def _group(one: GroupFunnel) -> dict[str, Any]:
-    return _request_group(one.group) | {'funnel': [_step(step) for step in one.steps]}
-
-
-def _request_group(group: RequestGroup) -> dict[str, Any]:
+def _group(funnel: GroupFunnel) -> dict[str, Any]:
     """A group as it was understood; one name of each list of `required` and `member_of`."""
+    group = funnel.group
     return {
         'suffix': group.suffix,
         'resources': dict(group.resources),
-        **{one.field: _names(getattr(group, one.field)) for one in GROUP_PARAMETERS},
+        **{field: _names(getattr(group, field)) for field in (p.field for p in GROUP_PARAMETERS)},
         'in_tree': group.in_tree,
+        'funnel': [_step(step) for step in funnel.steps],
     }
 
 
@@ -86,9 +84,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
         'words': condition.words,
         'reason': condition.reason.removesuffix(':'),
         'names': list(condition.names),
-        'asked': condition.asked,
-        'largest': condition.largest,
-        'most_free': condition.most_free,
+        **members(condition, 'asked', 'largest', 'most_free'),
     }
 
 
@@ -98,14 +94,8 @@ def _of_request(condition: Condition) -> dict[str, Any]:
 
 
 def _step(step: FunnelStep) -> dict[str, Any]:
-    return {
-        'condition': _condition(step.condition),
-        'trees_before': step.trees_before,
-        'trees_after': step.trees_after,
-        'only': step.only,
-        'providers_before': step.providers_before,
-        'providers_after': step.providers_after,
-    }
+    names = ('trees_before', 'trees_after', 'only', 'providers_before', 'providers_after')
+    return {'condition': _condition(step.condition)} | members(step, *names)
 
 
 def _report(report: TreeReport, names: Names) -> dict[str, Any]:
@@ -113,35 +103,28 @@ def _report(report: TreeReport, names: Names) -> dict[str, Any]:
         'root': provider(report.root, names),
         'verdict': report.verdict.value,
         'disabled': report.is_disabled,
-        'failed': [_of_request(one) for one in report.failed],
+        'failed': [_of_request(condition) for condition in report.failed],
         'subtree': None if report.subtree is None else _subtree(report.subtree, names),
-        'missing': [_shortfall(one, names) for one in report.missing],
+        'missing': [_shortfall(shortfall, names) for shortfall in report.missing],
     }
 
 
 def _subtree(subtree: SubtreeReport, names: Names) -> dict[str, Any]:
     return {
         'provider': provider(subtree.top, names),
-        'failed': [_of_request(one) for one in subtree.failed],
+        'failed': [_of_request(condition) for condition in subtree.failed],
     }
 
 
-def _shortfall(one: Shortfall, names: Names) -> dict[str, Any]:
-    capacity = one.capacity
+def _shortfall(shortfall: Shortfall, names: Names) -> dict[str, Any]:
+    capacity = shortfall.capacity
     return {
-        'provider': provider(one.provider.uuid, names),
-        'suffix': one.suffix,
-        'resource_class': one.resource_class,
-        'asked': one.asked,
-        'free': one.free,
+        'provider': provider(shortfall.provider.uuid, names),
+        **members(shortfall, 'suffix', 'resource_class', 'asked', 'free'),
         'capacity': capacity.reported_capacity,
-        'used': one.used,
-        'total': capacity.total,
-        'reserved': capacity.reserved,
-        'min_unit': capacity.min_unit,
-        'max_unit': capacity.max_unit,
-        'step_size': capacity.step_size,
-        'reason': one.reason,
+        'used': shortfall.used,
+        **members(capacity, 'total', 'reserved', 'min_unit', 'max_unit', 'step_size'),
+        'reason': shortfall.reason,
     }
 
 

@@ -2,7 +2,6 @@
 """The history of changes (specification: insight, "GET /insight/history")."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from placement import errors
@@ -21,6 +20,7 @@ from placement.insight.pages import (
     TIME,
     Page,
     links,
+    members,
     page_limit,
     parse_row_marker,
     parse_time,
@@ -75,27 +75,16 @@ def list_rows(
     return Page.of(rows, limit)
 
 
-def _view(rows: Iterable[Any]) -> dict[str, Any]:
-    """Rows of the history, in the order given."""
-    return {'history': [_change(row) for row in rows]}
-
-
 def _change(row: Any) -> dict[str, Any]:
     return {
         'at': time_text(row.at),
-        'request_id': row.request_id,
-        'global_request_id': row.global_request_id,
+        **members(row, 'request_id', 'global_request_id'),
         'caller': {
             'user_id': row.caller_user_id,
             'user_name': row.caller_user_name,
             'project_id': row.caller_project_id,
         },
-        'action': row.action,
-        'kind': row.kind,
-        'uuid': row.uuid,
-        'project_id': row.project_id,
-        'user_id': row.user_id,
-        'generation': row.generation,
+        **members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
         'state': None if row.state is None else _state(row.state),
     }
 
@@ -115,4 +104,5 @@ def list_changes(request: Request) -> Reply:
         page = list_rows(
             request.context, parse_filters(query), parse_row_marker(query), page_limit(query)
         )
-    return Reply(_view(page.items) | links(request, 'history', query, page))
+    view = {'history': [_change(row) for row in page.items]}
+    return Reply(view | links(request, 'history', query, page))

@@ -17,8 +17,7 @@ from placement.db.statements import providers
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
-from placement.insight.capacity.query import parse_named_queries
-from placement.insight.capacity.schema import MAX_REQUESTS
+from placement.insight.capacity.handlers import MAX_REQUESTS, parse_named_queries
 from placement.metrics.exporter import cloud
 from placement.objects.allocation_candidate import check_names
 from placement.search.insight.capacity import RequestCapacity, capacities_of

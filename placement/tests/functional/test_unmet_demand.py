@@ -470,17 +470,17 @@ def test_writing_waits_two_seconds_for_a_silent_server(
 def test_one_question_is_answered_at_a_time(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from placement.insight.demand import pages
+    from placement.insight.demand import handlers
 
     met, refused = threading.Event(), threading.Event()
-    list_demands = pages.list_demands
+    list_demands = handlers.list_demands
 
     def wait(*arguments: Any) -> Any:
         met.set()
         assert refused.wait(10)
         return list_demands(*arguments)
 
-    monkeypatch.setattr(pages, 'list_demands', wait)
+    monkeypatch.setattr(handlers, 'list_demands', wait)
     answers: list[int] = []
     first = threading.Thread(
         target=lambda: answers.append(client.send('GET', '/insight/unmet_demand').status)
