@@ -100,12 +100,12 @@ class Application:
             webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
         )
         if route.body_before_version:
-            check_media_types(request, route, sends_json=route.method != 'GET')
+            request.check_media_types(route.replies_json, sends_json=route.method != 'GET')
         handler = api.handlers.get(route.action)
         if handler is None:
             raise _not_introduced(route, api)
         if not route.body_before_version:
-            check_media_types(request, route, sends_json=route.action in api.bodies)
+            request.check_media_types(route.replies_json, sends_json=route.action in api.bodies)
         reply = api.downgraded(route.action, handler(request))
         return rendered(reply, request)
 
@@ -162,24 +162,13 @@ def check_content_length(environ: WSGIEnvironment) -> None:
         raise errors.BadRequest('content-type header required when content-length > 0')
 
 
-def check_media_types(request: Request, route: url_map.Route, sends_json: bool) -> None:
-    """Check the Accept header, and the media type where a body is read."""
-    if route.replies_json:
-        request.check_accepts_json()
-    if sends_json:
-        request.check_sends_json()
-
-
 def _not_introduced(route: url_map.Route, api: Api) -> errors.PlacementError:
     """The error at a version that does not have the route yet."""
-    status = route.status_before_introduction
-    if status is url_map.BAD_REQUEST:
+    if route.status_before == 400:
         return errors.TooOldForQuestion(
             version=api.version, introduced=microversions.introduced(route.action)
         )
-    if status is url_map.METHOD_NOT_ALLOWED:
-        return errors.MethodNotAllowed()
-    return errors.NotFound()
+    return errors.MethodNotAllowed() if route.status_before == 405 else errors.NotFound()
 
 
 def rendered(reply: Reply, request: Request) -> webob.Response:

@@ -2,25 +2,11 @@
 """The URL map: which action a method on a path means (specification: http, "Routes")."""
 
 import dataclasses
-import enum
 from collections.abc import Mapping
 from typing import Any
 
-
-class StatusBeforeIntroduction(enum.IntEnum):
-    """The status of a route at versions older than the one that introduced it."""
-
-    BAD_REQUEST = 400
-    NOT_FOUND = 404
-    METHOD_NOT_ALLOWED = 405
-
-
-BAD_REQUEST = StatusBeforeIntroduction.BAD_REQUEST
-METHOD_NOT_ALLOWED = StatusBeforeIntroduction.METHOD_NOT_ALLOWED
-
 PROVIDER = '/resource_providers/{uuid}'
 INSIGHT = '/insight'
-CAPACITY = INSIGHT + '/capacity'
 INVENTORY = PROVIDER + '/inventories/{resource_class}'
 
 
@@ -30,6 +16,7 @@ class Route:
 
     A GET refuses callers that do not accept JSON, unless it `has_no_json`. With
     `body_before_version` the media types are checked before the version is asked for a handler.
+    Versions older than the one that introduced it answer with `status_before`.
     `reads_primary` keeps the action from reading from a replica, which may lag behind; an action
     that writes never does, and nothing below `/insight`.
     """
@@ -39,7 +26,7 @@ class Route:
     action: str
     has_no_json: bool = False
     body_before_version: bool = False
-    status_before_introduction: StatusBeforeIntroduction = StatusBeforeIntroduction.NOT_FOUND
+    status_before: int = 404
     reads_primary: bool = False
 
     @property
@@ -71,12 +58,7 @@ ROUTES = (
     Route('GET', PROVIDER + '/inventories', 'inventories.list'),
     Route('POST', PROVIDER + '/inventories', 'inventories.create'),
     Route('PUT', PROVIDER + '/inventories', 'inventories.set'),
-    Route(
-        'DELETE',
-        PROVIDER + '/inventories',
-        'inventories.clear',
-        status_before_introduction=METHOD_NOT_ALLOWED,
-    ),
+    Route('DELETE', PROVIDER + '/inventories', 'inventories.clear', status_before=405),
     Route('GET', INVENTORY, 'inventories.show'),
     Route('PUT', INVENTORY, 'inventories.update'),
     Route('DELETE', INVENTORY, 'inventories.delete'),
@@ -100,14 +82,9 @@ ROUTES = (
     Route('GET', '/usages', 'usages.show'),
     Route('POST', '/reshaper', 'reshaper.reshape'),
     Route('GET', INSIGHT, 'insight.show'),
-    Route(
-        'GET',
-        INSIGHT + '/allocation_candidates',
-        'insight.explain',
-        status_before_introduction=BAD_REQUEST,
-    ),
-    Route('GET', CAPACITY, 'insight.capacity', status_before_introduction=BAD_REQUEST),
-    Route('POST', CAPACITY, 'insight.capacities', status_before_introduction=BAD_REQUEST),
+    Route('GET', INSIGHT + '/allocation_candidates', 'insight.explain', status_before=400),
+    Route('GET', INSIGHT + '/capacity', 'insight.capacity', status_before=400),
+    Route('POST', INSIGHT + '/capacity', 'insight.capacities', status_before=400),
     Route('GET', INSIGHT + '/unmet_demand', 'insight.unmet_demand'),
     Route('GET', INSIGHT + '/providers', 'insight.providers'),
     Route('GET', INSIGHT + '/consumers', 'insight.consumers'),

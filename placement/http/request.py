@@ -73,17 +73,19 @@ class Request:
         target = {'project_id': project_id, 'user_id': self.context.user_id}
         self._enforcer.authorise(self.context, rule.name, target)
 
-    def check_accepts_json(self) -> None:
-        """Raise `errors.NotAcceptable` when the caller does not want JSON."""
-        accept = webob.acceptparse.create_accept_header(self.http.environ.get('HTTP_ACCEPT'))
-        if not accept.acceptable_offers([JSON]):
-            raise errors.NotAcceptable()
+    def check_media_types(self, replies_json: bool, sends_json: bool) -> None:
+        """Check the Accept header of a reply in JSON, and the media type of a body that is read.
 
-    def check_sends_json(self) -> None:
-        """Raise `errors.UnsupportedMediaType` when the body is anything but JSON."""
-        media_type = self.http.headers.get('content-type', '').partition(';')[0].strip() or None
-        if media_type != JSON:
-            raise errors.UnsupportedMediaType(media_type=media_type)
+        Raises `errors.NotAcceptable` and `errors.UnsupportedMediaType`.
+        """
+        if replies_json:
+            accept = webob.acceptparse.create_accept_header(self.http.environ.get('HTTP_ACCEPT'))
+            if not accept.acceptable_offers([JSON]):
+                raise errors.NotAcceptable()
+        if sends_json:
+            media_type = self.http.headers.get('content-type', '').partition(';')[0].strip()
+            if media_type != JSON:
+                raise errors.UnsupportedMediaType(media_type=media_type or None)
 
     def validated_body(self, action: str) -> Any:
         """The body, checked by the schema of its version and brought to the newest shape.
