@@ -7,7 +7,6 @@ from placement.http.request import Request
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.usage import UsageList
 from placement.policies import rules
-from placement.schemas.usage import ALL_TYPES, UNKNOWN_TYPE
 
 
 def show_provider(request: Request) -> Reply:
@@ -30,9 +29,4 @@ def show_total(request: Request) -> Reply:
     project_id = query.last('project_id')
     assert project_id is not None
     usages = UsageList.get_by_project(request.context, project_id, query.last('user_id'))
-    consumer_type = query.last('consumer_type')
-    if consumer_type == ALL_TYPES:
-        usages = usages.under_one_type(ALL_TYPES)
-    elif consumer_type is not None:
-        usages = usages.of_type(None if consumer_type == UNKNOWN_TYPE else consumer_type)
-    return Reply(views.usages_by_type(usages.objects))
+    return Reply(views.usages_by_type(usages, query.last('consumer_type')))

@@ -4,13 +4,14 @@
 A view reads attributes only, so that it serves versioned objects and plain rows alike.
 """
 
+import collections
 import datetime
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from placement.objects.inventory import MEMBERS as INVENTORY_MEMBERS
-from placement.schemas.usage import UNKNOWN_TYPE
+from placement.schemas.usage import ALL_TYPES, UNKNOWN_TYPE
 
 PROVIDER_LINKS = ('inventories', 'usages', 'aggregates', 'traits', 'allocations')
 NOTHING_SENT: Mapping[str, Any] = MappingProxyType({})
@@ -102,14 +103,24 @@ def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:
     }
 
 
-def usages_by_type(usages: Iterable[Any]) -> dict[str, Any]:
-    """The usages of a project by type of consumer, each with the number of consumers."""
+def usages_by_type(usages: Iterable[Any], consumer_type: str | None = None) -> dict[str, Any]:
+    """The usages of a project by type of consumer, each with the number of consumers.
+
+    Of one type if one is given, or the sums over all types, as if all consumers were of one.
+    """
     types: dict[str, dict[str, int]] = {}
     for record in usages:
         of_type = types.setdefault(
             record.consumer_type or UNKNOWN_TYPE, {'consumer_count': record.consumer_count}
         )
         of_type[record.resource_class] = record.used
+    if consumer_type == ALL_TYPES:
+        totals: collections.Counter[str] = collections.Counter()
+        for of_type in types.values():
+            totals.update(of_type)
+        types = {ALL_TYPES: dict(totals)} if totals else {}
+    elif consumer_type is not None:
+        types = {name: of_type for name, of_type in types.items() if name == consumer_type}
     return {'usages': types}
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import collections
 from typing import Self
 
 from oslo_versionedobjects import fields
@@ -48,55 +47,18 @@ class UsageList(base.PlacementObjectList):
 
     @classmethod
     @db.reader
-    def get_by_project(
-        cls, context: RequestContext, project_id: str, user_id: str | None
-    ) -> UsageList:
+    def get_by_project(cls, context: RequestContext, project_id: str, user_id: str | None) -> Self:
         """The usage of the consumers of a project, or of one user, by type and class."""
         counts = statements.count_consumers(context.connection, project_id, user_id)
         rows = statements.list_by_project(context.connection, project_id, user_id)
-        return cls(
-            context,
-            objects=[
-                Usage(
-                    context,
-                    resource_class=row.resource_class,
-                    used=row.used,
-                    consumer_type=row.consumer_type,
-                    consumer_count=counts.get(row.consumer_type, 0),
-                )
-                for row in rows
-            ],
-        )
+        usages = [
+            Usage(context, consumer_count=counts.get(row.consumer_type, 0), **row._mapping)
+            for row in rows
+        ]
+        return cls(context, objects=usages)
 
     @classmethod
     @db.reader
     def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
         """The usage of each class that a provider has inventory of, whatever the consumers."""
         return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
-
-    def of_type(self, consumer_type: str | None) -> UsageList:
-        """Those of one type of consumer; None stands for consumers without type."""
-        return UsageList(
-            self._context,
-            objects=[usage for usage in self.objects if usage.consumer_type == consumer_type],
-        )
-
-    def under_one_type(self, consumer_type: str) -> UsageList:
-        """The sums over all types, as if all consumers were of one."""
-        counts = {usage.consumer_type: usage.consumer_count for usage in self.objects}
-        sums: collections.Counter[str] = collections.Counter()
-        for usage in self.objects:
-            sums[usage.resource_class] += usage.used
-        return UsageList(
-            self._context,
-            objects=[
-                Usage(
-                    self._context,
-                    resource_class=resource_class,
-                    used=used,
-                    consumer_type=consumer_type,
-                    consumer_count=sum(counts.values()),
-                )
-                for resource_class, used in sums.items()
-            ],
-        )
