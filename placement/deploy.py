@@ -63,7 +63,7 @@ def _with_metrics(application: WSGIApplication, parts: Parts) -> WSGIApplication
 
     gauges = Gauges(parts.conf, parts.database, parts.snapshots)
     answer = endpoint.Endpoint(recorder.directory, gauges)
-    return endpoint.answer_metrics(application, answer)
+    return libraries.at_path(endpoint.PATH, answer, application)
 
 
 # Outermost first.

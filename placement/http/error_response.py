@@ -5,11 +5,14 @@ Specification: http, "Responses and errors".
 """
 
 import functools
+from collections.abc import Iterable
 from typing import Any
+from wsgiref.types import StartResponse
 
 import webob
 import webob.exc
 
+from placement import errors
 from placement.http import environ_keys
 
 Environ = dict[str, Any]
@@ -43,6 +46,18 @@ def error_response(
         'CONTENT_TYPE': environ.get('CONTENT_TYPE') or 'None',
     }
     return webob.Request(environ).get_response(problem)
+
+
+def send_error(
+    environ: Environ,
+    start_response: StartResponse,
+    error: errors.PlacementError,
+    code: str | None = None,
+) -> Iterable[bytes]:
+    """Answer a request with an error."""
+    response = error_response(environ, error.status, str(error), code)
+    answer: Iterable[bytes] = response(environ, start_response)
+    return answer
 
 
 def without_tags(text: str) -> str:

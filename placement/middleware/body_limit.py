@@ -9,7 +9,7 @@ from wsgiref.types import InputStream, StartResponse, WSGIApplication, WSGIEnvir
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.http import error_response
+from placement.http.error_response import send_error
 
 #: In the place of a method that is not there: no route has it.
 NONE = '-'
@@ -50,16 +50,11 @@ class BodyLimit:
         # One that is no number is refused where requests are understood.
         if length.isascii() and length.isdigit():
             if _exceeds(length, self._most):
-                return self._refuse(environ, start_response)
+                error = errors.RequestTooLarge(most=self._most)
+                return send_error(environ, start_response, error)
         elif not length and 'wsgi.input' in environ:
             environ['wsgi.input'] = LimitedInput(environ['wsgi.input'], self._most)
         return self._application(environ, start_response)
-
-    def _refuse(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        error = errors.RequestTooLarge(most=self._most)
-        response = error_response.error_response(environ, error.status, str(error))
-        answer: Iterable[bytes] = response(environ, start_response)
-        return answer
 
 
 def _exceeds(digits: str, most: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from placement import errors
-from placement.http import error_response
+from placement.http.error_response import send_error
 
 LOG = logging.getLogger(__name__)
 
@@ -34,8 +34,4 @@ class FaultBarrier:
         except Exception as exception:
             LOG.exception('Placement API unexpected error: %s', type(exception).__name__)
             error = self._error()
-            response = error_response.error_response(
-                environ, error.status, str(error), code=error.code
-            )
-            answer: Iterable[bytes] = response(environ, start_response)
-            return answer
+            return send_error(environ, start_response, error, error.code)

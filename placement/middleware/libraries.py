@@ -89,10 +89,14 @@ def answer_healthcheck(
     application: WSGIApplication, conf: ConfigOpts, database: Database
 ) -> WSGIApplication:
     """Return the application with `/healthcheck`, relative to its mount point: 200 or 503."""
-    health = Healthcheck(application, conf, database)
+    return at_path(PATH, Healthcheck(application, conf, database), application)
+
+
+def at_path(path: str, special: WSGIApplication, application: WSGIApplication) -> WSGIApplication:
+    """Return the application with another one at a path, relative to its mount point."""
 
     def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        chosen = health if environ.get('PATH_INFO') == PATH else application
+        chosen = special if environ.get('PATH_INFO') == path else application
         return chosen(environ, start_response)
 
     return choose

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from placement import errors
 from placement.conf import ConfigOpts
-from placement.http import error_response
+from placement.http.error_response import send_error
 
 ANY = '*'
 
@@ -40,14 +41,11 @@ def only_known_hosts(application: WSGIApplication, conf: ConfigOpts) -> WSGIAppl
         # Browsers always send one.
         if host is None or _is_known(host, allowed):
             return application(environ, start_response)
-        response = error_response.error_response(
-            environ,
-            403,
+        error = errors.Forbidden(
             'The Host header does not name a loopback address, which is required while '
-            '[api] auth_strategy is noauth2; [api] noauth2_allowed_hosts can name others.',
+            '[api] auth_strategy is noauth2; [api] noauth2_allowed_hosts can name others.'
         )
-        answer: Iterable[bytes] = response(environ, start_response)
-        return answer
+        return send_error(environ, start_response, error)
 
     return check
 

@@ -2,7 +2,7 @@
 """The cloud in figures, from one snapshot: sums by resource class, aggregates, providers."""
 
 import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
@@ -28,6 +28,8 @@ class _Sums:
         self.over_capacity += used > capacity.ceiling
 
 
+_SumsByLabels = dict[tuple[str, ...], _Sums]
+
 # The end of a name, the member of `_Sums`, and the meaning.
 _OF_INVENTORIES = (
     ('inventory', 'total', 'Sum of the totals of all inventories'),
@@ -51,11 +53,11 @@ _PER_PROVIDER = (
 
 def read(snapshot: Snapshot) -> Iterator[Metric]:
     """The gauges of a snapshot."""
-    sums: dict[str, _Sums] = collections.defaultdict(_Sums)
+    sums: _SumsByLabels = collections.defaultdict(_Sums)
     roots = disabled = 0
     for provider in snapshot:
         for name, capacity, used in provider.inventories:
-            sums[name].add(capacity, used)
+            sums[name,].add(capacity, used)
         if provider.id == provider.root_id:
             roots += 1
             disabled += DISABLED_TRAIT in provider.traits
@@ -67,20 +69,16 @@ def read(snapshot: Snapshot) -> Iterator[Metric]:
         'placement_disabled_hosts', f'Roots with the trait {DISABLED_TRAIT}.', disabled
     )
     for name, attribute, words in _OF_INVENTORIES:
-        family = GaugeMetricFamily(
-            f'placement_resource_{name}', f'{words}.', labels=['resource_class']
+        yield _family(
+            f'placement_resource_{name}', f'{words}.', ['resource_class'], sums, attribute
         )
-        for resource_class in sorted(sums):
-            family.add_metric([resource_class], getattr(sums[resource_class], attribute))
-        yield family
-    over = GaugeMetricFamily(
+    yield _family(
         'placement_inventories_over_capacity',
         'Inventories of which more is allocated than their capacity.',
-        labels=['resource_class'],
+        ['resource_class'],
+        sums,
+        'over_capacity',
     )
-    for resource_class in sorted(sums):
-        over.add_metric([resource_class], sums[resource_class].over_capacity)
-    yield over
 
 
 def read_aggregates(snapshot: Snapshot, names: Mapping[str, str]) -> Iterator[Metric]:
@@ -89,22 +87,27 @@ def read_aggregates(snapshot: Snapshot, names: Mapping[str, str]) -> Iterator[Me
     A provider counts where it is a member, or the root of its tree is: nova makes the host a
     member, and not what is in it. Two aggregates with one name are one.
     """
-    sums: dict[tuple[str, str], _Sums] = collections.defaultdict(_Sums)
+    sums: _SumsByLabels = collections.defaultdict(_Sums)
     for provider in snapshot:
         root = snapshot.provider(provider.root_id)
         members = provider.aggregates | root.aggregates
         for name in {names[uuid] for uuid in members & names.keys()}:
             for resource_class, capacity, used in provider.inventories:
                 sums[name, resource_class].add(capacity, used)
-    for ending, attribute, words in _OF_INVENTORIES:
-        family = GaugeMetricFamily(
-            f'placement_aggregate_{ending}',
-            f'{words}, of one aggregate.',
-            labels=['aggregate', 'resource_class'],
-        )
-        for key in sorted(sums):
-            family.add_metric(key, getattr(sums[key], attribute))
-        yield family
+    labels = ['aggregate', 'resource_class']
+    for name, attribute, words in _OF_INVENTORIES:
+        words = f'{words}, of one aggregate.'
+        yield _family(f'placement_aggregate_{name}', words, labels, sums, attribute)
+
+
+def _family(
+    name: str, words: str, labels: Sequence[str], sums: _SumsByLabels, attribute: str
+) -> Metric:
+    """The gauges of one member of `_Sums`."""
+    family = GaugeMetricFamily(name, words, labels=labels)
+    for values in sorted(sums):
+        family.add_metric(values, getattr(sums[values], attribute))
+    return family
 
 
 def read_providers(snapshot: Snapshot, names: Mapping[int, str]) -> Iterator[Metric]:

@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from wsgiref.simple_server import WSGIServer
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import make_wsgi_app, start_wsgi_server
@@ -133,16 +133,6 @@ def start_server(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, 
     server, thread = start_wsgi_server(port, host, endpoint.registry)
     server.set_app(endpoint)
     return server, thread
-
-
-def answer_metrics(application: WSGIApplication, endpoint: Endpoint) -> WSGIApplication:
-    """The application with `/metrics`, relative to its mount point."""
-
-    def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        chosen = endpoint if environ.get('PATH_INFO') == PATH else application
-        return chosen(environ, start_response)
-
-    return choose
 
 
 def _unavailable(start_response: StartResponse, *headers: tuple[str, str]) -> list[bytes]:

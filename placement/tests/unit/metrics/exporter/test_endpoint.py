@@ -11,8 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from placement import errors
 from placement.metrics import catalog
-from placement.metrics.exporter.endpoint import Endpoint, ReadCloud, answer_metrics
+from placement.metrics.exporter.endpoint import PATH, Endpoint, ReadCloud
 from placement.metrics.recorder import Recorder
+from placement.middleware import libraries
 from placement.tests.unit.middleware.samples import Inner, ask
 
 
@@ -134,7 +135,7 @@ def test_other_methods_are_refused(directory: str) -> None:
 
 @pytest.mark.parametrize('path', ['/', '/metrics/', '/Metrics', '/traits/metrics'])
 def test_other_paths_reach_the_application(directory: str, path: str) -> None:
-    application = answer_metrics(Inner(), Endpoint(directory, one_gauge))
+    application = libraries.at_path(PATH, Endpoint(directory, one_gauge), Inner())
 
     assert ask(application, path).status_int == 204
     assert ask(application, '/metrics').status_int == 200
