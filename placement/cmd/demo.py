@@ -17,7 +17,7 @@ from placement import direct
 from placement.cmd import serve
 from placement.cmd.demo_cloud import loading
 from placement.cmd.demo_cloud.cloud import list_problems, list_searches_in_vain, make_cloud
-from placement.cmd.operator_command import CannotServe
+from placement.cmd.web_server import CannotServe
 from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
 

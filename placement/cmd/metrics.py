@@ -13,7 +13,7 @@ from threading import Thread
 from wsgiref.simple_server import WSGIServer
 
 from placement import conf as configuration
-from placement.cmd.operator_command import CannotServe
+from placement.cmd.web_server import CannotListen, CannotServe
 from placement.conf import ConfigOpts
 from placement.db.engine import diagnosis
 from placement.db.engine.database import Database
@@ -87,8 +87,7 @@ def _listen(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, Threa
     try:
         return start_server(endpoint, host, port)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, 'strerror', None) or error
-        raise CannotServe(f'cannot listen on {host} port {port}: {reason}') from error
+        raise CannotListen(host, port, error) from error
 
 
 def _database(conf: ConfigOpts) -> Database:

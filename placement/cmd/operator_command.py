@@ -34,10 +34,6 @@ class Options(cfg.ConfigOpts):
         print(shtab.complete(parser, shell))
 
 
-class CannotServe(Exception):
-    """The reason why a command cannot start to serve, in one line."""
-
-
 class UnusableDatabaseError(Exception):
     """Why the database cannot be used, and what to do: one line for the operator."""
 

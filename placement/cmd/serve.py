@@ -21,7 +21,7 @@ from wsgiref.types import WSGIApplication
 from placement import conf as placement_conf
 from placement import deploy
 from placement.cmd import web_server
-from placement.cmd.operator_command import CannotServe
+from placement.cmd.web_server import CannotListen, CannotServe
 from placement.middleware import loopback_hosts
 from placement.wsgi.log_setup import start_logging
 
@@ -144,7 +144,9 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
         program.fill(conf, say)
         start_logging(conf)
         application = _load_application(conf, say)
-        say(f'authentication: {_describe_authentication(conf.api.auth_strategy)}')
+        strategy = conf.api.auth_strategy
+        words = ': callers are not authenticated, and only this machine can connect'
+        say(f'authentication: {strategy}{words if strategy == "noauth2" else ""}')
         url = web_server.url_of(listening)
         if conf.ui.enabled:
             say(f'page: {url}/ui/')
@@ -152,7 +154,7 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
             application,
             listening,
             options.threads,
-            lambda: program.say_where(say, url, conf.api.auth_strategy),
+            lambda: program.say_where(say, url, strategy),
             conf.placement.max_request_body_size,
         )
 
@@ -214,11 +216,7 @@ def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None
     """
     if strategy != 'noauth2':
         return
-    try:
-        addresses = web_server.addresses_of(host, port)
-    except web_server.CannotListenError as error:
-        raise CannotServe(str(error)) from error
-    if not all(map(loopback_hosts.is_loopback, addresses)):
+    if not all(map(loopback_hosts.is_loopback, web_server.addresses_of(host, port))):
         raise CannotServe(
             f'refusing to serve on {host} with auth_strategy noauth2, which makes anyone who can '
             'connect an administrator; use a loopback address, or configure keystone'
@@ -232,7 +230,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """
     try:
         return web_server.listen(host, port)
-    except web_server.CannotListenError as error:
+    except CannotListen as error:
         remedy = '; choose another with --port N (make serve PORT=N)' if error.is_taken else ''
         raise CannotServe(f'{error}{remedy}') from error
 
@@ -275,12 +273,6 @@ def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplicat
         raise CannotServe(f'cannot load the application: {web_server.words_of(error)}') from error
     say('traits and resource classes: up to date')
     return loopback_hosts.only_known_hosts(application, conf)
-
-
-def _describe_authentication(strategy: str) -> str:
-    if strategy == 'noauth2':
-        return 'noauth2: callers are not authenticated, and only this machine can connect'
-    return strategy
 
 
 if __name__ == '__main__':

@@ -22,8 +22,12 @@ BACKLOG = 2048
 MAX_PORT = 65535
 
 
-class CannotListenError(Exception):
-    """Why nobody can listen on an address, in one line; `is_taken` where another program does."""
+class CannotServe(Exception):
+    """The reason why a command cannot start to serve, in one line."""
+
+
+class CannotListen(CannotServe):
+    """The reason why nobody can listen on an address; `is_taken` where another program does."""
 
     def __init__(self, host: str, port: int, error: Exception) -> None:
         super().__init__(f'cannot listen on {host} port {port}: {words_of(error)}')
@@ -31,24 +35,24 @@ class CannotListenError(Exception):
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Resolve the addresses of a host, one at least. Raises `CannotListenError`."""
+    """Resolve the addresses of a host, one at least. Raises `CannotListen`."""
     try:
         _check_port(port)
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise CannotListenError(host, port, error) from error
+        raise CannotListen(host, port, error) from error
     return [str(address[0]) for *_, address in addresses]
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that accepts connections, on a free port for 0. Raises `CannotListenError`."""
+    """A socket that accepts connections, on a free port for 0. Raises `CannotListen`."""
     try:
         # The library would raise this, too, but leave a socket open.
         _check_port(port)
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise CannotListenError(host, port, error) from error
+        raise CannotListen(host, port, error) from error
 
 
 def _check_port(port: int) -> None:

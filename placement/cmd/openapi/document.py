@@ -171,7 +171,7 @@ def document(api: Api) -> dict[str, Any]:
         },
         'servers': [{'url': '/'}],
         'security': [{name: []} for name in FRAGMENTS['security_schemes']],
-        'tags': [{'name': tag} for tag in _tags(api)],
+        'tags': [{'name': tag} for tag in dict.fromkeys(map(_tag, served_routes(api)))],
         'paths': _paths(api),
         'components': _components(api),
     }
@@ -180,11 +180,6 @@ def document(api: Api) -> dict[str, Any]:
 def served_routes(api: Api) -> list[routes.Route]:
     """The routes of a version; the empty path is the root, spelled otherwise."""
     return [route for route in routes.ROUTES if route.path and route.action in api.handlers]
-
-
-def _tags(api: Api) -> list[str]:
-    """The tags of the operations, in the order of the routes."""
-    return list(dict.fromkeys(_tag(route) for route in served_routes(api)))
 
 
 def _tag(route: routes.Route) -> str:

@@ -19,7 +19,7 @@ def test_url_has_the_address_and_the_port_that_was_free(host: str, url: str) -> 
 def test_a_port_that_another_program_has_is_taken() -> None:
     with socket.create_server(('127.0.0.1', 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(web_server.CannotListenError) as caught:
+        with pytest.raises(web_server.CannotListen) as caught:
             web_server.listen('127.0.0.1', port)
 
     assert str(caught.value) == f'cannot listen on 127.0.0.1 port {port}: Address already in use'
@@ -30,7 +30,7 @@ def test_a_port_that_another_program_has_is_taken() -> None:
     ('host', 'port'), [('192.0.2.1', 1), ('127.0.0.1', 65536), ('host.invalid', 1), ('ü' * 70, 1)]
 )
 def test_an_address_that_nobody_can_have_is_not_taken(host: str, port: int) -> None:
-    with pytest.raises(web_server.CannotListenError) as caught:
+    with pytest.raises(web_server.CannotListen) as caught:
         web_server.listen(host, port)
 
     assert str(caught.value).startswith(f'cannot listen on {host} port {port}: ')
@@ -38,9 +38,7 @@ def test_an_address_that_nobody_can_have_is_not_taken(host: str, port: int) -> N
 
 
 def test_a_host_without_address_is_named() -> None:
-    with pytest.raises(
-        web_server.CannotListenError, match=r'^cannot listen on host\.invalid port 1'
-    ):
+    with pytest.raises(web_server.CannotListen, match=r'^cannot listen on host\.invalid port 1'):
         web_server.addresses_of('host.invalid', 1)
 
     assert web_server.addresses_of('127.0.0.1', 1) == ['127.0.0.1']
