@@ -19,7 +19,7 @@ from placement.handlers import (
     usages,
 )
 from placement.http import conversions
-from placement.http.microversion import Change, Rule, fold
+from placement.http.microversion import Microversion, Rule, fold
 from placement.insight import handlers as insight
 from placement.insight.bulk import handlers as bulk
 from placement.insight.capacity import handlers as capacity
@@ -85,7 +85,7 @@ def _for_claims(upgrade: conversions.Upgrade) -> dict[str, conversions.Upgrade]:
 
 # fmt: off
 HISTORY = (
-    Change('1.0', 'Resource providers, their inventories and usages, and allocations.',
+    Microversion('1.0', 'Resource providers, their inventories and usages, and allocations.',
         serves={
             'root.show': root.show,
             'resource_providers.list': resource_providers.list_providers,
@@ -126,11 +126,11 @@ HISTORY = (
             'insight.usages': bulk.USAGES,
             'insight.changes': changes.CHANGES,
             'insight.history': history.LIST_HISTORY}),
-    Change('1.1', 'Providers can be members of aggregates.',
+    Microversion('1.1', 'Providers can be members of aggregates.',
         serves={'aggregates.show': aggregates.show, 'aggregates.set': aggregates.set_aggregates},
         accepts={'aggregates.set': aggregate_schemas.SET},
         downgrades=_for_providers(conversions.without_link('aggregates'))),
-    Change('1.2', 'Resource classes can be listed, made, renamed and deleted.',
+    Microversion('1.2', 'Resource classes can be listed, made, renamed and deleted.',
         serves={
             'resource_classes.list': resource_classes.list_classes,
             'resource_classes.create': resource_classes.create,
@@ -140,13 +140,13 @@ HISTORY = (
         accepts={
             'resource_classes.create': resource_class_schemas.NAMED,
             'resource_classes.put': resource_class_schemas.NAMED}),
-    Change('1.3', 'Providers can be listed by aggregate with member_of.',
+    Microversion('1.3', 'Providers can be listed by aggregate with member_of.',
         queries=_listing_providers(provider_schemas.LIST_IN_AGGREGATES)),
-    Change('1.4', 'Providers can be listed by the resources that they have room for.',
+    Microversion('1.4', 'Providers can be listed by the resources that they have room for.',
         queries=_listing_providers(provider_schemas.LIST_WITH_RESOURCES)),
-    Change('1.5', 'All inventories of a provider can be deleted at once.',
+    Microversion('1.5', 'All inventories of a provider can be deleted at once.',
         serves={'inventories.clear': inventories.clear}),
-    Change('1.6', 'Traits, and the traits of providers.',
+    Microversion('1.6', 'Traits, and the traits of providers.',
         serves={
             'traits.list': traits.list_traits,
             'traits.show': traits.show,
@@ -158,17 +158,17 @@ HISTORY = (
         accepts={'provider_traits.set': trait_schemas.SET},
         queries={'traits.list': trait_schemas.LIST},
         downgrades=_for_providers(conversions.without_link('traits'))),
-    Change('1.7',
+    Microversion('1.7',
         'PUT /resource_classes/{name} creates or confirms; it takes no body and renames nothing.',
         serves={'resource_classes.put': resource_classes.ensure},
         accepts={'resource_classes.put': None}),
-    Change('1.8', 'Allocations name the project and the user that they are for.',
+    Microversion('1.8', 'Allocations name the project and the user that they are for.',
         accepts={'allocations.set': allocation_schemas.SET_AS_LIST_WITH_OWNER},
         upgrades={'allocations.set': conversions.unknown_before('project_id', 'user_id')}),
-    Change('1.9', 'The usages of a project, or of one of its users.',
+    Microversion('1.9', 'The usages of a project, or of one of its users.',
         serves={'usages.show': usages.show_total},
         queries={'usages.show': usage_schemas.SHOW}),
-    Change('1.10', 'Allocation candidates: where a set of resources could be taken from.',
+    Microversion('1.10', 'Allocation candidates: where a set of resources could be taken from.',
         serves={
             'allocation_candidates.list': allocation_candidates.list_candidates,
             'insight.explain': explain.explain,
@@ -176,20 +176,20 @@ HISTORY = (
             'insight.capacities': capacity.capacities},
         accepts={'insight.capacities': capacity.CAPACITIES},
         queries=_for_searches(candidate_schemas.LIST)),
-    Change('1.11', 'Providers link to their allocations.',
+    Microversion('1.11', 'Providers link to their allocations.',
         downgrades=_for_providers(conversions.without_link('allocations'))),
-    Change('1.12', 'Allocations are keyed by provider, and show project and user.',
+    Microversion('1.12', 'Allocations are keyed by provider, and show project and user.',
         accepts={'allocations.set': allocation_schemas.SET_BY_PROVIDER},
         upgrades={'allocations.set': conversions.key_by_provider},
         downgrades={
             'allocations.show': conversions.without('project_id', 'user_id'),
             'allocation_candidates.list': conversions.changing_body(
                 conversions.candidates_as_list)}),
-    Change('1.13',
+    Microversion('1.13',
         'POST /allocations writes the allocations of several consumers, all or nothing.',
         serves={'allocations.set_many': allocations.set_many},
         accepts={'allocations.set_many': allocation_schemas.SET_MANY}),
-    Change('1.14',
+    Microversion('1.14',
         'Providers form trees: they have a parent and a root, and can be listed by tree.',
         accepts={
             'resource_providers.create': provider_schemas.CREATE_NESTED,
@@ -197,39 +197,40 @@ HISTORY = (
         queries=_listing_providers(provider_schemas.LIST_IN_TREE),
         downgrades=_for_providers(
             conversions.without('parent_provider_uuid', 'root_provider_uuid'))),
-    Change('1.15', 'Answers carry last-modified and cache-control: no-cache.',
+    Microversion('1.15', 'Answers carry last-modified and cache-control: no-cache.',
         enables={Rule.CACHE_HEADERS}),
-    Change('1.16', 'The number of allocation candidates can be limited.',
+    Microversion('1.16', 'The number of allocation candidates can be limited.',
         queries=_for_searches(candidate_schemas.LIST_LIMITED)),
-    Change('1.17', 'Allocation candidates can be asked for by required traits, and show traits.',
+    Microversion('1.17',
+        'Allocation candidates can be asked for by required traits, and show traits.',
         queries=_for_searches(candidate_schemas.LIST_WITH_TRAITS),
         downgrades={'allocation_candidates.list': _for_summaries('traits')}),
-    Change('1.18', 'Providers can be listed by required traits.',
+    Microversion('1.18', 'Providers can be listed by required traits.',
         queries=_listing_providers(provider_schemas.LIST_WITH_TRAITS)),
-    Change('1.19',
+    Microversion('1.19',
         'Aggregates are written with the generation of the provider, which they increment.',
         accepts={'aggregates.set': aggregate_schemas.SET_WITH_GENERATION},
         upgrades={'aggregates.set': conversions.name_aggregates},
         downgrades={
             'aggregates.show': conversions.without('resource_provider_generation'),
             'aggregates.set': conversions.without('resource_provider_generation')}),
-    Change('1.20', 'POST /resource_providers answers with the provider.',
+    Microversion('1.20', 'POST /resource_providers answers with the provider.',
         downgrades={'resource_providers.create': conversions.created_without_body}),
-    Change('1.21', 'Allocation candidates can be asked for by aggregate with member_of.',
+    Microversion('1.21', 'Allocation candidates can be asked for by aggregate with member_of.',
         queries=_for_searches(candidate_schemas.LIST_IN_AGGREGATES)),
-    Change('1.22', 'A trait can be forbidden with an exclamation mark.',
+    Microversion('1.22', 'A trait can be forbidden with an exclamation mark.',
         enables={Rule.FORBIDDEN_TRAITS}),
-    Change('1.23', 'Errors carry a code.',
+    Microversion('1.23', 'Errors carry a code.',
         enables={Rule.ERROR_CODES}),
-    Change('1.24', 'member_of can be given more than once; all of them have to hold.',
+    Microversion('1.24', 'member_of can be given more than once; all of them have to hold.',
         enables={Rule.REPEATED_MEMBER_OF}),
-    Change('1.25', 'Allocation candidates can be asked for in numbered groups.',
+    Microversion('1.25', 'Allocation candidates can be asked for in numbered groups.',
         queries=_for_searches(candidate_schemas.LIST_IN_GROUPS)),
-    Change('1.26', 'An inventory may be reserved in full.',
+    Microversion('1.26', 'An inventory may be reserved in full.',
         enables={Rule.FULLY_RESERVED_INVENTORY}),
-    Change('1.27', 'Summaries of candidates list every resource class that a provider has.',
+    Microversion('1.27', 'Summaries of candidates list every resource class that a provider has.',
         enables={Rule.SUMMARIES_OF_ALL_CLASSES}),
-    Change('1.28',
+    Microversion('1.28',
         'Consumers have a generation, which writes of allocations quote and reads show.',
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_GENERATION,
@@ -239,21 +240,21 @@ HISTORY = (
             'allocations.show': conversions.without('consumer_generation'),
             'provider_allocations.list': conversions.within(
                 'allocations', conversions.without('consumer_generation'))}),
-    Change('1.29', 'Allocation candidates may combine several providers of one tree.',
+    Microversion('1.29', 'Allocation candidates may combine several providers of one tree.',
         enables={Rule.SEVERAL_PROVIDERS_OF_A_TREE},
         downgrades={
             'allocation_candidates.list': _for_summaries(
                 'parent_provider_uuid', 'root_provider_uuid')}),
-    Change('1.30', 'POST /reshaper moves inventory that is in use.',
+    Microversion('1.30', 'POST /reshaper moves inventory that is in use.',
         serves={'reshaper.reshape': reshaper.reshape},
         accepts={'reshaper.reshape': reshaper_schemas.RESHAPE}),
-    Change('1.31', 'Allocation candidates can be asked for in one tree.',
+    Microversion('1.31', 'Allocation candidates can be asked for in one tree.',
         queries=_for_searches(candidate_schemas.LIST_IN_TREE)),
-    Change('1.32', 'An aggregate can be forbidden with an exclamation mark.',
+    Microversion('1.32', 'An aggregate can be forbidden with an exclamation mark.',
         enables={Rule.FORBIDDEN_AGGREGATES}),
-    Change('1.33', 'The suffix of a request group may be any word.',
+    Microversion('1.33', 'The suffix of a request group may be any word.',
         queries=_for_searches(candidate_schemas.LIST_WITH_SUFFIXES)),
-    Change('1.34',
+    Microversion('1.34',
         'Candidates map request groups to providers; writes of allocations take the mappings.',
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_MAPPINGS,
@@ -262,14 +263,14 @@ HISTORY = (
         downgrades={
             'allocation_candidates.list': conversions.within(
                 'allocation_requests', conversions.without('mappings'))}),
-    Change('1.35', 'Allocation candidates can ask for traits of the root.',
+    Microversion('1.35', 'Allocation candidates can ask for traits of the root.',
         queries=_for_searches(candidate_schemas.LIST_BY_ROOT)),
-    Change('1.36', 'Request groups can be held together in one subtree.',
+    Microversion('1.36', 'Request groups can be held together in one subtree.',
         queries=_for_searches(candidate_schemas.LIST_IN_SUBTREE),
         enables={Rule.GROUPS_WITHOUT_RESOURCES}),
-    Change('1.37', 'The parent of a provider can be changed and removed.',
+    Microversion('1.37', 'The parent of a provider can be changed and removed.',
         enables={Rule.REPARENTING}),
-    Change('1.38', 'Consumers have a type, by which usages are told apart.',
+    Microversion('1.38', 'Consumers have a type, by which usages are told apart.',
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_TYPE,
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_TYPE,
@@ -279,7 +280,8 @@ HISTORY = (
         downgrades={
             'allocations.show': conversions.without('consumer_type'),
             'usages.show': conversions.changing_body(conversions.usages_of_all_types)}),
-    Change('1.39', 'required may ask for any of several traits, and be given more than once.',
+    Microversion('1.39',
+        'required may ask for any of several traits, and be given more than once.',
         enables={Rule.ANY_TRAITS}),
 )
 # fmt: on

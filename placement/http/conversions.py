@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversions between the shapes of versions: upgrades of requests, downgrades of replies.
 
-Each function is named for what it does to a shape and is used by one `Change` of the history or
-more. A downgrade drops or rearranges. It never searches and never reads the database.
+Each function is named for what it does to a shape and is used by one `Microversion` of the history
+or more. A downgrade drops or rearranges. It never searches and never reads the database.
 """
 
 import collections

@@ -42,7 +42,7 @@ class Rule(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class Microversion:
     """One microversion: what it introduced, and how older clients are still served.
 
     `serves` maps actions to their handlers from this version on, `accepts` and `queries` to the
@@ -104,7 +104,7 @@ class Api:
 Apis = dict[tuple[int, int], Api]
 
 
-def fold(history: Iterable[Change]) -> Apis:
+def fold(history: Iterable[Microversion]) -> Apis:
     """One `Api` for every version of a history, oldest first."""
     changes = tuple(history)
     handlers: dict[str, Handler] = {}

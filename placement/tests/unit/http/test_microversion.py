@@ -11,7 +11,7 @@ import pytest
 
 from placement import errors, microversions
 from placement.http import microversion
-from placement.http.microversion import Change, Rule
+from placement.http.microversion import Microversion, Rule
 from placement.http.reply import Reply
 from placement.schemas import common
 
@@ -107,14 +107,14 @@ OLD: common.Schema = {'type': 'string'}
 NEW: common.Schema = {'type': 'integer'}
 
 CHANGES = (
-    Change(
+    Microversion(
         '1.0',
         'Songs.',
         serves={'song.sing': handler('first'), 'song.hum': handler('hum')},
         accepts={'song.sing': OLD},
         queries={'song.hum': OLD},
     ),
-    Change(
+    Microversion(
         '1.1',
         'Other songs.',
         accepts={'song.sing': NEW},
@@ -122,7 +122,7 @@ CHANGES = (
         downgrades={'song.sing': append_to_body('b')},
         enables={Rule.REPARENTING},
     ),
-    Change(
+    Microversion(
         '1.2',
         'Another singer.',
         serves={'song.sing': handler('second')},
