@@ -374,10 +374,12 @@ def reported_as(
 ) -> Iterator[None]:
     """Raise `kind` in place of the errors `replaced`, with text around their message.
 
-    For situations that change the meaning of an error: a provider that is missing in the path
-    is not replaced, one missing in a claim is the client's mistake.
+    Without `replaced`, errors of that kind get the text. For situations that change the meaning of
+    an error: a provider that is missing in the path is not replaced, one missing in a claim is the
+    client's mistake.
     """
+    caught = replaced or (kind,)
     try:
         yield
-    except replaced as error:
+    except caught as error:
         raise kind(f'{prefix}{error}{suffix}') from error

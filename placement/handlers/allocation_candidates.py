@@ -5,6 +5,7 @@ import dataclasses
 
 from placement.http import candidate_query, candidate_views
 from placement.http.microversion import Rule
+from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import allocation_candidate
@@ -20,7 +21,7 @@ def list_candidates(request: Request) -> Reply:
     request.authorise(rules.LIST_CANDIDATES)
     query = request.validated_query('allocation_candidates.list')
     wanted = _as_configured(request, candidate_query.parse(request.api, query))
-    with candidate_query.unknown_names_refused():
+    with unknown_names_reported():
         result = allocation_candidate.find(request.context, wanted)
     request.context.insight.searches.note(request.origin, wanted, result)
     if request.api.shows_newest('allocation_candidates.list'):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of consumers and of providers (specification: allocations)."""
 
-import contextlib
 import uuid
+from collections.abc import Sequence
 
 from oslo_utils import uuidutils
 
@@ -51,41 +51,26 @@ def set_one(request: Request) -> Reply:
         raise errors.BadRequest(f'Malformed consumer_uuid: {sent_uuid}')
     consumer_uuid = str(uuid.UUID(sent_uuid))
     body = request.validated_body('allocations.set')
-    wanted = Claim.from_bodies(request.conf, {consumer_uuid: body})
-    with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix=f'Unable to allocate inventory for consumer {consumer_uuid}: ',
-        ),
-        _conflict_reported(),
-    ):
-        AllocationList.replace(request.context, wanted)
-    return NO_CONTENT
+    claims = Claim.from_bodies(request.conf, {consumer_uuid: body})
+    return _replace(request, claims, f'for consumer {consumer_uuid}: ')
 
 
 def set_many(request: Request) -> Reply:
     """Replace the allocations of several consumers, all or nothing."""
     request.authorise(rules.MANAGE_ALLOCATIONS)
-    wanted = Claim.from_bodies(request.conf, request.validated_body('allocations.set_many'))
+    claims = Claim.from_bodies(request.conf, request.validated_body('allocations.set_many'))
+    return _replace(request, claims)
+
+
+def _replace(request: Request, claims: Sequence[Claim], words: str = '') -> Reply:
+    prefix = f'Unable to allocate inventory {words}'
+    conflict = 'Inventory and/or allocations changed while attempting to allocate: '
     with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix='Unable to allocate inventory ',
-        ),
-        _conflict_reported(),
+        errors.reported_as(errors.BadRequest, errors.ResourceClassNotFound, prefix=prefix),
+        errors.reported_as(errors.TooManyConflicts, prefix=conflict),
     ):
-        AllocationList.replace(request.context, wanted)
+        AllocationList.replace(request.context, claims)
     return NO_CONTENT
-
-
-def _conflict_reported() -> contextlib.AbstractContextManager[None]:
-    return errors.reported_as(
-        errors.TooManyConflicts,
-        errors.TooManyConflicts,
-        prefix='Inventory and/or allocations changed while attempting to allocate: ',
-    )
 
 
 def delete(request: Request) -> Reply:

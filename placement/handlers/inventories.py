@@ -37,15 +37,10 @@ def set_inventories(request: Request) -> Reply:
     provider.check_generation(generation, errors.ResourceProviderGenerationConflict)
     wanted = InventoryList.from_bodies(request.context, body['inventories'])
     _check_capacities(request, provider, wanted, 'update')
+    prefix = f'Unknown resource class in inventory for resource provider {provider.uuid}: '
     with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix=f'Unknown resource class in inventory for resource provider {provider.uuid}: ',
-        ),
-        errors.reported_as(
-            errors.InventoryInUse, errors.InventoryInUse, prefix='update conflict: '
-        ),
+        errors.reported_as(errors.BadRequest, errors.ResourceClassNotFound, prefix=prefix),
+        errors.reported_as(errors.InventoryInUse, prefix='update conflict: '),
     ):
         wanted.replace(provider, generation)
     return Reply(
@@ -64,15 +59,10 @@ def create(request: Request) -> Reply:
     name = body['resource_class']
     added = InventoryList.from_bodies(request.context, {name: body})
     _check_capacities(request, provider, added, 'create')
+    prefix = f'Unable to create inventory for resource provider {provider.uuid}: '
     with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix=f'Unable to create inventory for resource provider {provider.uuid}: ',
-        ),
-        errors.reported_as(
-            errors.InventoryExists, errors.InventoryExists, prefix='Update conflict: '
-        ),
+        errors.reported_as(errors.BadRequest, errors.ResourceClassNotFound, prefix=prefix),
+        errors.reported_as(errors.InventoryExists, prefix='Update conflict: '),
     ):
         added.add(provider)
     return Reply(
@@ -118,11 +108,8 @@ def update(request: Request) -> Reply:
     provider.check_generation(generation, errors.ResourceProviderGenerationConflict)
     changed = InventoryList.from_bodies(request.context, {request.urlvars['resource_class']: body})
     _check_capacities(request, provider, changed, 'update')
-    with errors.reported_as(
-        errors.BadRequest,
-        errors.InventoryNotFound,
-        prefix=f'No inventory record with resource class for resource provider {provider.uuid}: ',
-    ):
+    prefix = f'No inventory record with resource class for resource provider {provider.uuid}: '
+    with errors.reported_as(errors.BadRequest, errors.InventoryNotFound, prefix=prefix):
         changed.update_one(provider, generation)
     return Reply(
         views.one_inventory(provider.generation, changed.objects[0], request.body_as_sent())
@@ -155,11 +142,7 @@ def delete(request: Request) -> Reply:
 def _check_capacities(
     request: Request, provider: ResourceProvider, inventories: InventoryList, action: str
 ) -> None:
-    with errors.reported_as(
-        errors.BadRequest,
-        errors.InvalidInventoryCapacity,
-        prefix=f'Unable to {action} inventory for resource provider {provider.uuid}: ',
-    ):
-        inventories.check_capacities(
-            provider.uuid, may_be_empty=request.api.allows(Rule.FULLY_RESERVED_INVENTORY)
-        )
+    may_be_empty = request.api.allows(Rule.FULLY_RESERVED_INVENTORY)
+    prefix = f'Unable to {action} inventory for resource provider {provider.uuid}: '
+    with errors.reported_as(errors.BadRequest, errors.InvalidInventoryCapacity, prefix=prefix):
+        inventories.check_capacities(provider.uuid, may_be_empty)

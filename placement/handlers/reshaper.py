@@ -26,9 +26,7 @@ def reshape(request: Request) -> Reply:
         errors.reported_as(
             errors.BadRequest, errors.ResourceClassNotFound, prefix='malformed reshaper data: '
         ),
-        errors.reported_as(
-            errors.InventoryInUse, errors.InventoryInUse, prefix='update conflict: '
-        ),
+        errors.reported_as(errors.InventoryInUse, prefix='update conflict: '),
     ):
         AllocationList.reshape(request.context, inventories, wanted)
     return NO_CONTENT

@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from placement import errors
 from placement.http import provider_list, views
 from placement.http.microversion import Rule
+from placement.http.querystring import unknown_names_reported
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import resource_provider
@@ -21,7 +22,7 @@ def list_providers(request: Request) -> Reply:
     request.authorise(rules.LIST_PROVIDERS)
     query = request.validated_query('resource_providers.list')
     filters = provider_list.parse_filters(request.api, query)
-    with provider_list.unknown_names_reported():
+    with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
         providers = resource_provider.list_by_filters(request.context, filters)
     mount_point = request.mount_point
     body: Any
@@ -39,11 +40,8 @@ def create(request: Request) -> Reply:
     name = body['name']
     # The only uuid that is stored in its canonical spelling.
     provider_uuid = str(uuid.UUID(body['uuid'])) if 'uuid' in body else uuidutils.generate_uuid()
-    with errors.reported_as(
-        errors.BadRequest,
-        errors.ResourceProviderActionFailed,
-        prefix=f'Unable to create resource provider "{name}", {provider_uuid}: ',
-    ):
+    prefix = f'Unable to create resource provider "{name}", {provider_uuid}: '
+    with errors.reported_as(errors.BadRequest, errors.ResourceProviderActionFailed, prefix=prefix):
         provider = ResourceProvider.create(
             request.context, provider_uuid, name, body.get('parent_provider_uuid')
         )
@@ -65,11 +63,8 @@ def update(request: Request) -> Reply:
     request.authorise(rules.UPDATE_PROVIDER)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('resource_providers.update')
-    with errors.reported_as(
-        errors.BadRequest,
-        errors.ResourceProviderActionFailed,
-        prefix=f'Unable to save resource provider {provider.uuid}: ',
-    ):
+    prefix = f'Unable to save resource provider {provider.uuid}: '
+    with errors.reported_as(errors.BadRequest, errors.ResourceProviderActionFailed, prefix=prefix):
         provider = provider.update(
             body['name'],
             body.get('parent_provider_uuid', Parent.KEPT),

@@ -5,10 +5,9 @@ Reads in the order that says what is refused before what (specification: allocat
 "Order of request errors").
 """
 
-import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from oslo_utils import uuidutils
 
@@ -42,9 +41,9 @@ class Group:
     def frozen(self) -> RequestGroup:
         """The group as the search takes it."""
         names = {
-            one.field: wanted.forbidden if one.is_barred else wanted.required
-            for one in GROUP_PARAMETERS
-            if (wanted := self.wanted.get(one.query)) is not None
+            parameter.field: wanted.forbidden if parameter.is_barred else wanted.required
+            for parameter in GROUP_PARAMETERS
+            if (wanted := self.wanted.get(parameter.query)) is not None
         }
         return RequestGroup(self.suffix, self.resources, in_tree=self.in_tree, **names)  # type: ignore[arg-type]
 
@@ -90,20 +89,6 @@ def parse(api: Api, query: Query) -> CandidateRequest:
         single_provider_per_tree=not api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
         summarise_whole_trees=api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
     )
-
-
-@contextlib.contextmanager
-def unknown_names_refused() -> Iterator[None]:
-    """Raise `errors.BadRequest` for the classes and traits of a search that do not exist."""
-    with (
-        errors.reported_as(
-            errors.BadRequest,
-            errors.ResourceClassNotFound,
-            prefix='Invalid resource class in resources parameter: ',
-        ),
-        errors.reported_as(errors.BadRequest, errors.TraitNotFound),
-    ):
-        yield
 
 
 def _parse_policy(query: Query) -> bool | None:
@@ -175,10 +160,10 @@ def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
     groups: dict[str, Group] = {}
     read: set[str] = set()
     for key, value in query:
-        found = _GROUP_PARAMETER.fullmatch(key)
-        if found is None:
+        match = _GROUP_PARAMETER.fullmatch(key)
+        if match is None:
             continue
-        parameter, suffix = found.groups()
+        parameter, suffix = match.groups()
         if suffix not in groups and len(groups) == querystring.MAX_GROUPS:
             raise errors.InvalidQuery(
                 reason=f'there are more than {querystring.MAX_GROUPS} request groups'

@@ -5,6 +5,7 @@ Specification: resource_providers, "GET /resource_providers"; allocation_candida
 grammar". Everything raised is a `errors.BadRequest` in the words of those sections.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -69,6 +70,17 @@ class Wanted:
 
 
 NOTHING_WANTED = Wanted()
+
+
+@contextlib.contextmanager
+def unknown_names_reported(trait_prefix: str = '') -> Iterator[None]:
+    """Report classes and traits of a query that do not exist as `errors.BadRequest`."""
+    prefix = 'Invalid resource class in resources parameter: '
+    with (
+        errors.reported_as(errors.BadRequest, errors.ResourceClassNotFound, prefix=prefix),
+        errors.reported_as(errors.BadRequest, errors.TraitNotFound, prefix=trait_prefix),
+    ):
+        yield
 
 
 def _all_of(name: str, parts: Iterable[Wanted]) -> Wanted:

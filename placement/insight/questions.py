@@ -71,11 +71,6 @@ class Insight:
             conf.history.max_rows,
         )
 
-    def check_enabled(self, name: str) -> None:
-        """Raise `errors.InsightOff` for a question that is not answered here."""
-        if name not in self.enabled:
-            raise errors.InsightOff(option=self.options[name])
-
     @property
     def dropped(self) -> int:
         """How many searches in vain this worker did not keep."""
@@ -103,7 +98,8 @@ class Insight:
         Raises `errors.InsightOff` when it is off, and `errors.InsightBusy` while another one is
         being answered: it does not wait, since that would take a thread from the API.
         """
-        self.check_enabled(name)
+        if name not in self.enabled:
+            raise errors.InsightOff(option=self.options[name])
         if not self._asked.acquire(blocking=False):
             raise errors.InsightBusy
         try:

@@ -4,7 +4,7 @@
 from placement import errors
 from placement.feed.follower_position import FollowerPosition
 from placement.http import provider_list
-from placement.http.querystring import Query
+from placement.http.querystring import Query, unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.bulk import pages, views
@@ -118,7 +118,7 @@ def list_providers(request: Request) -> Reply:
         query = request.validated_query('insight.providers')
         included = parse_include(query)
         filters = provider_list.parse_filters(request.api, query)
-        with provider_list.unknown_names_reported():
+        with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
             page = pages.list_providers(
                 request.context,
                 filters,

@@ -8,7 +8,7 @@ from typing import Any
 from placement import errors
 from placement.http import candidate_query
 from placement.http.microversion import Api
-from placement.http.querystring import MAX_LENGTH, Query
+from placement.http.querystring import MAX_LENGTH, Query, unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request, checked_query
 from placement.insight import answers
@@ -72,7 +72,7 @@ def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, Candida
     """
     requests = {}
     for name, text in texts.items():
-        with errors.reported_as(errors.BadRequest, errors.BadRequest, prefix=f'Request {name}: '):
+        with errors.reported_as(errors.BadRequest, prefix=f'Request {name}: '):
             query = checked_query(api, 'allocation_candidates.list', _parameters(text))
             requests[name] = candidate_query.parse(api, query)
     return requests
@@ -92,7 +92,7 @@ def capacity(request: Request) -> Reply:
         query = request.validated_query('insight.capacity')
         wanted = candidate_query.parse(request.api, query)
         page = parse_page_of_roots(query)
-        with candidate_query.unknown_names_refused():
+        with unknown_names_reported():
             counted = answers.capacity(request.context, wanted, page)
         roots = [row.root for row in counted.trees or ()]
         names = answers.list_names(request.context, roots)

@@ -2,6 +2,7 @@
 """Explanations of requests (specification: insight, "GET /insight/allocation_candidates")."""
 
 from placement.http import candidate_query
+from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight import answers
@@ -19,7 +20,7 @@ def explain(request: Request) -> Reply:
     with request.context.insight.question('allocation_candidates'):
         query = request.validated_query('insight.explain')
         wanted = candidate_query.parse(request.api, query)
-        with candidate_query.unknown_names_refused():
+        with unknown_names_reported():
             explanation = answers.explain(request.context, wanted, query.last('provider'))
         names = answers.list_names(request.context, views.uuids_in(explanation))
     return Reply(views.explanation(explanation, names))
