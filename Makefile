@@ -137,7 +137,7 @@ dist: changelog
 # These create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)
 	@echo '==> gabbi tests under Apache, uWSGI and gunicorn'
-	@$(BIN)/pytest placement/tests/servers/test_apache.py placement/tests/servers/test_wsgi_servers.py placement/tests/servers/test_log.py placement/tests/servers/test_recipes.py placement/tests/servers/test_high_availability.py
+	@$(BIN)/pytest placement/tests/servers/test_wsgi_servers.py placement/tests/servers/test_log.py placement/tests/servers/test_recipes.py placement/tests/servers/test_high_availability.py
 
 test-attacks: $(TESTABLE)
 	@echo '==> slow and malformed requests to each web server'

@@ -9,12 +9,40 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import requests
+
 from placement.tests.functional.fixtures.client import Answer, Sender
 
 #: Threads for each machine.
 THREADS = 2
 
+#: The requests that one connection is kept for, and the seconds that an answer may take.
+REQUESTS_OF_CONNECTION = 60
+TIMEOUT = 300
+
+HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'}
+
 OWNER = {'project_id': 'p', 'user_id': 'u', 'consumer_type': 'INSTANCE'}
+
+
+class HttpSender(threading.local):
+    """Sends requests to an address; each thread has a connection, and now and then a new one."""
+
+    def __init__(self, port: int, host: str = '127.0.0.1') -> None:
+        self._url = f'http://{host}:{port}'
+        self._session = requests.Session()
+        self._sent = 0
+
+    def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
+        """Return the answer to one request; raises RequestException when there is none."""
+        if self._sent % REQUESTS_OF_CONNECTION == 0:
+            self._session.close()
+            self._session = requests.Session()
+        self._sent += 1
+        answer = self._session.request(
+            method, self._url + path, json=body, headers=HEADERS, timeout=TIMEOUT
+        )
+        return Answer(answer.status_code, {}, answer.content)
 
 
 class AcknowledgedClaims:
@@ -22,18 +50,20 @@ class AcknowledgedClaims:
 
     Each client is the only one that writes its consumers, and it waits for each answer. So an
     answer that does not know the write before it is an old one, whichever machine gave it.
+    Without `may_refuse` a 503 is noted as well.
     """
 
-    def __init__(self, machines: Sequence[Sender]) -> None:
+    def __init__(self, machines: Sequence[Sender], may_refuse: bool = True) -> None:
         self._machines = machines
+        self._may_refuse = may_refuse
         self._has_ended = threading.Event()
-        #: How many writes were acknowledged, and the answers from before one of them.
+        #: How many writes were acknowledged, and what was answered wrongly or not at all.
         self.count = 0
-        self.old_answers: list[str] = []
+        self.wrong_answers: list[str] = []
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Let clients work on all machines; raises nothing for an old answer."""
+        """Let clients work on all machines; raises nothing for a wrong answer."""
         clients = [
             threading.Thread(target=self._work, args=(self._provider(),))
             for _ in range(THREADS * len(self._machines))
@@ -112,8 +142,16 @@ class AcknowledgedClaims:
         return False
 
     def _send(self, method: str, path: str, body: Any = None) -> Answer:
-        return random.choice(self._machines).send(method, path, body)
+        try:
+            answer = random.choice(self._machines).send(method, path, body)
+        except requests.RequestException as error:
+            answer = Answer(503, {}, repr(error).encode())
+            self._note(method, path, answer)
+        else:
+            if answer.status == 503 and not self._may_refuse:
+                self._note(method, path, answer)
+        return answer
 
     def _note(self, method: str, path: str, answer: Answer) -> None:
         moment = time.strftime('%H:%M:%S')
-        self.old_answers.append(f'{moment} {method} {path}: {answer.status} {answer.text}')
+        self.wrong_answers.append(f'{moment} {method} {path}: {answer.status} {answer.text}')

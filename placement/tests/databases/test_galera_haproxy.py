@@ -104,7 +104,7 @@ def test_a_frozen_node_gives_no_old_answers_when_it_goes_on(nodes: Nodes) -> Non
                     node_behind(port, nodes[1].port, nodes[2].port)
                 # Each machine goes back to the first node by itself.
                 time.sleep(1)
-        assert claims.old_answers == []
+        assert claims.wrong_answers == []
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ its own, so that every request can succeed, and one that is refused was refused 
 import collections
 import concurrent.futures
 import contextlib
-import functools
 import itertools
 import os
 import uuid
@@ -89,127 +88,77 @@ class Writer:
 
     def _names(self, name: str) -> None:
         for path in (f'/traits/CUSTOM_{name}', f'/resource_classes/CUSTOM_{name}'):
-            self._write('PUT', path, None, 201, functools.partial(self._exists, path))
-            self._write('PUT', path, None, 204, functools.partial(self._exists, path))
-            self._write('DELETE', path, None, 204, functools.partial(self._is_gone, path))
+            self._write('PUT', path, None, 201, self._exists, path)
+            self._write('PUT', path, None, 204, self._exists, path)
+            self._write('DELETE', path, None, 204, self._is_gone, path)
         body = {'name': f'CUSTOM_{name}_POSTED'}
         path = f'/resource_classes/{body["name"]}'
-        self._write('POST', '/resource_classes', body, 201, lambda: self._exists(path))
+        self._write('POST', '/resource_classes', body, 201, self._exists, path)
 
     def _providers(self, host: str, other: str, name: str) -> bool:
         for number, provider in enumerate((host, other)):
             path = f'/resource_providers/{provider}'
-            body = {'name': f'{name} {number}', 'uuid': provider}
-            self._write(
-                'POST', '/resource_providers', body, 200, functools.partial(self._exists, path)
-            )
+            body: dict[str, Any] = {'name': f'{name} {number}', 'uuid': provider}
+            self._write('POST', '/resource_providers', body, 200, self._exists, path)
             inventories = {'VCPU': {'total': 100}, 'MEMORY_MB': {'total': 100}}
-            self._write(
-                'PUT',
-                f'{path}/inventories',
-                {'inventories': inventories, **self._generation(path)},
-                200,
-                functools.partial(self._has_inventories, path, 2),
-            )
+            body = {'inventories': inventories, **self._generation(path)}
+            self._write('PUT', f'{path}/inventories', body, 200, self._has_inventories, path, 2)
         path = f'/resource_providers/{host}'
-        body = {'name': f'{name} renamed'}
-        self._write('PUT', path, body, 200, lambda: self._get(path)['name'] == body['name'])
-        traits = {'traits': ['HW_CPU_X86_AVX'], **self._generation(path)}
-        self._write(
-            'PUT',
-            f'{path}/traits',
-            traits,
-            200,
-            functools.partial(self._has_traits, path, 1),
-        )
-        aggregates = {'aggregates': [str(uuid.uuid4())], **self._generation(path)}
-        self._write(
-            'PUT',
-            f'{path}/aggregates',
-            aggregates,
-            200,
-            lambda: self._get(f'{path}/aggregates')['aggregates'] == aggregates['aggregates'],
-        )
-        self._write(
-            'DELETE',
-            f'{path}/traits',
-            None,
-            204,
-            functools.partial(self._has_traits, path, 0),
-        )
-        one = {'resource_class': 'DISK_GB', 'total': 9}
-        self._write(
-            'POST',
-            f'{path}/inventories',
-            {**one, **self._generation(path)},
-            201,
-            functools.partial(self._has_inventories, path, 3),
-        )
+        new_name = f'{name} renamed'
+        self._write('PUT', path, {'name': new_name}, 200, self._is_named, path, new_name)
+        body = {'traits': ['HW_CPU_X86_AVX'], **self._generation(path)}
+        self._write('PUT', f'{path}/traits', body, 200, self._has_traits, path, 1)
+        wanted = [str(uuid.uuid4())]
+        body = {'aggregates': wanted, **self._generation(path)}
+        self._write('PUT', f'{path}/aggregates', body, 200, self._has_aggregates, path, wanted)
+        self._write('DELETE', f'{path}/traits', None, 204, self._has_traits, path, 0)
+        body = {'resource_class': 'DISK_GB', 'total': 9, **self._generation(path)}
+        self._write('POST', f'{path}/inventories', body, 201, self._has_inventories, path, 3)
         return self._exists(path) and self._exists(f'/resource_providers/{other}')
 
     def _allocations(self, host: str, other: str) -> None:
-        consumers = [str(uuid.uuid4()) for _ in range(4)]
-        path = f'/allocations/{consumers[0]}'
+        first, *rest = (str(uuid.uuid4()) for _ in range(4))
         for generation, provider in ((None, host), (1, other)):
             body = self._claim([provider], generation)
-            self._write('PUT', path, body, 204, functools.partial(self._has, path, provider))
-        bodies = {one: self._claim([host, other], None) for one in consumers[1:]}
-        self._write(
-            'POST',
-            '/allocations',
-            bodies,
-            204,
-            lambda: all(self._has(f'/allocations/{one}', host, other) for one in consumers[1:]),
-        )
-        reshaped = {
-            'inventories': {
-                one: {
-                    'inventories': {'VCPU': {'total': 50}, 'MEMORY_MB': {'total': 50}},
-                    **self._generation(f'/resource_providers/{one}'),
-                }
-                for one in (host, other)
-            },
-            'allocations': {consumers[1]: self._claim([other], self._consumer(consumers[1]))},
+            self._write('PUT', f'/allocations/{first}', body, 204, self._has, [first], provider)
+        bodies = {one: self._claim([host, other], None) for one in rest}
+        self._write('POST', '/allocations', bodies, 204, self._has, rest, host, other)
+        moved, emptied, _kept = rest
+        smaller = {'VCPU': {'total': 50}, 'MEMORY_MB': {'total': 50}}
+        inventories = {
+            one: {'inventories': smaller, **self._generation(f'/resource_providers/{one}')}
+            for one in (host, other)
         }
-        self._write(
-            'POST',
-            '/reshaper',
-            reshaped,
-            204,
-            lambda: self._has(f'/allocations/{consumers[1]}', other),
-        )
-        emptied = self._claim([], self._consumer(consumers[2]))
-        self._write(
-            'PUT',
-            f'/allocations/{consumers[2]}',
-            emptied,
-            204,
-            lambda: self._has(f'/allocations/{consumers[2]}'),
-        )
-        for one in consumers:
+        claims = {moved: self._claim([other], self._consumer(moved))}
+        body = {'inventories': inventories, 'allocations': claims}
+        self._write('POST', '/reshaper', body, 204, self._has, [moved], other)
+        body = self._claim([], self._consumer(emptied))
+        self._write('PUT', f'/allocations/{emptied}', body, 204, self._has, [emptied])
+        for one in (first, *rest):
             if self._get(f'/allocations/{one}')['allocations']:
-                self._write(
-                    'DELETE',
-                    f'/allocations/{one}',
-                    None,
-                    204,
-                    functools.partial(self._has, f'/allocations/{one}'),
-                )
+                self._write('DELETE', f'/allocations/{one}', None, 204, self._has, [one])
 
     def _tear_down(self, host: str, other: str) -> None:
         for provider in (host, other):
             path = f'/resource_providers/{provider}'
-            self._write('DELETE', path, None, 204, functools.partial(self._is_gone, path))
+            self._write('DELETE', path, None, 204, self._is_gone, path)
 
     # How it is compared
 
     def _write(
-        self, method: str, path: str, body: Any, expected: int, is_done: Callable[[], bool]
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        expected: int,
+        is_done: Callable[..., bool],
+        *arguments: Any,
     ) -> None:
+        """Send a write, and compare its answer with what `is_done` says of the arguments."""
         answer = self._client.send(method, path, body, version=NEWEST)
         self.answers[answer.status] += 1
         if answer.status == 503:
-            if 'The change may have been made' not in answer.text and is_done():
+            if 'The change may have been made' not in answer.text and is_done(*arguments):
                 self.false.append(f'{method} {path}: done, and answered {answer.text}')
             # It is for the client to read and repeat.
             if not is_done():
@@ -217,7 +166,7 @@ class Writer:
             return
         if answer.status != expected:
             self.false.append(f'{method} {path}: {answer.status} {answer.text}')
-        elif not is_done():
+        elif not is_done(*arguments):
             self.false.append(f'{method} {path}: {answer.status}, and not done')
         elif not self._is_complete(path, answer):
             self.false.append(f'{method} {path}: {dict(answer.headers)} {answer.text}')
@@ -247,8 +196,15 @@ class Writer:
     def _has_traits(self, path: str, count: int) -> bool:
         return len(self._get(f'{path}/traits')['traits']) == count
 
-    def _has(self, path: str, *providers: str) -> bool:
-        return set(self._get(path)['allocations']) == set(providers)
+    def _is_named(self, path: str, name: str) -> bool:
+        return bool(self._get(path)['name'] == name)
+
+    def _has_aggregates(self, path: str, aggregates: list[str]) -> bool:
+        return bool(self._get(f'{path}/aggregates')['aggregates'] == aggregates)
+
+    def _has(self, consumers: list[str], *providers: str) -> bool:
+        held = [self._get(f'/allocations/{one}')['allocations'] for one in consumers]
+        return all(set(one) == set(providers) for one in held)
 
     def _generation(self, path: str) -> dict[str, int]:
         return {'resource_provider_generation': self._get(path)['generation']}

@@ -2,6 +2,7 @@
 """Servers that run the service as operators do, from the samples in etc/placement."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import pwd
@@ -12,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Self
 
 import requests
@@ -189,15 +190,9 @@ class Server(Process):
 class Apache(Server):
     """Apache with mod_wsgi: a daemon process group, made from the sample of a virtual host."""
 
-    def __init__(
-        self,
-        directory: pathlib.Path,
-        environment: pathlib.Path,
-        prefix: str,
-        script: pathlib.Path,
-    ) -> None:
+    def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
         super().__init__(directory, environment, prefix)
-        self.script = script
+        self.script = environment / 'bin' / 'placement-api'
 
     def reload(self) -> None:
         """Touch the script."""
@@ -413,6 +408,49 @@ class Haproxy(Process):
         path = self.directory / 'haproxy.cfg'
         path.write_text(text.replace('bind :8778', f'bind 127.0.0.1:{self.port}'))
         return ['haproxy', '-db', '-f', str(path)]
+
+
+#: What Apache with mod_wsgi takes of Debian.
+APACHE_PACKAGES = ('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
+
+KINDS: Mapping[str, type[Server]] = {
+    'apache': Apache,
+    'uwsgi': Uwsgi,
+    'gunicorn': Gunicorn,
+    'api': PlacementApi,
+}
+
+
+def wsgi_environment() -> pathlib.Path:
+    """The service in an environment with both servers that pip installs."""
+    return installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
+
+
+def made(name: str, directory: pathlib.Path, prefix: str = '') -> Server:
+    """A server, to be started; its name may begin with that of what is in front of it."""
+    kind = KINDS[name.rpartition('-')[2]]
+    if kind is not Apache:
+        return kind(directory, wsgi_environment(), prefix)
+    installation.install_system_packages(*APACHE_PACKAGES)
+    # The Python that mod_wsgi is built for.
+    environment = installation.service_environment('apache', installation.SYSTEM_PYTHON)
+    return Apache(directory, environment, prefix)
+
+
+@contextlib.contextmanager
+def in_front_of(server: Server, name: str) -> Iterator[Server | Nginx | Haproxy]:
+    """The front end with which a name begins, or the server itself."""
+    kind = name.partition('-')[0]
+    if kind == 'nginx':
+        installation.install_system_packages('nginx-light')
+        with Nginx(server.directory, server) as nginx:
+            yield nginx
+    elif kind == 'haproxy':
+        installation.install_system_packages('haproxy')
+        with Haproxy(server.directory, server) as haproxy:
+            yield haproxy
+    else:
+        yield server
 
 
 def replaced(path: pathlib.Path, replacements: Mapping[str, str]) -> str:

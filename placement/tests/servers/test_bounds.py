@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds on each client, behind each server as the pages say to run it."""
 
-import contextlib
 import json
-import pathlib
 import socket
-import sys
 from collections.abc import Iterator
 
 import pytest
 import requests
 
-from placement.tests.servers import attacks, installation, servers, test_apache
+from placement.tests.servers import attacks, installation, servers
 
 NAMES = ('apache', 'nginx-apache', 'nginx-uwsgi', 'haproxy-uwsgi', 'nginx-gunicorn')
 
@@ -32,48 +29,15 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope='module')
 def server(name: str) -> Iterator[servers.Server]:
     """A running server."""
-    with installation.directory() as directory, made(name, directory) as server:
+    with installation.directory() as directory, servers.made(name, directory) as server:
         yield server
 
 
 @pytest.fixture(scope='module')
 def port(server: servers.Server, name: str) -> Iterator[int]:
     """Where clients reach the server."""
-    with in_front_of(server, name) as front:
+    with servers.in_front_of(server, name) as front:
         yield front.port
-
-
-@contextlib.contextmanager
-def in_front_of(
-    server: servers.Server, name: str
-) -> Iterator[servers.Server | servers.Nginx | servers.Haproxy]:
-    """The front end that the prefix of a name says, or the server itself."""
-    kind = name.partition('-')[0]
-    if kind == 'nginx':
-        installation.install_system_packages('nginx-light')
-        with servers.Nginx(server.directory, server) as nginx:
-            yield nginx
-    elif kind == 'haproxy':
-        installation.install_system_packages('haproxy')
-        with servers.Haproxy(server.directory, server) as haproxy:
-            yield haproxy
-    else:
-        yield server
-
-
-def made(name: str, directory: pathlib.Path) -> servers.Server:
-    """A server, to be started; a prefix says what is to be in front of it."""
-    if name.endswith('apache'):
-        installation.install_system_packages(*test_apache.PACKAGES)
-        environment = installation.service_environment('apache', installation.SYSTEM_PYTHON)
-        (script,) = environment.glob(test_apache.SCRIPT)
-        return servers.Apache(directory, environment, '', script)
-    environment = installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
-    kinds: dict[str, type[servers.Server]] = {
-        'uwsgi': servers.Uwsgi,
-        'gunicorn': servers.Gunicorn,
-    }
-    return kinds[name.rpartition('-')[2]](directory, environment, '')
 
 
 def test_query_of_16_kilobytes_is_answered(port: int) -> None:

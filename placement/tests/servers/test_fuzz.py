@@ -17,7 +17,7 @@ import time
 import pytest
 import requests
 
-from placement.tests.servers import installation, test_bounds
+from placement.tests.servers import installation, servers
 from placement.tests.servers.raw_requests import MARK, Generator
 
 # None behind nginx, which would keep most malformed requests from them.
@@ -47,7 +47,7 @@ FAILURE = re.compile(r'Traceback \(most recent call last\)|\d (?:ERROR|CRITICAL)
 @pytest.mark.parametrize('name', NAMES)
 def test_malformed_requests_do_no_harm(name: str) -> None:
     print(f'{name}: PLACEMENT_TEST_FUZZ_SEED={SEED}')
-    with installation.directory() as directory, test_bounds.made(name, directory) as server:
+    with installation.directory() as directory, servers.made(name, directory) as server:
         statuses = fuzz(server.port, Generator(SEED), SECONDS)
         print(name, dict(statuses), sep=': ')
         assert requests.get(f'{server.url}/healthcheck', timeout=END_SECONDS).status_code == 200

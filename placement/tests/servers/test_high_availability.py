@@ -16,14 +16,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pytest
 import requests
 
 from placement.tests.databases import acknowledged_claims, clusters
 from placement.tests.functional.fixtures import databases
-from placement.tests.functional.fixtures.client import Answer
 from placement.tests.servers import installation, pages, servers, test_recipes
 
 PAGES = installation.REPOSITORY / 'doc' / 'source'
@@ -274,7 +272,6 @@ def controllers(
             machines.append(machine)
         machines[0].have_shared_address(True)
         machines[0].follow([question], nodes)
-        test_recipes.create_provider(PORT, SHARED)
         yield machines
 
 
@@ -285,7 +282,8 @@ def test_every_instruction_is_followed() -> None:
 def test_no_request_is_lost_while_each_controller_is_restarted(
     controllers: list[Controller], nodes: Sequence[clusters.GaleraNode]
 ) -> None:
-    with test_recipes.Load(PORT, SHARED) as load:
+    claims = test_recipes.claims_at(PORT, SHARED)
+    with claims.running():
         for machine in controllers:
             machine.run('touch', '/etc/placement/out-of-service')
             # Two health checks, two seconds apart.
@@ -295,8 +293,7 @@ def test_no_request_is_lost_while_each_controller_is_restarted(
             machine.uwsgi.restart()
             time.sleep(6)
         controllers[0].uwsgi.reload()
-    print(load.answers, 'requests answered')
-    test_recipes.check_answers(load)
+    test_recipes.check_answers(claims)
     assert nodes[0].value('SELECT COUNT(*) FROM placement.allocations') == 0
 
 
@@ -309,29 +306,20 @@ def test_the_shared_address_moves_to_another_controller(controllers: list[Contro
     test_recipes.wait_for(lambda: requests.get(f'http://{SHARED}:{PORT}/healthcheck').ok)
     # Two health checks, two seconds apart.
     time.sleep(6)
-    with test_recipes.Load(PORT, SHARED) as load:
+    claims = test_recipes.claims_at(PORT, SHARED)
+    with claims.running():
         time.sleep(test_recipes.SECONDS)
-    test_recipes.check_answers(load)
+    test_recipes.check_answers(claims)
     first.haproxy.start()
     first.uwsgi.restart()
-
-
-class Api:
-    """Sends requests to the shared address."""
-
-    def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
-        """The answer to one request; there always is one."""
-        url = f'http://{SHARED}:{PORT}{path}'
-        headers = {**test_recipes.HEADERS, 'OpenStack-API-Version': 'placement latest'}
-        answer = requests.request(method, url, json=body, headers=headers, timeout=300)
-        return Answer(answer.status_code, {}, answer.content)
 
 
 def test_claims_survive_a_database_node(
     controllers: list[Controller], nodes: Sequence[clusters.GaleraNode]
 ) -> None:
     assert controllers
-    claims = acknowledged_claims.AcknowledgedClaims([Api(), Api()])
+    sender = acknowledged_claims.HttpSender(PORT, SHARED)
+    claims = acknowledged_claims.AcknowledgedClaims([sender, sender])
     with claims.running():
         time.sleep(3)
         nodes[0].crash()
@@ -339,4 +327,4 @@ def test_claims_survive_a_database_node(
         time.sleep(20)
         assert claims.count > count
     print(claims.count, 'writes acknowledged')
-    assert claims.old_answers == []
+    assert claims.wrong_answers == []

@@ -2,13 +2,12 @@
 """Requests under each web server while the log file cannot be opened, and afterwards."""
 
 import pathlib
-import sys
 from collections.abc import Iterator
 
 import pytest
 import requests
 
-from placement.tests.servers import installation, servers, test_bounds
+from placement.tests.servers import installation, servers
 
 NAMES = ('apache', 'uwsgi', 'gunicorn', 'placement-api')
 
@@ -20,13 +19,7 @@ REQUESTS = 60
 def server(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
     """One of the servers, with a log file in a directory of its own."""
     with installation.directory() as directory:
-        if request.param == 'placement-api':
-            environment = installation.service_environment(
-                'wsgi', sys.executable, 'pyuwsgi', 'gunicorn'
-            )
-            server: servers.Server = servers.PlacementApi(directory, environment, '')
-        else:
-            server = test_bounds.made(request.param, directory)
+        server = servers.made(request.param, directory)
         log = directory / 'log'
         log.mkdir()
         log.chmod(0o777)

@@ -9,7 +9,6 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -32,18 +31,6 @@ TRAITS = 'placement_http_requests_total{action="traits.list",method="GET",status
 AGGREGATE = str(uuid.uuid4())
 
 
-def wsgi_environment() -> pathlib.Path:
-    """The service with uWSGI and gunicorn; the same that other tests make."""
-    return installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
-
-
-def apache_environment() -> pathlib.Path:
-    """The service for Apache with mod_wsgi."""
-    packages = ('apache2', 'libapache2-mod-wsgi-py3', 'python3-venv')
-    installation.install_system_packages(*packages)
-    return installation.service_environment('apache', installation.SYSTEM_PYTHON)
-
-
 @pytest.fixture
 def directory() -> Iterator[pathlib.Path]:
     """Where a server has its files."""
@@ -64,16 +51,6 @@ def with_metrics(server: Server) -> Server:
         f'requests_file = {requests_file}\naggregate_names_file = {aggregates_file}\n'
     )
     return server
-
-
-def make(kind: str, directory: pathlib.Path) -> Server:
-    """A server of one kind, which is not started yet."""
-    if kind == 'apache':
-        environment = apache_environment()
-        script = environment / 'bin' / 'placement-api'
-        return with_metrics(servers.Apache(directory, environment, '', script))
-    classes: dict[str, type[Server]] = {'uwsgi': servers.Uwsgi, 'gunicorn': servers.Gunicorn}
-    return with_metrics(classes[kind](directory, wsgi_environment(), ''))
 
 
 def value(text: str, series: str) -> float:
@@ -113,7 +90,7 @@ def counting(server: Server) -> set[int]:
 def test_counts_of_all_processes_are_told_after_kills_and_restarts(
     kind: str, directory: pathlib.Path
 ) -> None:
-    server = make(kind, directory)
+    server = with_metrics(servers.made(kind, directory))
     process = MetricsProcess(server)
     with server, process:
 
@@ -154,7 +131,7 @@ def watched() -> Iterator[tuple[Server, MetricsProcess, Prometheus]]:
     """A service with a small cloud, and a Prometheus that watches it."""
     installation.install_system_packages(*prometheus.PACKAGES)
     with installation.directory() as directory:
-        server = make('gunicorn', directory)
+        server = with_metrics(servers.made('gunicorn', directory))
         process = MetricsProcess(server)
         with server, process, Prometheus(directory, process.address) as watcher:
 

@@ -7,123 +7,64 @@ No request is without an answer, and no answer is false.
 import contextlib
 import pathlib
 import sqlite3
-import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import requests
 
-from placement.tests.servers import installation, servers, test_bounds
+from placement.tests.databases.acknowledged_claims import (
+    HEADERS,
+    THREADS,
+    AcknowledgedClaims,
+    HttpSender,
+)
+from placement.tests.servers import installation, servers
 
 CLIENTS = 4
 SECONDS = 6
-HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement 1.36'}
-PROVIDER = '9a2b6a6c-0000-4000-8000-000000000001'
 
 NAMES = ('apache', 'nginx-apache', 'nginx-uwsgi', 'haproxy-uwsgi', 'nginx-gunicorn')
 
 
-class Load:
-    """Clients that claim, read their claim, and release it; a context manager runs them."""
-
-    def __init__(self, port: int, host: str = '127.0.0.1') -> None:
-        self.url = f'http://{host}:{port}'
-        self.answers = 0
-        self.failures: list[str] = []
-        self._is_over = threading.Event()
-        self._threads = [threading.Thread(target=self._run) for _ in range(CLIENTS)]
-
-    def _run(self) -> None:
-        while not self._is_over.is_set():
-            with requests.Session() as session:
-                session.headers.update(HEADERS)
-                try:
-                    # Longer than a client of nova keeps one.
-                    for _ in range(20):
-                        self._claim(session)
-                        if self._is_over.is_set():
-                            break
-                except (requests.RequestException, AssertionError) as error:
-                    self.failures.append(repr(error))
-
-    def _claim(self, session: requests.Session) -> None:
-        path = f'/allocations/{uuid.uuid4()}'
-        claim = {
-            'allocations': {PROVIDER: {'resources': {'VCPU': 1}}},
-            'project_id': 'project', 'user_id': 'user', 'consumer_generation': None,
-        }  # fmt: skip
-        self._expect(session, 204, 'PUT', path, claim)
-        allocations = self._expect(session, 200, 'GET', path).json()['allocations']
-        assert allocations[PROVIDER]['resources'] == {'VCPU': 1}, allocations
-        self._expect(session, 204, 'DELETE', path)
-
-    def _expect(
-        self, session: requests.Session, status: int, method: str, path: str, body: Any = None
-    ) -> requests.Response:
-        answer = session.request(method, self.url + path, json=body, timeout=servers.TIMEOUT)
-        assert answer.status_code == status, (method, answer.status_code, answer.text)
-        self.answers += 1
-        return answer
-
-    def __enter__(self) -> 'Load':
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._is_over.set()
-        for thread in self._threads:
-            thread.join()
+def claims_at(port: int, host: str = '127.0.0.1') -> AcknowledgedClaims:
+    """Return clients that claim, read and release, none of which may be refused."""
+    senders = [HttpSender(port, host) for _ in range(CLIENTS // THREADS)]
+    return AcknowledgedClaims(senders, may_refuse=False)
 
 
-def check(load: Load, database: pathlib.Path) -> None:
+def check(claims: AcknowledgedClaims, database: pathlib.Path) -> None:
     """Every request was answered, and nothing is left of the claims."""
-    check_answers(load)
+    check_answers(claims)
     with contextlib.closing(sqlite3.connect(database)) as connection:
         assert connection.execute('SELECT COUNT(*) FROM allocations').fetchone() == (0,)
 
 
-def check_answers(load: Load) -> None:
+def check_answers(claims: AcknowledgedClaims) -> None:
     """Every request was answered, and no answer was false."""
-    assert load.failures == []
-    assert load.answers > 100
-
-
-def create_provider(port: int, host: str = '127.0.0.1') -> None:
-    """Create a provider with room for all clients."""
-    url = f'http://{host}:{port}/resource_providers'
-    provider = {'name': 'host', 'uuid': PROVIDER}
-    assert requests.post(url, json=provider, headers=HEADERS).ok
-    inventories: dict[str, Any] = {
-        'resource_provider_generation': 0,
-        'inventories': {'VCPU': {'total': 1000}},
-    }
-    path = f'{url}/{PROVIDER}/inventories'
-    assert requests.put(path, json=inventories, headers=HEADERS).ok
+    print(claims.count, 'writes acknowledged')
+    assert claims.wrong_answers == []
+    assert claims.count > 30
 
 
 @pytest.fixture(params=NAMES)
 def recipe(request: pytest.FixtureRequest) -> Iterator[tuple[servers.Server, int]]:
     """A server, and the port of what is in front of it."""
     with installation.directory() as directory, contextlib.ExitStack() as stack:
-        server = stack.enter_context(test_bounds.made(request.param, directory))
-        yield server, stack.enter_context(test_bounds.in_front_of(server, request.param)).port
+        server = stack.enter_context(servers.made(request.param, directory))
+        yield server, stack.enter_context(servers.in_front_of(server, request.param)).port
 
 
 def test_no_request_is_lost_while_processes_are_exchanged(
     recipe: tuple[servers.Server, int],
 ) -> None:
     server, port = recipe
-    create_provider(port)
-    with Load(port) as load:
+    claims = claims_at(port)
+    with claims.running():
         time.sleep(SECONDS / 2)
         server.reload()
         time.sleep(SECONDS)
-    print(load.answers, 'requests answered')
-    check(load, server.database)
+    check(claims, server.database)
 
 
 #: What takes a machine out of service, as the page about installing says.
@@ -144,7 +85,7 @@ def controllers() -> Iterator[tuple[servers.Uwsgi, servers.Uwsgi]]:
     ):
         machines = []
         for directory in (one, two):
-            machine = test_bounds.made('uwsgi', directory)
+            machine = servers.made('uwsgi', directory)
             assert isinstance(machine, servers.Uwsgi)
             machine.options = OUT_OF_SERVICE.format(path=directory / 'out-of-service')
             machines.append(machine)
@@ -170,8 +111,8 @@ def test_no_request_is_lost_in_a_rolling_restart(
 ) -> None:
     first, _second = controllers
     with servers.Haproxy(first.directory, *controllers) as haproxy:
-        create_provider(haproxy.port)
-        with Load(haproxy.port) as load:
+        claims = claims_at(haproxy.port)
+        with claims.running():
             for machine in controllers:
                 mark = machine.directory / 'out-of-service'
                 mark.touch()
@@ -181,7 +122,7 @@ def test_no_request_is_lost_in_a_rolling_restart(
                 mark.unlink()
                 machine.restart()
                 time.sleep(6)
-        check(load, first.database)
+        check(claims, first.database)
 
 
 def test_an_idle_connection_takes_no_thread_of_uwsgi(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service under uWSGI and gunicorn, in processes and threads."""
+"""The service under Apache with mod_wsgi, uWSGI and gunicorn, in processes and threads."""
 
 import http.client
 import os
 import pathlib
+import shutil
 import socket
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,26 +13,31 @@ import requests
 
 from placement.tests.servers import gabbi_runner, installation, servers
 
-# The server restarts for each file, so a few have to do: what all servers must pass on correctly.
-AT_ROOT = ('allocations-refused', 'inventories', 'resource-providers', 'traits')
-UNDER_PREFIX = ('mount-prefix', 'mount-prefix-authentication', 'negotiation')
+FILES = gabbi_runner.files_using('Placement', 'PlacementUnderPrefix')
+MOUNTED = [path.stem for path in gabbi_runner.files_using('PlacementUnderPrefix')]
+
+# The script that was copied before the package had a command.
+MODULE = 'lib/python3*/site-packages/placement/wsgi/api.py'
+
+#: The gabbi files by server and prefix. The server restarts for each file: under Apache all run,
+#: of mounted services those that check no links, and under others what all of them must pass on.
+SERVED = {
+    ('apache', ''): [path.stem for path in gabbi_runner.files_using('Placement')],
+    ('apache', '/placement'): [
+        *MOUNTED, 'allocations-moves', 'content', 'errors', 'negotiation', 'reshaper',
+    ],
+    **{
+        (name, prefix): files
+        for name in ('uwsgi', 'gunicorn')
+        for prefix, files in (
+            ('', ['allocations-refused', 'inventories', 'resource-providers', 'traits']),
+            ('/placement', [*MOUNTED, 'mount-prefix-authentication', 'negotiation']),
+        )
+    },
+}  # fmt: skip
 
 # In the complete run, a test that cannot run fails instead of being skipped.
 MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
-
-SERVERS = {'uwsgi': servers.Uwsgi, 'gunicorn': servers.Gunicorn}
-
-
-@pytest.fixture(scope='module')
-def environment() -> pathlib.Path:
-    """The service in an environment with both servers."""
-    return installation.service_environment('wsgi', sys.executable, 'pyuwsgi', 'gunicorn')
-
-
-@pytest.fixture(params=SERVERS)
-def server_class(request: pytest.FixtureRequest) -> type[servers.Server]:
-    """Either of the servers."""
-    return SERVERS[request.param]
 
 
 @pytest.fixture
@@ -42,38 +47,33 @@ def directory() -> Iterator[pathlib.Path]:
         yield directory
 
 
-@pytest.mark.parametrize('prefix', ['', '/placement'])
-def test_gabbi_files(
-    server_class: type[servers.Server],
-    environment: pathlib.Path,
-    directory: pathlib.Path,
+@pytest.mark.parametrize(('name', 'prefix'), SERVED)
+def test_gabbi_files_pass_and_several_processes_answer(
+    name: str,
     prefix: str,
+    directory: pathlib.Path,
     subtests: pytest.Subtests,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = server_class(directory, environment, prefix)
-    names = UNDER_PREFIX if prefix else AT_ROOT
-    files = gabbi_runner.files_using('Placement', 'PlacementUnderPrefix')
+    server = servers.made(name, directory, prefix)
+    if isinstance(server, servers.Apache) and prefix:
+        # A copy of the script, alone in a directory.
+        (origin,) = server.environment.glob(MODULE)
+        server.script = directory / 'cgi-bin' / 'placement-api'
+        server.script.parent.mkdir()
+        shutil.copy(origin, server.script)
     with server:
-        for path in gabbi_runner.named(names, files):
+        assert len(servers.processes_that_answer(server)) > 1
+        for path in gabbi_runner.named(dict.fromkeys(SERVED[name, prefix]), FILES):
             gabbi_runner.run(path, server, subtests, monkeypatch, prefix)
 
 
-def test_uwsgi_serves_the_installed_command_as_its_script(
-    environment: pathlib.Path, directory: pathlib.Path
-) -> None:
-    with servers.UwsgiWithCommand(directory, environment, '') as server:
+def test_uwsgi_serves_the_installed_command_as_its_script(directory: pathlib.Path) -> None:
+    with servers.UwsgiWithCommand(directory, servers.wsgi_environment(), '') as server:
         answer = requests.get(
             f'{server.url}/resource_providers', headers={'X-Auth-Token': 'admin'}
         )
         assert (answer.status_code, answer.json()) == (200, {'resource_providers': []})
-
-
-def test_several_processes_answer_requests(
-    server_class: type[servers.Server], environment: pathlib.Path, directory: pathlib.Path
-) -> None:
-    with server_class(directory, environment, '') as server:
-        assert len(servers.processes_that_answer(server)) > 1
 
 
 class Confined(servers.Gunicorn):
@@ -108,8 +108,8 @@ class Confined(servers.Gunicorn):
     os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
 )
 def test_service_runs_without_network_on_a_read_only_file_system(
-    environment: pathlib.Path, directory: pathlib.Path
+    directory: pathlib.Path,
 ) -> None:
-    with Confined(directory, environment, '') as server:
+    with Confined(directory, servers.wsgi_environment(), '') as server:
         assert server.status_of('/resource_providers') == 200
         assert server.status_of('/healthcheck') == 200
