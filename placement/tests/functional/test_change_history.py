@@ -11,7 +11,7 @@ import logging
 import sqlite3
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
@@ -121,20 +121,6 @@ def failing(times: int, failure: Exception, after: bool) -> Callable[..., None]:
             write(*arguments)
 
     return insert
-
-
-@pytest.mark.parametrize('after', [False, True])
-def test_transaction_that_is_repeated_tells_once(
-    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, after: bool
-) -> None:
-    before = rows_of(client)
-    insert = failing(2, db_errors.DBDeadlock(), after)
-    monkeypatch.setattr(statements, 'insert', insert)
-    assert put(client, CONSUMERS[0]) == 204
-
-    rows = rows_of(client)[len(before) :]
-    assert [row['kind'] for row in rows] == ['consumer', 'provider']
-    assert client.send('GET', '/insight').json['unrecorded'] == 0
 
 
 def test_off_there_are_neither_rows_nor_statements() -> None:
@@ -275,51 +261,56 @@ def test_statement_is_given_up_before_the_only_attempt_is(
         assert put(client, CONSUMERS[0]) == 204
 
 
-def test_table_that_is_locked_is_left_alone_for_a_while(
-    client: Client, host: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def locked_table() -> Exception:
+    """An error of SQLite for a lock that another program has, as SQLAlchemy wraps it."""
     original = sqlite3.OperationalError('database table is locked')
     original.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    locked = sa.exc.OperationalError('INSERT', {}, original)
+    return sa.exc.OperationalError('INSERT', {}, original)
+
+
+class InsertFailure(NamedTuple):
+    """How often the insert of rows fails, before or after its work, and what becomes of it."""
+
+    times: int
+    failure: Exception
+    is_after: bool = False
+    level: int | None = logging.WARNING
+    is_recorded: bool = False
+    pauses: bool = False
+
+
+INSERT_FAILURES = {
+    'deadlock': InsertFailure(2, db_errors.DBDeadlock(), level=None, is_recorded=True),
+    'deadlock afterwards': InsertFailure(2, db_errors.DBDeadlock(), True, None, True),
+    'full disk': InsertFailure(1, full_disk(), pauses=True),
     # It fails twice, and is tried once.
-    monkeypatch.setattr(statements, 'insert', failing(2, locked, after=False))
-    assert put(client, CONSUMERS[0]) == 204
-    assert put(client, CONSUMERS[1]) == 204
-    assert len(warnings(caplog)) == 1
-    monkeypatch.setattr(ChangeHistory, 'is_paused', False)
-    assert put(client, CONSUMERS[2]) == 204
-    assert client.send('GET', '/insight').json['unrecorded'] == 3
+    'locked table': InsertFailure(2, locked_table(), pauses=True),
+    # A statement that always breaks its connection; the next one may be shorter.
+    'broken connection': InsertFailure(100, db_errors.DBConnectionError()),
+    'defect': InsertFailure(1, RuntimeError('no'), level=logging.ERROR),
+}
 
 
-@pytest.mark.parametrize(
-    ('times', 'failure', 'level'),
-    [
-        (1, full_disk(), logging.WARNING),
-        # A statement that always breaks its connection; the next one may be shorter.
-        (100, db_errors.DBConnectionError(), logging.WARNING),
-        (1, RuntimeError('no'), logging.ERROR),
-    ],
-    ids=['full disk', 'broken connection', 'defect'],
-)
+@pytest.mark.parametrize('case', INSERT_FAILURES.values(), ids=INSERT_FAILURES)
 def test_failure_to_insert_loses_the_rows_and_nothing_else(
     client: Client,
     host: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    times: int,
-    failure: Exception,
-    level: int,
+    case: InsertFailure,
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(statements, 'insert', failing(times, failure, after=False))
+        patch.setattr(statements, 'insert', failing(case.times, case.failure, case.is_after))
         assert put(client, CONSUMERS[0]) == 204
-    monkeypatch.setattr(ChangeHistory, 'is_paused', False)
     assert put(client, CONSUMERS[1]) == 204
-    (record,) = (one for one in caplog.records if one.name == 'placement.insight.failures')
-    assert record.levelno == level
-    rows = [rows_of(client, f'consumer={consumer}') for consumer in CONSUMERS[:2]]
-    assert [len(of_consumer) for of_consumer in rows] == [0, 1]
-    assert client.send('GET', '/insight').json['unrecorded'] == 1
+    monkeypatch.setattr(ChangeHistory, 'is_paused', False)
+    assert put(client, CONSUMERS[2]) == 204
+    records = [one for one in caplog.records if one.name == 'placement.insight.failures']
+    assert [one.levelno for one in records] == ([] if case.level is None else [case.level])
+    rows = [rows_of(client, f'consumer={consumer}') for consumer in CONSUMERS[:3]]
+    assert [*map(len, rows)] == [case.is_recorded, not case.pauses, 1]
+    unrecorded = client.send('GET', '/insight').json['unrecorded']
+    assert unrecorded == (not case.is_recorded) + case.pauses
 
 
 @pytest.mark.parametrize('failure', [full_disk(), RuntimeError('no')], ids=['disk', 'defect'])
@@ -396,29 +387,31 @@ def now(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None
         monkeypatch.setattr(change_history, 'utcnow', lambda: NOW)
 
 
-def test_rows_that_are_too_old_are_removed(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 10)
-    fill(database, [*range(60, 0, -1)])
-    kept = history(database)
-    kept.flush()
-    # Two transactions of ten rows.
-    assert days_left(database) == [*range(40, 0, -1)]
-    for _ in range(3):
-        kept.flush()
-    assert days_left(database) == [*range(30, 0, -1)]
+#: How many days old rows are, how many may be kept, and what is left after each removal, in two
+#: transactions of ten rows.
+REMOVALS: dict[str, tuple[list[int], int, list[list[int]]]] = {
+    'too old': ([*range(60, 0, -1)], 1000, [[*range(40, 0, -1)], *[[*range(30, 0, -1)]] * 2]),
+    'too many': ([1] * 55, 20, [[1] * 35, [1] * 20, [1] * 20]),
+    'the last row stays': ([99, 98, 97], 1, [[97], [97]]),
+    'a fast clock keeps only what is behind it': ([60, 59, -1, 58, 1], 1000, [[-1, 58, 1]]),
+    'none': ([], 1000, [[]]),
+}
 
 
-def test_rows_that_are_too_many_are_removed(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(('days', 'max_rows', 'left'), REMOVALS.values(), ids=REMOVALS)
+def test_rows_that_are_too_old_or_too_many_are_removed(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    days: list[int],
+    max_rows: int,
+    left: list[list[int]],
 ) -> None:
     monkeypatch.setattr(change_history, 'REMOVED_AT_ONCE', 10)
-    fill(database, [1] * 55)
-    kept = history(database, rows=20)
-    for left in (35, 20, 20):
+    fill(database, days)
+    kept = history(database, rows=max_rows)
+    for expected in left:
         kept.flush()
-        assert len(days_left(database)) == left
+        assert days_left(database) == expected
 
 
 def test_workers_that_remove_at_once_remove_no_more_than_one(
@@ -434,26 +427,6 @@ def test_workers_that_remove_at_once_remove_no_more_than_one(
 
     assert days_left(database) == [*range(30, 0, -1)]
     assert failures.count == 0
-
-
-def test_the_last_row_stays(database: Database) -> None:
-    fill(database, [99, 98, 97])
-    kept = history(database, rows=1)
-    kept.flush()
-    kept.flush()
-    assert days_left(database) == [97]
-    empty_before = history(database)
-    with database.engine.begin() as connection:
-        connection.execute(sa.delete(TABLE))
-    empty_before.flush()
-    assert days_left(database) == []
-
-
-def test_row_of_a_fast_clock_keeps_only_what_is_behind_it(database: Database) -> None:
-    fill(database, [60, 59, -1, 58, 1])
-    kept = history(database)
-    kept.flush()
-    assert days_left(database) == [-1, 58, 1]
 
 
 def test_it_looks_every_ten_seconds_or_five_hundred_rows(database: Database) -> None:
