@@ -106,8 +106,9 @@ test-faults: $(TESTABLE)
 
 test-clusters: $(TESTABLE)
 	@echo '==> read replicas, Galera, and restarts of database servers'
-	@$(BIN)/pytest placement/tests/databases/test_replicas.py \
-	    placement/tests/databases/test_galera.py placement/tests/databases/test_galera_haproxy.py
+	@$(BIN)/pytest placement/tests/databases/test_healthcheck.py \
+	    placement/tests/databases/test_replicas.py placement/tests/databases/test_galera.py \
+	    placement/tests/databases/test_galera_haproxy.py
 
 test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> upgrade from upstream, and rollback'

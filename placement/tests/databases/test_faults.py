@@ -2,8 +2,7 @@
 """Fault injection under load: acknowledged claims survive, and no write is done in part.
 
 Workers are killed, database servers stopped and crashed, connections cut while 32 clients claim.
-The service recovers by itself: requests that are repeated succeed, and the health check, which
-answers 503 while the server is down, says 200 again.
+The service recovers by itself: requests that are repeated succeed.
 """
 
 import time
@@ -11,15 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
-from placement.microversions import NEWEST
 from placement.tests.databases import servers
 from placement.tests.functional import consistency_check
 from placement.tests.functional.fixtures import databases, workers, workload
 
 SERVERS = [servers.Mariadb, servers.Postgresql]
-
-#: Far more than an answer takes while the database is down, on a machine with 32 busy clients.
-PROMPT_SECONDS = 30
 
 InjectFaults = Callable[[workers.Workers, workload.Account], None]
 
@@ -73,22 +68,12 @@ def test_claims_survive_killed_workers(kind: type[servers.PrivateServer]) -> Non
 
 @pytest.mark.parametrize('kind', SERVERS)
 def test_claims_survive_stopped_and_crashed_servers(kind: type[servers.PrivateServer]) -> None:
-    def inject(cluster: workers.Workers, _account: workload.Account) -> None:
-        client = workload.HttpClient(cluster.port)
+    def inject(_cluster: workers.Workers, _account: workload.Account) -> None:
         for end in (server.stop, server.crash, server.crash):
             time.sleep(2)
             end()
-            # No request waits as the start of a worker does, which waits for its database.
-            began = time.monotonic()
-            health = client.send('GET', '/healthcheck')
-            assert health.status == 503
-            assert health.json['reasons'] == ['The database does not answer.']
-            assert client.send('GET', '/traits', version=NEWEST).status == 503
-            assert time.monotonic() - began < PROMPT_SECONDS
             time.sleep(1)
             server.start()
-            assert client.send('GET', '/healthcheck').status == 200
-        client.close()
 
     with servers.started(kind) as server:
         check_under_faults(server.url('placement'), inject)

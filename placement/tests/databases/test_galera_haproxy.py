@@ -5,7 +5,6 @@ import contextlib
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from placement.db.engine.database import Database
 from placement.tests.databases import acknowledged_claims, clusters
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.functional.fixtures.client import Client
-from placement.tests.servers import installation
+from placement.tests.servers import installation, servers
 
 SAMPLE = applications.repository_path('etc') / 'haproxy' / 'galera.cfg'
 CALLER = {'x-auth-token': 'admin', 'openstack-api-version': 'placement latest'}
@@ -53,9 +52,7 @@ def port(nodes: Nodes) -> Iterator[int]:
 def haproxy_before(nodes: Nodes) -> Iterator[int]:
     """Run haproxy with the sample, as one machine does; yields its port once a node answers."""
     installation.install_system_packages('haproxy')
-    with socket.socket() as free:
-        free.bind(('127.0.0.1', 0))
-        port: int = free.getsockname()[1]
+    port = servers.free_port()
     text = SAMPLE.read_text().replace('127.0.0.1:3306', f'127.0.0.1:{port}')
     for number, node in enumerate(nodes, 1):
         text = text.replace(f'db{number}.example.org:3306', f'127.0.0.1:{node.port}')

@@ -178,59 +178,58 @@ class ListsHandler(base.ResponseHandler):
         test.assertEqual(sorted(map(_text, expected)), sorted(map(_text, found)), path)
 
 
-class CandidatesHandler(base.ResponseHandler):
+class _Words(base.ResponseHandler):
+    """Entries in the words of the cloud, whose order means nothing, nor that of their parts."""
+
+    test_key_value: ClassVar[list[str]] = []
+    separator = ', '
+
+    def __call__(self, test: Any) -> None:
+        expected = test.test_data[self._key]
+        if expected:
+            wanted = [] if expected == ['none'] else expected
+            found = self.found(test.response_data, any('=' in entry for entry in wanted))
+            test.assertEqual(sorted(map(self._sorted, wanted)), sorted(map(self._sorted, found)))
+
+    def _sorted(self, entry: str) -> str:
+        return self.separator.join(sorted(entry.split(self.separator)))
+
+    def found(self, answer: Any, with_amounts: bool) -> list[str]:
+        """Return the entries of an answer."""
+        raise NotImplementedError
+
+
+class CandidatesHandler(_Words):
     """Allocation candidates in the words of the cloud."""
 
     test_key_suffix = 'candidates'
-    test_key_value: ClassVar[list[str]] = []
+    separator = ' + '
 
-    def __call__(self, test: Any) -> None:
-        expected = test.test_data[self._key]
-        if not expected:
-            return
-        expected = [] if expected == ['none'] else expected
-        detailed = any('=' in entry for entry in expected)
-        found = [
-            _candidate(request['allocations'], detailed)
-            for request in test.response_data['allocation_requests']
-        ]
-        test.assertEqual(sorted(map(_sorted_parts, expected)), sorted(found))
+    def found(self, answer: Any, with_amounts: bool) -> list[str]:
+        requests = answer['allocation_requests']
+        return [_candidate(request['allocations'], with_amounts) for request in requests]
 
 
-class SummariesHandler(base.ResponseHandler):
+class SummariesHandler(_Words):
     """The providers that the summaries describe."""
 
     test_key_suffix = 'summaries'
-    test_key_value: ClassVar[list[str]] = []
 
-    def __call__(self, test: Any) -> None:
-        expected = test.test_data[self._key]
-        if expected:
-            found = [_names()[found] for found in test.response_data['provider_summaries']]
-            test.assertEqual(sorted(set(expected) - {'none'}), sorted(found))
+    def found(self, answer: Any, with_amounts: bool) -> list[str]:
+        return [_names()[found] for found in answer['provider_summaries']]
 
 
-class MappingsHandler(base.ResponseHandler):
+class MappingsHandler(_Words):
     """Which provider serves which group, candidate by candidate."""
 
     test_key_suffix = 'mappings'
-    test_key_value: ClassVar[list[str]] = []
 
-    def __call__(self, test: Any) -> None:
-        expected = test.test_data[self._key]
-        if expected:
-            requests = test.response_data['allocation_requests']
-            found = [_mapping(request['mappings']) for request in requests]
-            wanted = [', '.join(sorted(entry.split(', '))) for entry in expected]
-            test.assertEqual(sorted(wanted), sorted(found))
+    def found(self, answer: Any, with_amounts: bool) -> list[str]:
+        return [_mapping(request['mappings']) for request in answer['allocation_requests']]
 
 
 def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def _sorted_parts(entry: str) -> str:
-    return ' + '.join(sorted(part.strip() for part in entry.split('+')))
 
 
 def _candidate(allocations: Any, detailed: bool) -> str:
@@ -243,15 +242,13 @@ def _candidate(allocations: Any, detailed: bool) -> str:
     for provider, allocation in allocations.items():
         amounts = [f'{name}={amount}' for name, amount in sorted(allocation['resources'].items())]
         parts.append(' '.join([_names()[provider], *(amounts if detailed else [])]))
-    return ' + '.join(sorted(parts))
+    return ' + '.join(parts)
 
 
 def _mapping(mappings: dict[str, list[str]]) -> str:
     return ', '.join(
-        sorted(
-            f'{suffix}: {" ".join(sorted(_names()[found] for found in providers))}'
-            for suffix, providers in mappings.items()
-        )
+        f'{suffix}: {" ".join(sorted(_names()[found] for found in providers))}'
+        for suffix, providers in mappings.items()
     )
 
 
