@@ -60,7 +60,9 @@ def test_it_has_the_version_of_the_service_and_requires_what_it_uses_alone(name:
     package = distribution / name.replace('-', '_')
     setup, service = metadata(distribution), metadata(DISTRIBUTION.parent)
     # The tests, which use the service, are not installed.
-    paths = [path for path in package.rglob('*.py') if 'tests' not in path.parts]
+    paths = [
+        path for path in package.rglob('*.py') if 'tests' not in path.relative_to(package).parts
+    ]
     found = {name for path in paths for name in imported(path)}
     libraries = found - {package.name, *sys.stdlib_module_names}
 

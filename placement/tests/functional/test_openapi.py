@@ -25,10 +25,10 @@ from placement.tests.functional.fixtures import applications, client, valid_requ
 #: How many requests of each kind an operation gets.
 EXAMPLES = int(os.environ.get('PLACEMENT_TEST_OPENAPI_EXAMPLES', '3'))
 
-# All versions where asked for; otherwise those around which bodies have changed most.
+# All versions where asked for, as `.ci/run` does; otherwise an old one and the newest.
 VERSIONS = [str(api.version) for api in microversions.APIS.values()]
 EVERY_VERSION = os.environ.get('PLACEMENT_TEST_OPENAPI_VERSIONS') == 'all'
-CHOSEN = VERSIONS if EVERY_VERSION else ['1.0', '1.12', '1.28', NEWEST]
+CHOSEN = VERSIONS if EVERY_VERSION else ['1.12', NEWEST]
 
 CHECKS = [
     checks.not_a_server_error,

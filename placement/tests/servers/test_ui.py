@@ -77,6 +77,14 @@ def show(browser: Browser, name: str) -> None:
     browser.wait(READY[name])
 
 
+@pytest.fixture
+def cloud(browser: Browser, demo: str) -> Browser:
+    """The browser, which shows the cloud of the demonstration."""
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    return browser
+
+
 def request(url: str, method: str, path: str, body: Any = None) -> None:
     headers = {
         'X-Auth-Token': 'admin',
@@ -195,15 +203,13 @@ def test_the_cloud_is_counted_and_filtered(browser: Browser, demo: str) -> None:
     assert 'az3-numa-061' in rows
 
 
-def test_a_trait_is_asked_for_when_it_is_named(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
-    browser.type('#trait', 'COMPUTE_STATUS_DISABLED')
-    browser.press('Enter')
-    browser.wait('document.querySelector(".count").textContent.startsWith("3 of")')
-    browser.type('#trait', 'NO_SUCH_TRAIT')
-    browser.press('Enter')
-    browser.wait('document.querySelector("#complaint").textContent.includes("NO_SUCH_TRAIT")')
+def test_a_trait_is_asked_for_when_it_is_named(cloud: Browser) -> None:
+    cloud.type('#trait', 'COMPUTE_STATUS_DISABLED')
+    cloud.press('Enter')
+    cloud.wait('document.querySelector(".count").textContent.startsWith("3 of")')
+    cloud.type('#trait', 'NO_SUCH_TRAIT')
+    cloud.press('Enter')
+    cloud.wait('document.querySelector("#complaint").textContent.includes("NO_SUCH_TRAIT")')
 
 
 def delay(browser: Browser, words: str) -> None:
@@ -221,15 +227,13 @@ def delay(browser: Browser, words: str) -> None:
     )
 
 
-def test_a_trait_that_was_chosen_before_filters_no_more(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
-    delay(browser, 'required=HW_NUMA_ROOT')
+def test_a_trait_that_was_chosen_before_filters_no_more(cloud: Browser) -> None:
+    delay(cloud, 'required=HW_NUMA_ROOT')
     for trait in ('HW_NUMA_ROOT', 'CUSTOM_GPU_NVIDIA_A40'):
-        browser.type('#trait', trait)
-        browser.press('Enter')
-    browser.wait('window.isLate')
-    assert browser.text('.count').startswith('60 of 1,001 hosts')
+        cloud.type('#trait', trait)
+        cloud.press('Enter')
+    cloud.wait('window.isLate')
+    assert cloud.text('.count').startswith('60 of 1,001 hosts')
 
 
 def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
@@ -245,27 +249,23 @@ def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
     assert browser.text('.verdict h3') == 'az1-cpu-002'
 
 
-def test_a_cell_opens_its_tree(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
+def test_a_cell_opens_its_tree(cloud: Browser) -> None:
     # The first cell is below the name of its group.
-    browser.run(
+    cloud.run(
         'const {left, top} = document.querySelector("canvas").getBoundingClientRect();'
         ' const place = {clientX: left + 5, clientY: top + 33, bubbles: true};'
         ' document.elementFromPoint(place.clientX, place.clientY)'
         '.dispatchEvent(new MouseEvent("click", place))'
     )
-    browser.wait('document.querySelector("h1").textContent === "az1-cpu-001"')
+    cloud.wait('document.querySelector("h1").textContent === "az1-cpu-001"')
 
 
-def test_keys_go_from_cell_to_cell(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
-    browser.run('document.querySelector(".map").focus()')
-    browser.press('ArrowRight', 'ArrowRight')
-    browser.wait('document.querySelector("#status").textContent.startsWith("az1-cpu-002: ")')
-    browser.press('Enter')
-    browser.wait('document.querySelector("h1").textContent === "az1-cpu-002"')
+def test_keys_go_from_cell_to_cell(cloud: Browser) -> None:
+    cloud.run('document.querySelector(".map").focus()')
+    cloud.press('ArrowRight', 'ArrowRight')
+    cloud.wait('document.querySelector("#status").textContent.startsWith("az1-cpu-002: ")')
+    cloud.press('Enter')
+    cloud.wait('document.querySelector("h1").textContent === "az1-cpu-002"')
 
 
 def test_a_tree_is_a_picture_of_its_providers(browser: Browser, demo: str) -> None:
@@ -289,10 +289,8 @@ def test_a_tree_asks_for_the_consumers_of_providers_in_use_alone(
     assert [one for one in asked if 'allocations' in one] == []
 
 
-def test_a_consumer_whose_age_is_not_known_is_shown(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
-    browser.run(
+def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
+    cloud.run(
         'const send = window.fetch;'
         ' window.fetch = async (url, options) => {'
         '   const answer = await send(url, options);'
@@ -302,9 +300,9 @@ def test_a_consumer_whose_age_is_not_known_is_shown(browser: Browser, demo: str)
         '   return Response.json(found);'
         ' }'
     )
-    show(browser, 'tree')
-    assert '7 consumers' in browser.text('#consumers')
-    assert 'INSTANCE' in browser.text('#consumers ~ .scroll')
+    show(cloud, 'tree')
+    assert '7 consumers' in cloud.text('#consumers')
+    assert 'INSTANCE' in cloud.text('#consumers ~ .scroll')
 
 
 def test_a_tree_shows_who_shares_and_what_is_disabled(browser: Browser, demo: str) -> None:
@@ -342,84 +340,45 @@ def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
     browser.wait('document.querySelector(".verdict-words")?.textContent.startsWith("It fits")')
 
 
-def condition(reason: str, name: str = '', suffix: str = '', asked: int | None = None) -> Any:
-    return {'reason': reason, 'names': [name], 'suffix': suffix, 'asked': asked, 'words': ''}
+#: A query; the condition that is given up: its reason, name, suffix and amount; the largest amount
+#: that fits; and the query that is left, None where there is no such query.
+Relaxation = tuple[str, tuple[str, str, str, int | None], int | None, str | None]
+RELAXATIONS: list[Relaxation] = [
+    ('resources=X:1&required=A,B', ('required trait', 'A', '', None), None,
+     'resources=X:1&required=B'),
+    ('resources=X:1&required=in:B,A', ('required trait', 'A or B', '', None), None,
+     'resources=X:1'),
+    ('resources=X:1&required=!A', ('forbidden trait', 'A', '', None), None, 'resources=X:1'),
+    ('resources_X=X:1&required_X=A', ('required trait', 'A', '_X', None), None, 'resources_X=X:1'),
+    ('resources=X:4,Y:1', ('too small', 'X', '', 4), 2, 'resources=X:2,Y:1'),
+    ('resources=X:4,Y:1', ('used', 'X', '', 4), None, 'resources=Y:1'),
+    ('resources=X:1&member_of=in:b,a', ('aggregate', 'a or b', '', None), None, 'resources=X:1'),
+    ('resources=X:1&member_of=!in:b,a', ('aggregate', '!a', '', None), None,
+     'resources=X:1&member_of=!in:b'),
+    ('resources=X:1&in_tree=u', ('tree', 'u', '', None), None, 'resources=X:1'),
+    ('resources=X:1&root_required=A,!B', ('root_required', '!B', '', None), None,
+     'resources=X:1&root_required=A'),
+    ('resources1=X:1&group_policy=isolate', ('isolate', '', '', None), None,
+     'resources1=X:1&group_policy=none'),
+    ('resources=Y:1&resources1=X:1&required1=A', ('class missing', 'X', '1', None), None,
+     'resources=Y:1'),
+    ('resources=X:1', ('all groups from one tree', '', '', None), None, None),
+    ('resources=X:1', ('used', 'X', '', 1), None, None),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ('query', 'given_up', 'largest', 'left'),
-    [
-        (
-            'resources=X:1&required=A,B',
-            [condition('required trait', 'A')],
-            None,
-            'resources=X:1&required=B',
-        ),
-        (
-            'resources=X:1&required=in:B,A',
-            [condition('required trait', 'A or B')],
-            None,
-            'resources=X:1',
-        ),
-        ('resources=X:1&required=!A', [condition('forbidden trait', 'A')], None, 'resources=X:1'),
-        (
-            'resources_X=X:1&required_X=A',
-            [condition('required trait', 'A', '_X')],
-            None,
-            'resources_X=X:1',
-        ),
-        ('resources=X:4,Y:1', [condition('too small', 'X', asked=4)], 2, 'resources=X:2,Y:1'),
-        ('resources=X:4,Y:1', [condition('used', 'X', asked=4)], None, 'resources=Y:1'),
-        (
-            'resources=X:1&member_of=in:b,a',
-            [condition('aggregate', 'a or b')],
-            None,
-            'resources=X:1',
-        ),
-        (
-            'resources=X:1&member_of=!in:b,a',
-            [condition('aggregate', '!a')],
-            None,
-            'resources=X:1&member_of=!in:b',
-        ),
-        ('resources=X:1&in_tree=u', [condition('tree', 'u')], None, 'resources=X:1'),
-        (
-            'resources=X:1&root_required=A,!B',
-            [condition('root_required', '!B')],
-            None,
-            'resources=X:1&root_required=A',
-        ),
-        (
-            'resources1=X:1&group_policy=isolate',
-            [condition('isolate')],
-            None,
-            'resources1=X:1&group_policy=none',
-        ),
-        (
-            'resources=Y:1&resources1=X:1&required1=A',
-            [condition('class missing', 'X', '1')],
-            None,
-            'resources=Y:1',
-        ),
-        ('resources=X:1', [condition('all groups from one tree')], None, None),
-        ('resources=X:1', [condition('used', 'X', asked=1)], None, None),
-    ],
-)
-def test_a_relaxation_changes_its_conditions_alone(
-    browser: Browser,
-    demo: str,
-    query: str,
-    given_up: list[Any],
-    largest: int | None,
-    left: str | None,
-) -> None:
+def test_a_relaxation_changes_its_conditions_alone(browser: Browser, demo: str) -> None:
     browser.open(f'{demo}/ui/')
-    found = browser.run(
-        'const [url, ...given] = arguments;'
-        ' return import(url).then((module) => module.relaxed(...given))',
-        f'{demo}/ui/query.js', query, given_up, largest,
-    )  # fmt: skip
-    assert found == left
+    for query, (reason, name, suffix, asked), largest, left in RELAXATIONS:
+        condition = {
+            'reason': reason, 'names': [name], 'suffix': suffix, 'asked': asked, 'words': '',
+        }  # fmt: skip
+        found = browser.run(
+            'const [url, ...given] = arguments;'
+            ' return import(url).then((module) => module.relaxed(...given))',
+            f'{demo}/ui/query.js', query, [condition], largest,
+        )  # fmt: skip
+        assert found == left, (query, reason)
 
 
 def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -> None:
@@ -478,33 +437,29 @@ def violated(browser: Browser, axe: str) -> list[Any]:
     return found
 
 
-def test_the_switch_changes_the_colours(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
+def test_the_switch_changes_the_colours(cloud: Browser) -> None:
     colour = 'return getComputedStyle(document.documentElement).backgroundColor'
-    system = browser.run(colour)
-    browser.click('#theme')
-    light = browser.run(colour)
-    browser.click('#theme')
-    assert system == light != browser.run(colour)
+    system = cloud.run(colour)
+    cloud.click('#theme')
+    light = cloud.run(colour)
+    cloud.click('#theme')
+    assert system == light != cloud.run(colour)
 
 
-def test_the_whole_map_is_printed(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
+def test_the_whole_map_is_printed(cloud: Browser) -> None:
     # The layout may change after the first picture; the canvas follows in the next frame.
     as_tall_as_seen = (
         'document.querySelector("canvas").height === document.querySelector(".map").clientHeight'
     )
-    browser.wait(as_tall_as_seen)
-    seen = browser.run('return document.querySelector("canvas").height')
-    browser.run('window.dispatchEvent(new Event("beforeprint"))')
-    printed = browser.run('return document.querySelector("canvas").height')
-    whole = browser.run('return document.querySelector(".sheet").offsetHeight')
+    cloud.wait(as_tall_as_seen)
+    seen = cloud.run('return document.querySelector("canvas").height')
+    cloud.run('window.dispatchEvent(new Event("beforeprint"))')
+    printed = cloud.run('return document.querySelector("canvas").height')
+    whole = cloud.run('return document.querySelector(".sheet").offsetHeight')
     assert seen < printed == whole
-    browser.run('window.dispatchEvent(new Event("afterprint"))')
-    browser.wait(as_tall_as_seen)
-    assert len(browser.command('Page.printToPDF', printBackground=True)['data']) > 10_000
+    cloud.run('window.dispatchEvent(new Event("afterprint"))')
+    cloud.wait(as_tall_as_seen)
+    assert len(cloud.command('Page.printToPDF', printBackground=True)['data']) > 10_000
 
 
 NAMES = (
@@ -549,25 +504,23 @@ def test_names_are_texts_and_nothing_else(browser: Browser, demo: str) -> None:
     assert [line for line in browser.log() if 'Content Security Policy' in line] == []
 
 
-def test_scripts_of_others_are_forbidden_on_the_page(browser: Browser, demo: str) -> None:
+def test_scripts_of_others_are_forbidden_on_the_page(cloud: Browser) -> None:
     """Attacks that the policy stops even if the page had a hole."""
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
-    markup = browser.run(
+    markup = cloud.run(
         'try { document.body.innerHTML = "<b>x</b>"; return "done" }'
         ' catch (error) { return error.name }'
     )
     assert markup == 'TypeError'
-    browser.run(
+    cloud.run(
         'const image = new Image(); image.src = "http://127.0.0.2:1/leak";'
         ' document.body.append(image)'
     )
-    assert 'img-src' in '\n'.join(browser.log())
-    refused = browser.run(
+    assert 'img-src' in '\n'.join(cloud.log())
+    refused = cloud.run(
         'return fetch("http://127.0.0.2:1/").then(() => "sent", (error) => error.name)'
     )
     assert refused == 'TypeError'
-    assert 'connect-src' in '\n'.join(browser.log())
+    assert 'connect-src' in '\n'.join(cloud.log())
 
 
 def test_pages_of_others_can_neither_frame_nor_read_it(browser: Browser, demo: str) -> None:

@@ -14,6 +14,7 @@ from osc_placement_insight.tests.audit.cases import Build
 from osc_placement_insight.tests.audit.clouds import SERVER, Cloud, Host
 from osc_placement_insight.tests.audit.nova import Nova
 from osc_placement_insight.tests.clouds import Resources
+from placement.tests.thorough import examples
 
 #: Cases that can stand beside each other in one cloud.
 CASES: list[Build] = [
@@ -64,7 +65,10 @@ def touch(cloud: Cloud, consumer: str) -> None:
     st.integers(1, 5),
 )
 @settings(
-    max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(40),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 def test_faults_are_found_and_mended_and_nothing_else(
     chosen_cases: list[tuple[Build, tuple[int, int]]],
