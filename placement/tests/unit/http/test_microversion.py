@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which version a request asks for, and how changes become one `Api` each.
+"""The version that a request asks for, and the `Api` of each version.
 
 Specification: http, "Microversions".
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,74 +17,39 @@ from placement.http.microversion import Microversion, Rule
 from placement.http.reply import Reply
 from placement.schemas import common
 
-# Negotiation: the table of specification: http, "Microversions".
-
-
-def asked(header: str | None) -> str:
-    return str(microversion.negotiated(microversions.APIS, header).version)
+# Negotiation, where gabbits/negotiation.yaml sends no such header.
 
 
 @pytest.mark.parametrize(
     ('header', 'version'),
     [
-        (None, '1.0'),
         ('', '1.0'),
-        *((f'placement 1.{minor}', f'1.{minor}') for _major, minor in microversions.APIS),
-        ('placement latest', microversions.NEWEST),
-        ('PLACEMENT 1.10', '1.10'),
         ('Placement latest', microversions.NEWEST),
-        ('compute 2.5, placement 1.10', '1.10'),
-        ('placement 1.10, compute 2.5', '1.10'),
         ('compute 2.5,placement 1.10', '1.10'),
-        ('placement 1.10, placement 1.12', '1.12'),
         ('placement 1.12, placement 1.10', '1.10'),
         ('compute, placement 1.10', '1.10'),
-        ('compute 2.5', '1.0'),
-        ('placement', '1.0'),
-        ('1.10', '1.0'),
         ('latest', '1.0'),
-        ('placement 01.010', '1.10'),
-        ('placement 1. 10', '1.10'),
         ('placement   1.10', '1.10'),
     ],
 )
-def test_header_selects_the_version(header: str | None, version: str) -> None:
-    assert asked(header) == version
-
-
-@pytest.mark.parametrize('version', ['0.5', '1.999', '2.0', '10.1', '0.0', '1.100'])
-def test_unknown_version_is_406(version: str) -> None:
-    with pytest.raises(errors.UnacceptableVersion) as raised:
-        asked(f'placement {version}')
-
-    assert raised.value.status == 406
-    assert f'Unacceptable version header: {version}' in str(raised.value)
-    assert raised.value.bounds == {
-        'max_version': microversions.NEWEST,
-        'min_version': microversions.OLDEST,
-    }
+def test_header_selects_the_version(header: str, version: str) -> None:
+    assert str(microversion.negotiated(microversions.APIS, header).version) == version
 
 
 @pytest.mark.parametrize(
-    'version', ['1', '1.2.3', 'pony.horse', 'LATEST', 'Latest', '1.', '.1', '1,10', 'v1.10', 'x']
+    ('version', 'refusal'),
+    [
+        *((version, errors.UnacceptableVersion) for version in ('10.1', '0.0', '1.100')),
+        *((version, errors.InvalidVersion) for version in ('Latest', '1.', '.1', '1;10', 'v1.10')),
+        ('9' * 5000 + '.1', errors.PlacementError),
+        ('1.' + '1' * 5000, errors.PlacementError),
+    ],
 )
-def test_malformed_version_is_refused(version: str) -> None:
-    header = f'placement {version}'
-    if version == '1,10':
-        header = 'placement 1;10'
-        version = '1;10'
-
-    with pytest.raises(errors.InvalidVersion) as raised:
-        asked(header)
-
-    assert raised.value.status == 400
-    assert f'invalid version string: {version}' in str(raised.value)
-
-
-@pytest.mark.parametrize('header', ['placement ' + '9' * 5000 + '.1', 'placement 1.' + '1' * 5000])
-def test_json_number_with_too_many_digits_is_refused(header: str) -> None:
-    with pytest.raises(errors.PlacementError) as raised:
-        asked(header)
+def test_version_that_is_unknown_or_malformed_is_refused(
+    version: str, refusal: type[errors.PlacementError]
+) -> None:
+    with pytest.raises(refusal) as raised:
+        microversion.negotiated(microversions.APIS, f'placement {version}')
 
     assert raised.value.status in (400, 406)
 
@@ -154,9 +121,7 @@ def test_schema_applies_until_a_change_replaces_or_removes_it() -> None:
     assert APIS[1, 1].bodies['song.sing'].schema is NEW
     assert 'song.sing' not in APIS[1, 2].bodies
     assert [api.queries['song.hum'].schema for api in APIS.values()] == [OLD, OLD, NEW]
-
-
-def test_fold_compiles_a_schema_once() -> None:
+    # It is compiled once.
     assert APIS[1, 0].queries['song.hum'] is APIS[1, 1].queries['song.hum']
 
 

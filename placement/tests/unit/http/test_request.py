@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON and query of a request (specification: http, "Request content")."""
 
-import json
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from placement.context import RequestContext
 from placement.http import candidate_query, microversion, querystring
 from placement.http.request import Query, Request, parse_json
 from placement.policies.enforcer import Enforcer
-from placement.schemas.not_sent import NOT_SENT
 
 UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
 
@@ -30,26 +28,19 @@ UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
         (r'"\\u0000"', r'\u0000'),
         ('{"a": 1, "a": 2}', {'a': 2}),
         ('10.0', 10),
-        ('-10.0', -10),
+        ('-0.0', 0),
         ('1e3', 1000),
+        # Beyond exact integers.
+        ('1e30', 1e30),
         ('10.5', 10.5),
         ('1e-400', 0),
         (str(2**70), 2**70),
     ],
 )
 def test_parse_json_returns_the_value(text: str, value: object) -> None:
-    assert parse_json(text.encode()) == value
+    found = parse_json(text.encode())
 
-
-@pytest.mark.parametrize('text', ['10.0', '1e3', '-0.0', '{"total": 10.0}'])
-def test_parse_json_converts_a_whole_float_to_an_integer(text: str) -> None:
-    value = parse_json(text.encode())
-
-    assert type(value['total'] if isinstance(value, dict) else value) is int
-
-
-def test_float_beyond_exact_integers_stays_a_float() -> None:
-    assert type(parse_json(b'1e30')) is float
+    assert (found, type(found)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -107,42 +98,18 @@ def request(
     return Request(webob.Request.blank(path, **blank), api, {}, context, Enforcer(conf), conf)
 
 
-def test_body_is_validated_by_its_version_and_upgraded(conf: ConfigOpts) -> None:
-    old = request(conf, '1.18', body=json.dumps([UUID]).encode())
-    new = {'aggregates': [UUID], 'resource_provider_generation': 3}
-
-    assert old.validated_body('aggregates.set') == {
-        'aggregates': [UUID],
-        'resource_provider_generation': NOT_SENT,
-    }
-    body = json.dumps(new).encode()
-    assert request(conf, '1.19', body=body).validated_body('aggregates.set') == new
-    with pytest.raises(errors.InvalidBody) as raised:
-        request(conf, '1.18', body=body).validated_body('aggregates.set')
-    assert str(raised.value).startswith('JSON does not validate: ')
-    assert "is not of type 'array'" in str(raised.value)
-
-
 def query(conf: ConfigOpts, text: str, version: str = microversions.NEWEST) -> Query:
     asked = request(conf, version, f'/resource_providers?{text}')
     return asked.validated_query('resource_providers.list')
 
 
-def test_query_returns_the_last_value_of_a_repeated_parameter(conf: ConfigOpts) -> None:
+def test_query_has_all_values_of_a_repeated_parameter(conf: ConfigOpts) -> None:
     found = query(conf, 'name=a&name=b')
 
-    assert found.last('name') == 'b'
-    assert found.all('name') == ['a', 'b']
     assert list(found) == [('name', 'a'), ('name', 'b')]
-    assert 'name' in found
-    assert 'uuid' not in found
+    assert (found.last('name'), found.all('name')) == ('b', ['a', 'b'])
     assert (found.last('uuid'), found.all('uuid')) == (None, [])
-
-
-def test_schema_checks_the_last_value_of_a_repeated_parameter(conf: ConfigOpts) -> None:
-    assert query(conf, f'uuid=foo&uuid={UUID}').last('uuid') == UUID
-    with pytest.raises(errors.InvalidQuery):
-        query(conf, f'uuid={UUID}&uuid=foo')
+    assert ('name' in found, 'uuid' in found) == (True, False)
 
 
 @pytest.mark.parametrize('text', ['name=%ff', '%ff=a', 'name=%ed%a0%80', 'name=a%00b'])
@@ -158,9 +125,6 @@ def test_unvalidated_returns_the_last_value_or_none(conf: ConfigOpts) -> None:
     assert look('project_id=a&project_id=b') == 'b'
     assert look('') is None
     assert look('project_id=%ff') is None
-
-
-# Authorisation
 
 
 def test_query_may_be_as_long_as_the_bound(conf: ConfigOpts) -> None:

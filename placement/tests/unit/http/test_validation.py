@@ -39,14 +39,6 @@ def test_error_quotes_a_malformed_uuid_in_the_words_of_the_library(uuid: str) ->
     assert "Failed validating 'format' in schema" in error
 
 
-def test_error_names_the_missing_property_and_the_schema() -> None:
-    error = Validator(common.an_object({'total': {'type': 'integer'}})).find_error({})
-
-    assert error is not None
-    assert error.startswith("'total' is a required property")
-    assert "Failed validating 'required' in schema" in error
-
-
 def test_query_accepts_a_uuid_with_dashes_only() -> None:
     uuid = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
     validator = Validator(common.UUID, is_query=True)
@@ -55,16 +47,6 @@ def test_query_accepts_a_uuid_with_dashes_only() -> None:
     assert validator.find_error(uuid.upper()) is None
     for other in (uuid.replace('-', ''), f'urn:uuid:{uuid}', f'{{{uuid}}}', ''):
         assert f"{other!r} is not a 'uuid'" in str(validator.find_error(other))
-
-
-@pytest.mark.parametrize('value', [10, 10.0, -1, 0, 2**70])
-def test_body_accepts_an_integer_written_as_a_whole_float(value: float) -> None:
-    assert Validator(common.GENERATION).find_error(value) is None
-
-
-@pytest.mark.parametrize('value', [10.5, '10', True, None, [10]])
-def test_body_refuses_anything_else_for_an_integer(value: object) -> None:
-    assert "is not of type 'integer'" in str(Validator(common.GENERATION).find_error(value))
 
 
 @pytest.mark.parametrize('depth', [10, 300, 500, 900])
