@@ -90,19 +90,14 @@ def test_missing_connection_is_a_failure_and_no_traceback(run: Run) -> None:
 
 
 @pytest.mark.parametrize('text', ['no section', '[api]\nauth_strategy'])
-def test_file_that_cannot_be_parsed_has_status_2(run: Run, text: str) -> None:
+def test_file_that_cannot_be_read_has_status_2(run: Run, text: str) -> None:
+    assert manage.main(['--config-file', '/nowhere/placement.conf', 'doctor']) == 2
     status, printed, complained = run(text)
 
     assert (status, printed) == (2, '')
-    assert complained.startswith('FAILURE  doctor: The configuration cannot be read. ')
-    assert 'placement.conf' in complained
-
-
-def test_file_that_is_not_there_has_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    status = manage.main(['--config-file', '/nowhere/placement.conf', 'doctor'])
-
-    assert status == 2
-    assert '/nowhere/placement.conf' in capsys.readouterr().err
+    for file, line in zip(('/nowhere/', ''), complained.split('\nFAILURE'), strict=True):
+        assert 'doctor: The configuration cannot be read. ' in line
+        assert f'{file}placement.conf' in line
 
 
 def test_unknown_user_has_status_2(run: Run, healthy: str) -> None:
@@ -120,20 +115,16 @@ def test_rights_are_those_of_the_user_that_is_named(
     log.touch()
     log.chmod(0o644)
     text = f'[DEFAULT]\nlog_file = {log}\n{healthy}'
-
     status, printed, _ = run(text, '--user', 'nobody')
 
     assert status == 1
     assert f'FAILURE  log file: The user nobody may not write {log}: ' in printed
     assert run(text, '--user', 'root').status == 0
-    # It was not opened, let alone written.
+    # It was not opened, let alone written or made.
     assert log.read_bytes() == b''
-
-
-def test_no_log_is_made(run: Run, healthy: str, directory: pathlib.Path) -> None:
-    run(f'[DEFAULT]\nlog_file = {directory}/new.log\n{healthy}')
-
-    assert not (directory / 'new.log').exists()
+    log.unlink()
+    run(text)
+    assert not log.exists()
 
 
 def test_command_ends_though_a_check_hangs(directory: pathlib.Path, healthy: str) -> None:

@@ -56,14 +56,46 @@ def test_file_that_the_web_application_does_not_read_is_a_warning(configure: Con
     )
 
 
+@pytest.mark.parametrize(
+    ('name', 'check'),
+    [
+        ('placement.conf', configuration.check_files),
+        ('policy.yaml', configuration.check_policies),
+    ],
+)
 def test_file_that_the_service_may_not_read_is_a_failure(
-    configure: Configure, directory: pathlib.Path, stranger: Account
+    configure: Configure, directory: pathlib.Path, stranger: Account, name: str, check: Check
 ) -> None:
+    (directory / 'policy.yaml').touch()
     deployment = dataclasses.replace(configure(DATABASE), account=stranger)
-    (directory / 'placement.conf').chmod(0o600 if os.geteuid() == 0 else 0)
+    (directory / name).chmod(0o600 if os.geteuid() == 0 else 0)
 
-    words = f'The user {stranger.name} may not read {directory}/placement.conf.'
-    expect(configuration.check_files(deployment), Code.FAILURE, words)
+    words = f'The user {stranger.name} may not read {directory}/{name}.'
+    expect(check(deployment), Code.FAILURE, words)
+
+
+@pytest.mark.parametrize(
+    ('text', 'code', 'words'),
+    [
+        ('placement:traits:list: "role:reader"', Code.SUCCESS, 'Read: '),
+        ('a: "rule:b"\nb: "rule:a"', Code.FAILURE, ''),
+        ('placement:traits:list: [role:reader', Code.FAILURE, ''),
+        ('- a\n- b', Code.FAILURE, ''),
+        (
+            'placement:traits:lst: "@"',
+            Code.WARNING,
+            'rule placement:traits:lst does not exist',
+        ),
+        ('placement:traits:list: "rule:unknown"', Code.WARNING, 'reference a rule that is not'),
+        ('placement:traits:list: "role:a or or"', Code.WARNING, 'role:a or or'),
+    ],
+)
+def test_faults_of_a_policy_file_are_named(
+    configure: Configure, directory: pathlib.Path, text: str, code: Code, words: str
+) -> None:
+    (directory / 'policy.yaml').write_text(text)
+
+    expect(configuration.check_policies(configure()), code, f'{directory}/policy.yaml', words)
 
 
 OPTION, UNKNOWN = '[placement] randomise_allocation_candidates', '[placement] something_else'
@@ -77,6 +109,7 @@ VALUES, NAMES, POOL = (
 @pytest.mark.parametrize(
     ('check', 'text', 'code', 'words'),
     [
+        (configuration.check_policies, '', Code.SUCCESS, ['There are none; the defaults are']),
         (VALUES, DATABASE, Code.SUCCESS, []),
         (VALUES, '', Code.FAILURE, ['[placement_database] connection is not set.']),
         (

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rights of the account of the service, by the modes of real files."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 import pathlib
@@ -9,150 +11,111 @@ import pwd
 import pytest
 
 from placement.doctor import check, rights
-from placement.doctor.check import Account, Code, Deployment
+from placement.doctor.check import Account, Check, Code
 from placement.tests.unit.doctor.conftest import Configure, expect
 
-
-@pytest.fixture
-def log(configure: Configure, directory: pathlib.Path, stranger: Account) -> Deployment:
-    """A service that runs as somebody, with a log in a directory."""
-    deployment = configure(f'[DEFAULT]\nlog_dir = {directory}/log\nlog_file = placement.log\n')
-    return dataclasses.replace(deployment, account=stranger)
-
-
-def give(path: pathlib.Path, owner: Account, mode: int) -> None:
-    path.chmod(mode)
-    if os.geteuid() == 0:
-        os.chown(path, owner.user_id, owner.group_id)
+LOG = '[DEFAULT]\nlog_dir = {0}/log\nlog_file = placement.log\n'
+NAMELESS_LOG = '[DEFAULT]\nlog_dir = {0}/log\n'
+DATABASE = '[placement_database]\nconnection = sqlite:///{0}/data/placement.sqlite\n'
+METRICS = '[metrics]\nenabled = true\ndirectory = {0}/run/metrics\n'
+LOG_FILE, DATABASE_FILE = 'log/placement.log', 'data/placement.sqlite'
+STDERR = ': the log goes to standard error'
 
 
 def close(path: pathlib.Path) -> None:
     """Keep everybody but root from writing."""
+    if os.geteuid() == 0:
+        os.chown(path, 0, 0)
     path.chmod(0o555)
 
 
-def test_log_that_does_not_exist_yet_passes_where_it_can_be_made(
-    log: Deployment, directory: pathlib.Path
+@pytest.mark.parametrize(
+    ('run', 'text', 'there', 'closed', 'code', 'words'),
+    [
+        (rights.check_log, '', '', '', Code.SUCCESS, 'the log goes to standard error'),
+        (rights.check_log, LOG, '', '', Code.FAILURE, 'directory {0}/log does not exist.'),
+        (rights.check_log, NAMELESS_LOG, '', '', Code.FAILURE, '{0}/log does not exist.'),
+        (rights.check_log, LOG, 'log/', '', Code.SUCCESS, '{1} may write {0}/log/placement.log.'),
+        (rights.check_log, LOG, LOG_FILE, LOG_FILE, Code.FAILURE,
+         '{0}/log/placement.log' + STDERR + '.|Run chown {1} {0}/log/placement.log,'),
+        (rights.check_log, LOG, 'log/', 'log', Code.FAILURE, '{1} may not write {0}/log' + STDERR),
+        # It is not made.
+        (rights.check_sqlite_file, DATABASE, 'data/', '', Code.FAILURE, 'sync" as the user {1}.'),
+        (rights.check_sqlite_file, DATABASE, DATABASE_FILE, '', Code.SUCCESS, ''),
+        (rights.check_sqlite_file, DATABASE, DATABASE_FILE, DATABASE_FILE, Code.FAILURE,
+         'may not write {0}/data/placement.sqlite: '),
+        (rights.check_sqlite_file, DATABASE, DATABASE_FILE, 'data', Code.FAILURE,
+         'may not write {0}/data: '),
+        (rights.check_metrics, METRICS, 'run/', '', Code.SUCCESS, ' may write {0}/run/metrics.'),
+        (rights.check_metrics, METRICS, 'run/', 'run', Code.WARNING,
+         'may not write {0}/run: nothing is counted in {0}/run/metrics.'),
+    ],
+)  # fmt: skip
+def test_service_has_to_be_able_to_write_its_files(
+    configure: Configure,
+    directory: pathlib.Path,
+    stranger: Account,
+    run: Check,
+    text: str,
+    there: str,
+    closed: str,
+    code: Code,
+    words: str,
 ) -> None:
-    (directory / 'log').mkdir()
-    give(directory / 'log', log.account, 0o755)
+    """Of files and directories that are `there`, one may be `closed` to the service."""
+    parent, _, file = there.rpartition('/')
+    for name in filter(None, (parent, file and there)):
+        path = directory / name
+        path.touch() if name == there else path.mkdir()
+        if os.geteuid() == 0:
+            os.chown(path, stranger.user_id, stranger.group_id)
+    if closed:
+        close(directory / closed)
+    before = sorted(directory.rglob('*.*'))
+    deployment = dataclasses.replace(configure(text.format(directory)), account=stranger)
 
-    words = f'The user {log.account.name} may write {directory}/log/placement.log.'
-    expect(rights.check_log(log), Code.SUCCESS, words)
+    expect(run(deployment), code, *words.format(directory, stranger.name).split('|'))
+    before.append(directory / 'placement.conf')
+    assert sorted(directory.rglob('*.*')) == sorted(before)
 
 
-@pytest.mark.parametrize('name', ['placement.log', '.'])
-def test_log_or_directory_of_another_user_is_a_failure(
-    log: Deployment, directory: pathlib.Path, name: str
+@pytest.mark.parametrize(
+    ('run', 'text'),
+    [
+        (rights.check_sqlite_file, '[placement_database]\nconnection = sqlite://\n'),
+        (rights.check_sqlite_file, '[placement_database]\nconnection = mysql+pymysql://db/p\n'),
+        (rights.check_metrics, ''),
+    ],
+)
+def test_deployment_without_such_files_needs_no_rights(
+    configure: Configure, run: Check, text: str
 ) -> None:
-    (directory / 'log').mkdir()
-    give(directory / 'log', log.account, 0o755)
-    closed = (directory / 'log' / name).resolve()
-    if name != '.':
-        closed.touch()
-    elif os.geteuid() == 0:
-        os.chown(closed, 0, 0)
-    close(closed)
-
-    words = f'The user {log.account.name} may not write {closed}: the log goes to standard error'
-    remedy = f'Run chown {log.account.name} {closed}, and run commands as that user.'
-    expect(rights.check_log(log), Code.FAILURE, words, remedy)
+    assert run(configure(text)) is None
 
 
-@pytest.mark.parametrize('file', ['', 'log_file = placement.log'])
-def test_missing_directory_of_logs_is_a_failure(
-    configure: Configure, directory: pathlib.Path, file: str
-) -> None:
-    result = rights.check_log(configure(f'[DEFAULT]\nlog_dir = {directory}/log\n{file}\n'))
-
-    expect(result, Code.FAILURE, f'The directory {directory}/log does not exist.')
-
-
-def test_standard_error_needs_no_rights(configure: Configure) -> None:
-    expect(rights.check_log(configure()), Code.SUCCESS)
-
-
-@pytest.mark.parametrize(('is_there', 'code'), [(False, Code.WARNING), (True, Code.SUCCESS)])
+@pytest.mark.parametrize(('name', 'code'), [('nowhere', Code.WARNING), ('.', Code.SUCCESS)])
 def test_home_directory_has_to_exist(
-    configure: Configure, directory: pathlib.Path, is_there: bool, code: Code
+    configure: Configure, directory: pathlib.Path, stranger: Account, name: str, code: Code
 ) -> None:
-    deployment = configure()
-    home = str(directory if is_there else directory / 'nowhere')
-    account_of_home = dataclasses.replace(deployment.account, home=home)
+    account = dataclasses.replace(stranger, home=str(directory / name))
 
-    result = rights.check_home(dataclasses.replace(deployment, account=account_of_home))
+    result = rights.check_home(dataclasses.replace(configure(), account=account))
 
-    expect(result, code, home)
-
-
-@pytest.fixture
-def database(configure: Configure, directory: pathlib.Path, stranger: Account) -> Deployment:
-    """A service with an SQLite database in a directory of its own."""
-    (directory / 'data').mkdir()
-    give(directory / 'data', stranger, 0o755)
-    url = f'sqlite:///{directory}/data/placement.sqlite'
-    deployment = configure(f'[placement_database]\nconnection = {url}\n')
-    return dataclasses.replace(deployment, account=stranger)
-
-
-def test_missing_database_file_is_a_failure_and_not_made(
-    database: Deployment, directory: pathlib.Path
-) -> None:
-    remedy = f'Run "placement-manage db sync" as the user {database.account.name}.'
-    expect(rights.check_sqlite_file(database), Code.FAILURE, remedy)
-    assert list((directory / 'data').iterdir()) == []
-
-
-def test_database_file_that_can_be_written_passes(
-    database: Deployment, directory: pathlib.Path
-) -> None:
-    file = directory / 'data' / 'placement.sqlite'
-    file.touch()
-    give(file, database.account, 0o600)
-
-    expect(rights.check_sqlite_file(database), Code.SUCCESS)
-
-
-@pytest.mark.parametrize('name', ['placement.sqlite', '.'])
-def test_database_file_or_directory_of_another_user_is_a_failure(
-    database: Deployment, directory: pathlib.Path, name: str
-) -> None:
-    file = directory / 'data' / 'placement.sqlite'
-    file.touch()
-    give(file, database.account, 0o600)
-    closed = (directory / 'data' / name).resolve()
-    if os.geteuid() == 0:
-        os.chown(closed, 0, 0)
-    close(closed)
-
-    expect(rights.check_sqlite_file(database), Code.FAILURE, f'may not write {closed}: ')
-
-
-@pytest.mark.parametrize('url', ['sqlite://', 'mysql+pymysql://db/placement'])
-def test_servers_and_memory_have_no_file(configure: Configure, url: str) -> None:
-    deployment = configure(f'[placement_database]\nconnection = {url}\n')
-
-    assert rights.check_sqlite_file(deployment) is None
+    expect(result, code, account.home)
 
 
 # Whose rights are asked for.
 
 
+@pytest.mark.parametrize(('default', 'expected'), [('nobody', 'nobody'), ('no such user', 'root')])
 def test_account_is_that_of_this_process_unless_it_is_root(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, default: str, expected: str
 ) -> None:
-    monkeypatch.setattr(check, 'DEFAULT_NAME', 'nobody')
-    expected = 'nobody' if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    """Root stands for itself where the service has no account."""
+    monkeypatch.setattr(check, 'DEFAULT_NAME', default)
+    own = pwd.getpwuid(os.geteuid()).pw_name
 
-    assert check.find_account(None).name == expected
-
-
-def test_root_stands_for_itself_where_the_service_has_no_account(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(check, 'DEFAULT_NAME', 'no such user')
-
-    assert check.find_account(None).user_id == os.geteuid()
+    assert check.find_account(None).name == (expected if os.geteuid() == 0 else own)
 
 
 def test_number_without_an_account_is_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,46 +123,5 @@ def test_number_without_an_account_is_its_own_name(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv('HOME', '/home/of/54321')
 
     assert check.find_account(None) == Account('54321', 54321, os.getegid(), '/home/of/54321')
-
-
-def test_unknown_user_is_refused() -> None:
-    with pytest.raises(check.UnknownAccount, match='there is no user nosuchuser'):
-        check.find_account('nosuchuser')
-
-
-def test_only_root_can_ask_for_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, 'geteuid', lambda: 54321)
-
     with pytest.raises(check.UnknownAccount, match='only root can tell what the user nobody'):
         check.find_account('nobody')
-
-
-@pytest.fixture
-def metrics(configure: Configure, directory: pathlib.Path, stranger: Account) -> Deployment:
-    """A service that runs as somebody, with metrics in a directory that is not there yet."""
-    text = f'[metrics]\nenabled = true\ndirectory = {directory}/run/metrics\n'
-    return dataclasses.replace(configure(text), account=stranger)
-
-
-def test_directory_for_metrics_passes_where_it_can_be_made(
-    metrics: Deployment, directory: pathlib.Path
-) -> None:
-    (directory / 'run').mkdir()
-    give(directory / 'run', metrics.account, 0o755)
-
-    words = f'The user {metrics.account.name} may write {directory}/run/metrics.'
-    expect(rights.check_metrics(metrics), Code.SUCCESS, words)
-
-
-def test_directory_for_metrics_that_cannot_be_made_is_a_warning(
-    metrics: Deployment, directory: pathlib.Path
-) -> None:
-    (directory / 'run').mkdir()
-    close(directory / 'run')
-
-    words = f'may not write {directory}/run: nothing is counted in {directory}/run/metrics.'
-    expect(rights.check_metrics(metrics), Code.WARNING, words)
-
-
-def test_directory_for_metrics_is_of_no_interest_while_they_are_off(configure: Configure) -> None:
-    assert rights.check_metrics(configure()) is None
