@@ -3,79 +3,85 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
 
 from placement.search.insight.condition import Condition, Reason, combined_conditions
 from placement.search.insight.explanation import FunnelStep
 from placement.search.insight.feasibility import Feasibility
-from placement.search.insight.relaxation_counter import Choice, RelaxationCounter
+from placement.search.insight.relaxation_counter import Choice, count_without
+from placement.search.insight.survey import Survey
 from placement.search.model.request import CandidateRequest
 from placement.search.model.tree import Tree
+from placement.search.solver.work import BudgetSpent
 
 
 class Combination:
     """The steps, and the trees that are left.
 
     `rejected` holds by root id the condition that rejected a tree which can serve each group, as
-    far as it is known. Working it out raises `BudgetSpent`; what was found out before remains.
+    far as it is known. `is_whole` says that the work sufficed; what was known before remains.
     """
 
-    def __init__(self, counter: RelaxationCounter) -> None:
-        self.counter = counter
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
         self.steps: list[FunnelStep] = []
         self.rejected: dict[int, Condition] = {}
         self.trees: list[Tree] = []
         self.is_whole = False
+        with contextlib.suppress(BudgetSpent):
+            self.trees = self._trees_left()
+            self.is_whole = True
 
-    def work_out(self) -> None:
+    def _trees_left(self) -> list[Tree]:
         """Lay one condition after the other over the trees."""
-        survey, request = self.counter.survey, self.counter.request
-        visible, root_bits = survey.table.visible, survey.table.root_bits
-        outcomes = [one for one in survey.outcomes if one.fits(visible & ~root_bits)]
+        survey, request, table = self.survey, self.survey.request, self.survey.table
+        kept = table.visible & ~table.root_bits
+        outcomes = [outcome for outcome in survey.outcomes if outcome.fits(kept)]
+        trees = [tree for outcome in outcomes for tree in outcome.trees]
         if len(request.groups) > 1:
-            left = sum(one.size for one in outcomes)
-            self._add(Condition(Reason.ONE_TREE), survey.examined, left)
-        for condition in survey.table.root_conditions:
-            out = [tree for one in outcomes if one.root & condition.bit for tree in one.trees]
-            outcomes = [one for one in outcomes if not one.root & condition.bit]
-            left = sum(one.size for one in outcomes)
-            self._reject(condition, out)
-            self._add(condition, left + len(out), left)
-        trees = [tree for one in outcomes for tree in one.trees]
-        if not self.counter.groups_decide:
-            conditions = combined_conditions(request)
-            loose = request
-            for condition in (*survey.table.root_conditions, *conditions):
-                loose = condition.without(loose)
-            trees = self._lay(Condition(Reason.SUM), loose, trees)
-            for number, condition in enumerate(conditions, start=1):
-                trees = self._lay(condition, _without(request, conditions[number:]), trees)
-        self.trees, self.is_whole = trees, True
-
-    def _lay(
-        self, condition: Condition, with_it: CandidateRequest, trees: Sequence[Tree]
-    ) -> list[Tree]:
-        """Leave the trees that fit a request which has this condition and those before it."""
-        survey = self.counter.survey
-        test = Feasibility(survey.snapshot, with_it, survey.work)
-        after = [tree for tree in trees if test.fits(tree)]
-        kept = {tree.root_id for tree in after}
-        if condition.reason == Reason.SUM and len(after) < len(trees):
+            condition = Condition(Reason.ONE_TREE)
+            self.steps.append(FunnelStep(condition, survey.examined, len(trees), None))
+        for condition in table.root_conditions:
+            outcomes = [outcome for outcome in outcomes if not outcome.root & condition.bit]
+            left = [tree for outcome in outcomes for tree in outcome.trees]
+            trees = self._leave(condition, trees, left)
+        if survey.groups_decide:
+            return trees
+        conditions = combined_conditions(request)
+        loose = _without(request, (*table.root_conditions, *conditions))
+        fitting = self._fitting(loose, trees)
+        condition = Condition(Reason.SUM)
+        if len(fitting) < len(trees):
             condition = self._scarce_in_trees(trees)
-        self._reject(condition, [tree for tree in trees if tree.root_id not in kept])
-        self._add(condition, len(trees), len(after))
-        return after
+        trees = self._leave(condition, trees, fitting)
+        for number, condition in enumerate(conditions, start=1):
+            with_it = _without(request, conditions[number:])
+            trees = self._leave(condition, trees, self._fitting(with_it, trees))
+        return trees
+
+    def _fitting(self, request: CandidateRequest, trees: Sequence[Tree]) -> list[Tree]:
+        test = Feasibility(self.survey.snapshot, request, self.survey.work)
+        return [tree for tree in trees if test.fits(tree)]
+
+    def _leave(self, condition: Condition, trees: list[Tree], left: list[Tree]) -> list[Tree]:
+        """Add the step of a condition that leaves these trees of those; the trees left."""
+        self.steps.append(FunnelStep(condition, len(trees), len(left), None))
+        kept = {tree.root_id for tree in left}
+        self.rejected |= {tree.root_id: condition for tree in trees if tree.root_id not in kept}
+        return left
 
     def _scarce_in_trees(self, trees: Sequence[Tree]) -> Condition:
         """The condition on all groups together, with the classes of which more is asked for than
         any of these trees has free."""
-        survey, scarce = self.counter.survey, {}
+        survey, scarce = self.survey, {}
         for name, asked in survey.totals.items():
             most = max(
                 sum(
                     max(capacity.ceiling - used, 0)
-                    for provider in survey.slots(tree)
+                    for provider in survey.state(tree).providers_of(tree)
                     for other, capacity, used in provider.inventories
                     if other == name
                 )
@@ -85,23 +91,16 @@ class Combination:
                 scarce[name] = f'{name}: {asked} asked, most free {most} in one tree'
         return Condition(Reason.SUM, tuple(scarce), detail=', '.join(scarce.values()))
 
-    def _reject(self, condition: Condition, trees: Sequence[Tree]) -> None:
-        for tree in trees:
-            self.rejected[tree.root_id] = condition
-
-    def _add(self, condition: Condition, before: int, after: int) -> None:
-        self.steps.append(FunnelStep(condition, before, after, None))
-
     def count_only(self) -> None:
-        """Count the trees that fit only without each condition that can be given up."""
-        fitting = len(self.trees)
-        for number, step in enumerate(self.steps):
-            if step.condition.can_be_given_up:
-                only = self.counter.count((Choice.of(step.condition),)) - fitting
-                self.steps[number] = dataclasses.replace(step, only=only)
+        """Count the trees that fit only without each condition that can be given up, as far as
+        the work suffices."""
+        with contextlib.suppress(BudgetSpent):
+            for number, step in enumerate(self.steps):
+                if step.condition.can_be_given_up:
+                    without = count_without(self.survey, (Choice.of(step.condition),))
+                    only = without - len(self.trees)
+                    self.steps[number] = dataclasses.replace(step, only=only)
 
 
-def _without(request: CandidateRequest, conditions: Sequence[Condition]) -> CandidateRequest:
-    for condition in conditions:
-        request = condition.without(request)
-    return request
+def _without(request: CandidateRequest, conditions: Iterable[Condition]) -> CandidateRequest:
+    return functools.reduce(lambda rest, condition: condition.without(rest), conditions, request)

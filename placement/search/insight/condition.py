@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from placement.search.model.capacity import Refusal
@@ -153,11 +153,6 @@ class Condition:
         """True where a request could be made without it."""
         return self.parameter is not None and self.parameter is not ONE_OF_EACH_TREE
 
-    def is_failed_by(self, profile: Profile) -> bool:
-        """Tell if providers of a profile fail it."""
-        assert self.parameter is not None
-        return not isinstance(self.name, bool) and not self.parameter.accepts(self.name, profile)
-
     def without(self, request: CandidateRequest, amount: int = 0) -> CandidateRequest:
         """The request without it; with another `amount` where it is about one.
 
@@ -175,6 +170,17 @@ class Condition:
                     continue
             groups.append(group)
         return dataclasses.replace(request, groups=tuple(groups))
+
+
+def failed_bits(conditions: Iterable[Condition], profile: Profile) -> int:
+    """The bits of those of some conditions on names that providers of a profile fail."""
+    return sum(
+        condition.bit
+        for condition in conditions
+        if condition.parameter
+        and not isinstance(condition.name, bool)
+        and not condition.parameter.accepts(condition.name, profile)
+    )
 
 
 class Amount(NamedTuple):
@@ -235,10 +241,6 @@ class GroupConditions:
     def tree_mask(self, root_id: int) -> int:
         """The bit of `in_tree` where it names another tree than this one."""
         return self.tree_bit if root_id != self.tree_id else 0
-
-    def failed_by(self, profile: Profile) -> int:
-        """The conditions on names that providers of a profile fail by themselves."""
-        return sum(one.bit for one in self.named if one.is_failed_by(profile))
 
 
 def _amount(present: Condition, group: RequestGroup, reason: Reason) -> Condition:

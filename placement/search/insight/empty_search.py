@@ -7,20 +7,17 @@ whole blocks of them, and the condition that leaves none of those that are exami
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterator
 
 from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Condition, Reason, Verdict
-from placement.search.insight.feasibility import could_be_found, groups_decide
+from placement.search.insight.feasibility import could_be_found
 from placement.search.insight.funnel import funnel_steps
-from placement.search.insight.relaxation_counter import RelaxationCounter
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.survey import Survey
 from placement.search.model.request import RequestGroup
 from placement.search.solver.search import Search
-from placement.search.solver.work import BudgetSpent
 
 # How many places are looked at to find a candidate in the cloud as it would be if nothing were
 # used, to examine single trees, and to find out what groups lose together.
@@ -75,7 +72,7 @@ def _causes(search: Search, verdict: Verdict) -> Iterator[str]:
     if verdict is Verdict.INFEASIBLE:
         yield from (cause for n in groups for cause in _causes_of_group(survey, n, is_empty=True))
     yield from (cause for n in groups for cause in _causes_of_group(survey, n, is_empty=False))
-    yield from _causes_together(search, survey)
+    yield from _causes_together(survey)
 
 
 def _unlike_groups(survey: Survey) -> list[int]:
@@ -107,14 +104,10 @@ def _turned_away(condition: Condition, left: int, survey: Survey) -> str:
     return f'{condition.words} turned away the last {left} of {survey.examined} trees{of}'
 
 
-def _causes_together(search: Search, survey: Survey) -> Iterator[str]:
+def _causes_together(survey: Survey) -> Iterator[str]:
     """The conditions on all groups, and on the root, that leave no tree."""
     survey.work = SlicedWork(COMBINED_PLACES, pause=lambda: None)
-    counter = RelaxationCounter(survey, search.request, groups_decide(search.resolved))
-    combination = Combination(counter)
-    with contextlib.suppress(BudgetSpent):
-        combination.work_out()
-    for step in combination.steps:
+    for step in Combination(survey).steps:
         if step.trees_before and not step.trees_after:
             yield _turned_away(step.condition, step.trees_before, survey)
 

@@ -8,7 +8,6 @@ least, `relaxations` what could be given up, and `disabled_trees` those with a d
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import sys
 
@@ -16,17 +15,16 @@ from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Verdict
 from placement.search.insight.disabled_trees import disabled_trees
 from placement.search.insight.explanation import RequestExplanation, TreeReport
-from placement.search.insight.feasibility import Feasibility, could_be_found, groups_decide
+from placement.search.insight.feasibility import Feasibility, could_be_found
 from placement.search.insight.funnel import group_funnels
 from placement.search.insight.nearest import nearest_trees
-from placement.search.insight.relaxation_counter import RelaxationCounter
 from placement.search.insight.relaxations import Relaxations, relaxations
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_reports import TreeReports
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import is_disabled
+from placement.search.model.tree import Tree, is_disabled
 from placement.search.solver.resolved_request import ResolvedRequest
 from placement.search.solver.work import BudgetSpent
 
@@ -56,100 +54,83 @@ def explain_request(
     """
     work = work or SlicedWork(EXPLAIN_BUDGET)
     asked_about = None if provider is None else snapshot.find_by_uuid(provider)
-    explaining = _Explaining(
-        snapshot, request, work, None if asked_about is None else asked_about.root_id
-    )
-    survey, combination = explaining.survey, explaining.combination
-    verdict, funnels = explaining.verdict(), group_funnels(survey)
-    relaxed = explaining.relaxations()
+    first_root = None if asked_about is None else asked_about.root_id
+    survey = _survey(snapshot, request, work, first_root)
+    unused = None
+    if not survey.groups_decide:
+        unused = Feasibility(snapshot, request, work, ignores_usage=True)
+    combination = Combination(survey)
+    if combination.is_whole:
+        combination.count_only()
+    reports = TreeReports(survey, combination, unused)
+    verdict, funnels = _verdict(reports), group_funnels(survey)
+    # Nothing could help, and nothing is near, where it is not known what fits.
+    relaxed = Relaxations(is_cut=True)
+    if combination.is_whole:
+        relaxed = relaxations(survey, len(combination.trees))
     answer = RequestExplanation(
         verdict,
         len(combination.trees),
         funnels,
         tuple(combination.steps),
-        explaining.nearest(),
-        relaxed.found,
+        _nearest(reports) if combination.is_whole else (),
+        relaxed.deciding,
         relaxed.pairs_examined,
         relaxed.pairs_of,
         survey.examined,
         survey.of,
         relaxed.is_cut,
-        explaining.report(),
+        None if first_root is None else _report(reports, snapshot.tree(first_root)),
     )
     disabled = disabled_trees(answer, survey, combination.trees)
-    return dataclasses.replace(answer, disabled=disabled, work=work.spent)
+    return dataclasses.replace(answer, disabled=disabled)
 
 
-class _Explaining:
-    """One explanation in the making. Each step leaves out what the budget does not allow."""
+def _survey(
+    snapshot: Snapshot, request: CandidateRequest, work: SlicedWork, first_root: int | None
+) -> Survey:
+    """The first look at the trees, with a part of the budget."""
+    resolved = ResolvedRequest.of(snapshot, request)
+    part = LOOKING if resolved.groups_decide else LOOKING_TO_SEARCH
+    looking = work.part(sys.maxsize if work.budget is None else work.budget // part)
+    survey = Survey(snapshot, resolved, looking, first_root)
+    work.spent += looking.spent
+    survey.work = work
+    return survey
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        request: CandidateRequest,
-        work: SlicedWork,
-        first_root: int | None,
-    ) -> None:
-        self.work = work
-        self.first_root = first_root
-        resolved = ResolvedRequest.of(snapshot, request)
-        is_simple = groups_decide(resolved)
-        part = LOOKING if is_simple else LOOKING_TO_SEARCH
-        looking = work.part(sys.maxsize if work.budget is None else work.budget // part)
-        self.survey = Survey(snapshot, resolved, looking, first_root)
-        self.work.spent += looking.spent
-        self.survey.work = work
-        self.counter = RelaxationCounter(self.survey, request, is_simple)
-        unused = None
-        if not is_simple:
-            unused = Feasibility(snapshot, request, work, ignores_usage=True)
-        self.combination = Combination(self.counter)
-        with contextlib.suppress(BudgetSpent):
-            self.combination.work_out()
-            self.combination.count_only()
-        self.reports = TreeReports(self.survey, self.combination, unused)
 
-    def verdict(self) -> Verdict:
-        """The verdict on all trees, examined or not."""
-        if self.combination.trees:
-            return Verdict.FITS
-        if self.survey.examined == self.survey.of and self.combination.is_whole:
-            return self._verdict_of_examined()
-        snapshot, request = self.survey.snapshot, self.counter.request
-        for verdict, ignores_usage in ((Verdict.FITS, False), (Verdict.FULL, True)):
-            fits = could_be_found(snapshot, request, self.work, SEARCH_PLACES, ignores_usage)
-            if fits is None:
-                return Verdict.UNKNOWN
-            if fits:
-                return verdict
-        return Verdict.INFEASIBLE
-
-    def _verdict_of_examined(self) -> Verdict:
+def _verdict(reports: TreeReports) -> Verdict:
+    """The verdict on all trees, examined or not."""
+    survey, combination = reports.survey, reports.combination
+    if combination.trees:
+        return Verdict.FITS
+    if survey.examined == survey.of and combination.is_whole:
         try:
-            is_full = self.reports.any_would_fit()
+            return Verdict.FULL if reports.any_would_fit() else Verdict.INFEASIBLE
         except BudgetSpent:
             return Verdict.UNKNOWN
-        return Verdict.FULL if is_full else Verdict.INFEASIBLE
+    for verdict, ignores_usage in ((Verdict.FITS, False), (Verdict.FULL, True)):
+        fits = could_be_found(
+            survey.snapshot, survey.request, survey.work, SEARCH_PLACES, ignores_usage
+        )
+        if fits is None:
+            return Verdict.UNKNOWN
+        if fits:
+            return verdict
+    return Verdict.INFEASIBLE
 
-    def relaxations(self) -> Relaxations:
-        """The conditions that could be given up; none where it is not known what fits."""
-        if not self.combination.is_whole:
-            return Relaxations(is_cut=True)
-        return relaxations(self.counter, len(self.combination.trees))
 
-    def nearest(self) -> tuple[TreeReport, ...]:
-        """The trees that miss least; none where it is not known what fits."""
-        try:
-            return nearest_trees(self.reports) if self.combination.is_whole else ()
-        except BudgetSpent:
-            return ()
+def _nearest(reports: TreeReports) -> tuple[TreeReport, ...]:
+    """The trees that miss least, none where the budget does not suffice to find them."""
+    try:
+        return nearest_trees(reports)
+    except BudgetSpent:
+        return ()
 
-    def report(self) -> TreeReport | None:
-        """The report on the tree that was asked about."""
-        if self.first_root is None:
-            return None
-        tree = self.survey.snapshot.tree(self.first_root)
-        try:
-            return self.reports.report(self.survey.outcome(tree), tree)
-        except BudgetSpent:
-            return TreeReport(tree.members[0].uuid, Verdict.UNKNOWN, is_disabled=is_disabled(tree))
+
+def _report(reports: TreeReports, tree: Tree) -> TreeReport:
+    """The report on the tree that was asked about."""
+    try:
+        return reports.report(reports.survey.outcome(tree), tree)
+    except BudgetSpent:
+        return TreeReport(tree.members[0].uuid, Verdict.UNKNOWN, is_disabled=is_disabled(tree))

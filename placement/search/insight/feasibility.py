@@ -11,7 +11,6 @@ from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.solver.anchors import Anchors, Plans, breadth_first
-from placement.search.solver.resolved_request import ResolvedRequest
 from placement.search.solver.search import Search
 from placement.search.solver.work import BoundedCache, BudgetSpent, Work
 
@@ -20,16 +19,6 @@ PLACES_TO_PREPARE = 10
 
 # For how many states of trees it is remembered whether they fit.
 MAX_STATES = 10_000
-
-
-def groups_decide(resolved: ResolvedRequest) -> bool:
-    """Tell if a tree that can serve each group can serve all of them together."""
-    return not (
-        resolved.constraints
-        or resolved.request.single_provider_per_tree
-        or sum(one.is_exclusive for one in resolved.provider_requests) > 1
-        or any(one.contested for one in resolved.provider_requests)
-    )
 
 
 class Feasibility:

@@ -89,14 +89,23 @@ class Outcome:
             if masks and all(mask & bit for mask in masks):
                 yield number
 
-    def failed(self, group: int) -> int:
-        """The conditions of a group that the way fails that fails fewest.
+    @functools.cached_property
+    def failed(self) -> tuple[int, ...]:
+        """By group the conditions that the way fails that fails fewest.
 
         Of several it is the one that fails later conditions: of a host whose children have a
         class, all of it used, nobody wants to be told that the root has none of it.
         """
-        masks = [mask & self.table.visible for mask in self.masks(group)]
-        return min(masks, key=lambda mask: (mask.bit_count(), -mask), default=0)
+        failed = []
+        for group in range(len(self.table.groups)):
+            masks = [mask & self.table.visible for mask in self.masks(group)]
+            failed.append(min(masks, key=lambda mask: (mask.bit_count(), -mask), default=0))
+        return tuple(failed)
+
+    @property
+    def failures(self) -> int:
+        """The number of conditions that the trees fail, on the root and in groups."""
+        return sum(mask.bit_count() for mask in (self.root, *self.failed))
 
 
 def folded(parts: Sequence[Elements], collected: int) -> tuple[int, ...]:
@@ -125,7 +134,9 @@ class Survey(TreeStates):
         first_root: int | None = None,
     ) -> None:
         super().__init__(snapshot, resolved, work)
+        self.request = resolved.request
         self.totals = resolved.totals
+        self.groups_decide = resolved.groups_decide
         self.of = sum(len(block.trees) for block in snapshot.blocks.values())
         with contextlib.suppress(BudgetSpent):
             self._examine(spread(list(snapshot.blocks.values())), first_root)

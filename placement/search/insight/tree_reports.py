@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from placement.search.insight.combination import Combination
-from placement.search.insight.condition import Condition, Reason, Verdict
+from placement.search.insight.condition import Condition, Verdict
 from placement.search.insight.explanation import Shortfall, SubtreeReport, TreeReport
 from placement.search.insight.feasibility import Feasibility
 from placement.search.insight.funnel import capacity_reason
@@ -16,6 +16,9 @@ from placement.search.insight.survey import Outcome, Survey
 from placement.search.model.capacity import Refusal
 from placement.search.model.provider import Provider
 from placement.search.model.tree import Tree, is_disabled
+
+# A failed condition, and of an amount how much there is.
+Failure = tuple[Condition, Shortfall | None]
 
 # How much a provider lacks that fails a condition which is not about an amount: more than one
 # that has nothing left of an amount.
@@ -26,7 +29,7 @@ class TreeReports:
     """Reports on single trees of a survey.
 
     `unused` tells if a tree would fit if nothing were used, None where the conditions on groups
-    and root tell that alone.
+    and root tell that alone. Each method raises `BudgetSpent`.
     """
 
     def __init__(
@@ -38,29 +41,26 @@ class TreeReports:
         self.fitting = {tree.root_id for tree in combination.trees}
 
     def report(self, outcome: Outcome, tree: Tree) -> TreeReport:
-        """The report on one tree. Raises `BudgetSpent`."""
+        """The report on one tree."""
         table = self.survey.table
-        failed, missing = list[Condition](), list[Shortfall]()
-        for number, group in enumerate(table.groups):
-            mask = outcome.failed(number)
+        failures = list[Failure]()
+        for number, (group, mask) in enumerate(zip(table.groups, outcome.failed, strict=True)):
             for step in group.steps:
                 if step.bit & mask and step.asked is None:
-                    failed.append(self._with_classes(outcome, number, step, mask))
+                    failures.append((self._with_classes(outcome, number, step, mask), None))
                 elif step.bit & mask:
-                    provider = self._closest(tree, number, mask, step)
-                    failed.append(_amount_failed(provider, step))
-                    missing.append(_shortfall(provider, step))
-        failed += [one for one in table.root_conditions if outcome.root & one.bit]
+                    failures.append(_shortage(self._closest(tree, number, mask, step), step))
+        failures += [(step, None) for step in table.root_conditions if outcome.root & step.bit]
+        missing = [shortfall for _, shortfall in failures if shortfall]
         subtree: SubtreeReport | None = None
-        if not failed and tree.root_id in self.combination.rejected:
+        if not failures and tree.root_id in self.combination.rejected:
             condition = self.combination.rejected[tree.root_id]
-            failed.append(condition)
+            failures.append((condition, None))
             if isinstance(condition.name, frozenset):
-                subtree = self._subtree(tree, condition.name, missing)
+                subtree, missing = self._subtree(tree, condition.name)
+        failed = tuple([condition for condition, _ in failures])
         root, verdict = tree.members[0], self._verdict(outcome, tree, bool(failed))
-        return TreeReport(
-            root.uuid, verdict, tuple(failed), tuple(missing), is_disabled(tree), subtree
-        )
+        return TreeReport(root.uuid, verdict, failed, tuple(missing), is_disabled(tree), subtree)
 
     def _verdict(self, outcome: Outcome, tree: Tree, fails: bool) -> Verdict:
         if tree.root_id in self.fitting:
@@ -70,7 +70,7 @@ class TreeReports:
         return Verdict.FULL if self.would_fit(outcome, tree) else Verdict.INFEASIBLE
 
     def any_would_fit(self) -> bool:
-        """Tell if any tree would fit if nothing were used. Raises `BudgetSpent`."""
+        """Tell if any tree would fit if nothing were used."""
         # Where groups and root alone tell, trees of one outcome do not differ.
         most = 1 if self.unused is None else None
         return any(
@@ -80,7 +80,7 @@ class TreeReports:
         )
 
     def would_fit(self, outcome: Outcome, tree: Tree) -> bool:
-        """Tell if a tree would fit if nothing were used. Raises `BudgetSpent`."""
+        """Tell if a tree would fit if nothing were used."""
         table = self.survey.table
         if not outcome.fits(table.visible & ~table.free):
             return False
@@ -99,59 +99,44 @@ class TreeReports:
 
     def _closest(self, tree: Tree, group: int, mask: int, step: Condition) -> Provider:
         """The provider that lacks least of a class among those that fail no more than these."""
-        survey, table, name = self.survey, self.survey.table, step.names[0]
+        table, name, state = self.survey.table, step.names[0], self.survey.state(tree)
         refused = table.groups[group].amounts[name].refused
         others, asking = table.visible & ~mask, table.asking(group, name)
-        elements = survey.state(tree).elements
         serving = [
             provider
-            for slot, provider in enumerate(survey.slots(tree))
+            for elements, provider in zip(state.elements, state.providers_of(tree), strict=True)
             if any(
                 failed & refused and not failed & others
                 for number in asking
-                for failed, _ in elements[slot][number]
+                for failed, _ in elements[number]
             )
         ]
-        return min(serving, key=lambda one: missing_part(one, name, step.asked or 0))
+        return min(serving, key=lambda provider: missing_part(provider, name, step.asked or 0))
 
     def _subtree(
-        self, tree: Tree, suffixes: Collection[str], missing: list[Shortfall]
-    ) -> SubtreeReport:
-        """The subtree that comes closest to a `same_subtree`; what is missing there is added."""
+        self, tree: Tree, suffixes: Collection[str]
+    ) -> tuple[SubtreeReport, list[Shortfall]]:
+        """The subtree that comes closest to a `same_subtree`, and what is missing there."""
         top, lacks = closest_subtree(self.survey, tree, suffixes)
-        failed: list[Condition] = []
-        for number, lack in lacks.items():
-            provider = tree.members[lack.member]
-            for step in self.survey.table.groups[number].steps:
-                if step.bit & lack.mask and step.asked is not None:
-                    missing.append(_shortfall(provider, step))
-                    failed.append(_amount_failed(provider, step))
-                elif step.bit & lack.mask:
-                    failed.append(step)
-        return SubtreeReport(tree.members[top].uuid, tuple(failed))
+        failures = [
+            (step, None) if step.asked is None else _shortage(tree.members[lack.member], step)
+            for number, lack in lacks.items()
+            for step in self.survey.table.groups[number].steps
+            if step.bit & lack.mask
+        ]
+        report = SubtreeReport(tree.members[top].uuid, tuple([failed for failed, _ in failures]))
+        return report, [shortfall for _, shortfall in failures if shortfall]
 
 
-def _reason(provider: Provider, step: Condition) -> Reason:
-    capacity, used = provider.inventory(step.names[0])
-    reason = capacity_reason(capacity, step.asked or 0, used)
-    assert reason is not None
-    return reason
-
-
-def _amount_failed(provider: Provider, step: Condition) -> Condition:
+def _shortage(provider: Provider, step: Condition) -> Failure:
     """An amount that a provider does not have, with what it has of it."""
-    capacity, used = provider.inventory(step.names[0])
-    return dataclasses.replace(
-        step,
-        reason=_reason(provider, step),
-        largest=capacity.largest,
-        most_free=capacity.room(used),
-    )
-
-
-def _shortfall(provider: Provider, step: Condition) -> Shortfall:
-    reason = _reason(provider, step)
-    return Shortfall(provider, step.suffix or '', step.names[0], step.asked or 0, reason)
+    name, asked = step.names[0], step.asked or 0
+    capacity, used = provider.inventory(name)
+    reason = capacity_reason(capacity, asked, used)
+    assert reason is not None
+    largest, most_free = capacity.largest, capacity.room(used)
+    failed = dataclasses.replace(step, reason=reason, largest=largest, most_free=most_free)
+    return failed, Shortfall(provider, step.suffix or '', name, asked, reason)
 
 
 def missing_part(provider: Provider, resource_class: str, amount: int) -> float:

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from placement.search.insight.condition import ConditionTable
+from placement.search.insight.condition import ConditionTable, failed_bits
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
@@ -41,18 +41,13 @@ class Need(NamedTuple):
 class Role:
     """The conditions that providers of alike profiles fail, whatever their amounts.
 
-    `missing` are by provider request those on classes. By group `failed` are conditions that
-    nothing can make good, `outside` those that the root may meet in their stead, `barred` those
-    that a root fails for its whole tree, and `gained` the collected traits that they bring.
-    `root` are the conditions on the root.
+    `missing` are by provider request those on classes, `failed` by group those on names, and
+    `root` those that a root fails.
     """
 
     needs: tuple[Need, ...]
     missing: tuple[int, ...]
     failed: tuple[int, ...]
-    outside: tuple[int, ...]
-    barred: tuple[int, ...]
-    gained: tuple[int, ...]
     root: int
 
 
@@ -111,6 +106,11 @@ class State:
             ]
         )
         self._maxima: dict[tuple[int, str], Maximum | None] = {}
+
+    def providers_of(self, tree: Tree) -> Sequence[Provider]:
+        """The members of one of its trees, and after them the sharing providers it reaches."""
+        sharing = self.arrangement.sharing
+        return (*tree.members, *sharing) if sharing else tree.members
 
     def providers(self, slot: int) -> Iterable[Provider]:
         """The provider in a slot of each tree; a sharing one once."""
@@ -200,10 +200,6 @@ class TreeStates:
             state = arrangement.states[masks] = State(arrangement, masks, self._asked)
         return state
 
-    def slots(self, tree: Tree) -> Sequence[Provider]:
-        """The members of a tree, and after them the sharing providers it reaches."""
-        return (*tree.members, *self.state(tree).arrangement.sharing)
-
     def _arrangement(self, tree: Tree, structure: Structure) -> Arrangement:
         """The arrangement of a tree; of others of its structure, too, unless it is special."""
         sharing = self._sharing_with(tree, structure)
@@ -216,42 +212,37 @@ class TreeStates:
         if arrangement is None:
             self.work.spent += len(roles)
             members = len(structure.profiles)
-            slots = [self._of_member(one, roles[0], tree.root_id) for one in roles[:members]]
-            slots += [
-                self._of_sharing(role, roles[0], provider.root_id)
-                for role, provider in zip(roles[members:], sharing, strict=True)
+            roots = [tree.root_id] * members + [provider.root_id for provider in sharing]
+            slots = [
+                self._elements(role, roles[0], root_id, slot < members)
+                for slot, (role, root_id) in enumerate(zip(roles, roots, strict=True))
             ]
             arrangement = self._arrangements[key] = Arrangement(roles, slots, sharing)
         if named is None and not structure.has_sharing:
             self._of_structure[structure] = arrangement
         return arrangement
 
-    def _of_member(self, role: Role, root: Role, root_id: int) -> list[Elements]:
-        """The elements of a member of a tree without amounts, by provider request.
+    def _elements(
+        self, role: Role, root: Role, root_id: int, is_member: bool
+    ) -> Sequence[Elements]:
+        """The elements of a provider without amounts, by provider request.
 
-        An aggregate of the root spans the tree, but for groups that one provider serves.
+        `root` is that of the tree it serves. An aggregate of it spans the tree, but for groups
+        that one provider serves, and not the sharing providers of other trees; nor do these serve
+        an unsuffixed group with `in_tree`.
         """
         slot = []
         for request, number in zip(self.table.requests, self.table.group_of, strict=True):
-            fixed = role.missing[request.number] | role.failed[number] | root.barred[number]
-            fixed |= self.table.groups[number].tree_mask(root_id)
-            gained = role.gained[number]
-            outside = (
-                (fixed | role.outside[number], gained),
-                (fixed | root.outside[number], gained),
-            )
-            slot.append(least(outside))
-        return slot
-
-    def _of_sharing(self, role: Role, root: Role, own_root_id: int) -> list[Elements]:
-        """The elements of a sharing provider of another tree without amounts."""
-        slot: list[Elements] = []
-        for request, number in zip(self.table.requests, self.table.group_of, strict=True):
-            group = self.table.groups[number]
-            mask = role.missing[request.number] | role.failed[number] | role.outside[number]
-            mask |= root.barred[number]
-            mask |= group.tree_mask(own_root_id) if request.is_suffixed else group.tree_bit
-            slot.append(((mask, role.gained[number]),))
+            group, own, above = self.table.groups[number], role.failed[number], root.failed[number]
+            fixed = role.missing[request.number] | above & group.barred
+            fixed |= own & ~(group.collected | group.wanted)
+            if is_member or request.is_suffixed:
+                fixed |= group.tree_mask(root_id)
+            else:
+                fixed |= group.tree_bit
+            gained = group.collected & ~own
+            outside = [own, above] if is_member else [own]
+            slot.append(least((fixed | mask & group.wanted, gained) for mask in outside))
         return slot
 
     def _sharing_with(self, tree: Tree, structure: Structure) -> tuple[Provider, ...]:
@@ -280,13 +271,11 @@ class TreeStates:
 
     def _new_role(self, profile: Profile) -> Role:
         table, position = self.table, profile.position
-        masks = [group.failed_by(profile) for group in table.groups]
-        pairs = list(zip(masks, table.groups, strict=True))
-        amounts = [one for group in table.groups for one in group.amounts.values()]
+        amounts = [amount for group in table.groups for amount in group.amounts.values()]
         return Role(
             tuple([
-                Need(position[one.resource_class], one.asked, one.size, one.free, one.some)
-                for one in amounts if one.resource_class in position
+                Need(position[name], asked, size, free, some)
+                for name, asked, _, size, free, some in amounts if name in position
             ]),
             tuple([
                 sum(
@@ -295,11 +284,8 @@ class TreeStates:
                 )
                 for request, number in zip(table.requests, table.group_of, strict=True)
             ]),
-            tuple([mask & ~(group.collected | group.wanted) for mask, group in pairs]),
-            tuple([mask & group.wanted for mask, group in pairs]),
-            tuple([mask & group.barred for mask, group in pairs]),
-            tuple([group.collected & ~mask for mask, group in pairs]),
-            sum(one.bit for one in table.root_conditions if one.is_failed_by(profile)),
+            tuple([failed_bits(group.named, profile) for group in table.groups]),
+            failed_bits(table.root_conditions, profile),
         )  # fmt: skip
 
 

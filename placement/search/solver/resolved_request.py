@@ -154,6 +154,16 @@ class ResolvedRequest:
         return None in self.tree_ids.values()
 
     @property
+    def groups_decide(self) -> bool:
+        """Return whether a tree that can serve each group can serve all of them together."""
+        return not (
+            self.constraints
+            or self.request.single_provider_per_tree
+            or sum(request.is_exclusive for request in self.provider_requests) > 1
+            or any(request.contested for request in self.provider_requests)
+        )
+
+    @property
     def distinct_requests(self) -> list[ProviderRequest]:
         """The provider requests without those that ask for the same as an earlier one."""
         return [request for request in self.provider_requests if request.number == request.alike]
