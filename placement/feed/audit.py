@@ -59,7 +59,7 @@ def checksums_of(snapshot: Snapshot) -> Checksums:
         sums['uuids',] += weight * hash_of(provider.uuid)
         sums['parents',] += weight * (provider.parent_id or 0)
         sums['roots',] += weight * provider.root_id
-        for name, used in zip(provider.kind.classes, provider.used, strict=True):
+        for name, used in zip(provider.kind.profile.classes, provider.used, strict=True):
             sums['used', name] += weight * used
     for kind, weight in kinds.items():
         _add_kind(sums, kind, weight)
@@ -68,11 +68,11 @@ def checksums_of(snapshot: Snapshot) -> Checksums:
 
 def _add_kind(sums: Sums, kind: ProviderKind, weight: int) -> None:
     """Add what providers of one kind have in common, whose weights come to this sum."""
-    for name in kind.traits:
+    for name in kind.profile.traits:
         sums['trait', name] += weight
-    for name in kind.aggregates:
+    for name in kind.profile.aggregates:
         sums['aggregate', name] += weight
-    for name, capacity in zip(kind.classes, kind.capacities, strict=True):
+    for name, capacity in zip(kind.profile.classes, kind.capacities, strict=True):
         units = (capacity.min_unit, capacity.max_unit, capacity.step_size)
         # As text, because what is not a number does not even equal itself.
         sums['inventory', name, *units, str(capacity.allocation_ratio)] += weight

@@ -51,7 +51,7 @@ def _own_members(provider: CloudProvider, with_usages: bool) -> dict[str, Any]:
         'root_provider_uuid': row.root_provider_uuid,
     }
     if with_usages:
-        members[USAGES] = dict(zip(record.kind.classes, record.used, strict=True))
+        members[USAGES] = dict(zip(record.kind.profile.classes, record.used, strict=True))
     if allocations is not None:
         members[ALLOCATIONS] = views.provider_allocations(row.generation, allocations)[ALLOCATIONS]
     return members
@@ -64,7 +64,7 @@ def _inventories(record: Provider) -> str:
         f'"{name}": {{"total": {rule.total}, "reserved": {rule.reserved}, '
         f'"min_unit": {rule.min_unit}, "max_unit": {rule.max_unit}, '
         f'"step_size": {rule.step_size}, "allocation_ratio": {json.dumps(rule.allocation_ratio)}}}'
-        for name, rule in zip(record.kind.classes, record.kind.capacities, strict=True)
+        for name, rule in zip(record.kind.profile.classes, record.kind.capacities, strict=True)
     ]
     return f'{{{", ".join(texts)}}}'
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from placement.search.insight.closed_form import Count
 from placement.search.insight.sliced_work import SlicedWork
-from placement.search.insight.tree_counts import TreeCounts
+from placement.search.insight.tree_counts import Side, TreeCounts
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
@@ -63,8 +63,7 @@ class RequestCapacity:
 
     `trees` are the rows that were asked for, None where none were. With `shares_pools` they do not
     add up: several trees reach the same sharing provider. `has_more` tells whether rows follow
-    the last one. `work` counts places looked at, `claims` the consumers that were claimed on a
-    copy to find out.
+    the last one.
     """
 
     now: Count
@@ -73,8 +72,6 @@ class RequestCapacity:
     shares_pools: bool
     trees: tuple[TreeCapacity, ...] | None = None
     has_more: bool = False
-    work: int = 0
-    claims: int = 0
 
     @property
     def is_exact(self) -> bool:
@@ -104,9 +101,9 @@ def capacity_of(
     trees, has_more = ([], False) if by_root is None else _page(snapshot, by_root)
     counts = TreeCounts(snapshot, request, work, {tree.root_id for tree in trees})
     sums = _sums(snapshot, counts.totals, work)
-    now = _bounded(counts.now.total, counts.totals, {name: s[2] for name, s in sums.items()})
+    now = _bounded(counts.now, counts.totals, {name: free for name, (_, _, free) in sums.items()})
     if_empty = _bounded(
-        counts.if_empty.total, counts.totals, {name: s[0] for name, s in sums.items()}
+        counts.if_empty, counts.totals, {name: ceiling for name, (ceiling, _, _) in sums.items()}
     )
     rows = [
         TreeCapacity(
@@ -126,8 +123,6 @@ def capacity_of(
         snapshot.has_sharing,
         None if by_root is None else tuple(rows),
         has_more,
-        work.spent,
-        counts.claims_made,
     )
 
 
@@ -184,7 +179,7 @@ def _sums(
     return {name: (of_all, used, free) for name, (of_all, used, free) in sums.items()}
 
 
-def _bounded(count: Count, amounts: Mapping[str, int], room: Mapping[str, int]) -> Count:
+def _bounded(side: Side, amounts: Mapping[str, int], room: Mapping[str, int]) -> Count:
     """The count, where it is not exact within what there is of each class in the whole cloud."""
     most = min([room[name] // amount for name, amount in amounts.items()], default=0)
-    return Count(count.at_least, max(count.at_least, min(count.at_most, most)))
+    return Count(side.least, max(side.least, min(side.most, most)))

@@ -9,11 +9,8 @@ used, so each tree is visited once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from placement.search.candidate import Candidate
 from placement.search.insight.feasibility import Feasibility
-from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
@@ -24,68 +21,52 @@ MAX_CLAIMS = 1_000
 
 
 class Claims:
-    """Claims of one request, which begin at a snapshot.
-
-    `made` counts them. Each method returns how many were claimed, and True where that ended before
-    the request was refused: as many were made as may be, or the work is at an end.
-    """
+    """Claims of one request, which begin at a snapshot."""
 
     def __init__(self, snapshot: Snapshot, request: CandidateRequest, work: Work) -> None:
         self.snapshot = snapshot
         self.request = request
         self.work = work
-        self.made = 0
+        self._made = 0
         self._feasibility = Feasibility(snapshot, request, work)
 
-    def on_tree(self, tree: Tree) -> tuple[int, bool]:
-        """Claim on a tree that shares nothing."""
-        before = self.made
+    def on(self, tree: Tree, shares: bool) -> tuple[int, bool]:
+        """Claim on a tree; where it `shares` providers with others, these remain taken.
+
+        The number of consumers, and True where that ended before the request was refused: as many
+        were claimed as may be, or the work is at an end.
+        """
+        before = self._made
         try:
-            while (candidate := self._next(self._feasibility, tree)) is not None:
-                changed = {
-                    provider.id: provider.with_used(_used_after(provider, amounts))
+            while (candidate := self._next(tree, shares)) is not None:
+                if self._made >= MAX_CLAIMS:
+                    raise BudgetSpent
+                self._made += 1
+                used = {
+                    provider.id: {n: u + amounts.get(n, 0) for n, _, u in provider.inventories}
                     for provider, amounts in candidate.allocations.items()
                 }
-                tree = tree.with_used(changed)
+                if shares:
+                    self.snapshot = self.snapshot.with_used(used)
+                else:
+                    changed = {
+                        n: tree.member(n).with_used(of_member) for n, of_member in used.items()
+                    }
+                    tree = tree.with_used(changed)
         except BudgetSpent:
-            return self.made - before, True
-        return self.made - before, False
+            return self._made - before, True
+        return self._made - before, False
 
-    def on_shared(self, tree: Tree) -> tuple[int, bool]:
-        """Claim on a tree and the sharing providers it reaches; what that takes remains taken."""
-        before = self.made
-        try:
-            while (candidate := self._next_on_shared(tree)) is not None:
-                changed = {
-                    provider.id: _used_after(provider, amounts)
-                    for provider, amounts in candidate.allocations.items()
-                }
-                self.snapshot = self.snapshot.with_used(changed)
-        except BudgetSpent:
-            return self.made - before, True
-        return self.made - before, False
-
-    def _next_on_shared(self, tree: Tree) -> Candidate | None:
+    def _next(self, tree: Tree, shares: bool) -> Candidate | None:
+        """The candidate of the next claim, None where it is refused."""
+        if not shares:
+            return self._feasibility.candidate(tree)
         # To prepare a search takes time too, more with many groups, and it is done for every
         # tree; so nothing is prepared that the work does not suffice for.
         self.work.spent += 2 * len(self.request.groups)
         self.work.check()
         feasibility = Feasibility(self.snapshot, self.request, self.work)
-        return self._next(feasibility, self.snapshot.tree(tree.root_id))
-
-    def _next(self, feasibility: Feasibility, tree: Tree) -> Candidate | None:
-        """The candidate of the next claim, None where it is refused."""
-        candidate = feasibility.candidate(tree)
-        if candidate is not None:
-            if self.made >= MAX_CLAIMS:
-                raise BudgetSpent
-            self.made += 1
-        return candidate
-
-
-def _used_after(provider: Provider, amounts: Mapping[str, int]) -> dict[str, int]:
-    """The amounts in use of a provider after a claim, by class."""
-    return {name: used + amounts.get(name, 0) for name, _, used in provider.inventories}
+        return feasibility.candidate(self.snapshot.tree(tree.root_id))
 
 
 def emptied(snapshot: Snapshot) -> Snapshot:

@@ -74,8 +74,7 @@ def capacity_reason(capacity: Capacity, amount: int, used: int = 0) -> Reason | 
 def most_of(survey: Survey, group: int, name: str, kept: int) -> Maximum | None:
     """The most of a class that providers have which meet these conditions in a tree that does;
     None where there is none."""
-    most: Maximum | None = None
-    numbers = survey.table.asking(group, name)
+    maxima, numbers = list[Maximum](), survey.table.asking(group, name)
     for outcome in survey.outcomes:
         if not outcome.passes(group, kept):
             continue
@@ -85,8 +84,8 @@ def most_of(survey: Survey, group: int, name: str, kept: int) -> Maximum | None:
             for slot, elements in enumerate(state.elements):
                 if any(not mask & kept for number in numbers for mask, _ in elements[number]):
                     maximum = state.maximum(slot, name, survey.work)
-                    most = maximum.merged(most) if maximum else most
-    return most
+                    maxima += [maximum] if maximum else []
+    return Maximum.of(maxima)
 
 
 def _classes_left_out(survey: Survey, group: int, step: Condition, kept: int) -> tuple[str, ...]:

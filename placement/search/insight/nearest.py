@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -55,20 +56,19 @@ def _closest_of(
     ranked = []
     for numbers in alike.values():
         seen = Counter[float]()
-        distances = (
-            (distance, root_id, number)
-            for number in numbers
-            for distance, root_id in _distances(reports, outcomes[number])
-        )
-        for distance, root_id, number in heapq.nsmallest(wanted, distances):
+        distances = [_distances(reports, outcomes[number], number) for number in numbers]
+        closest = heapq.nsmallest(wanted, itertools.chain.from_iterable(distances))
+        for distance, root_id, number in closest:
             ranked.append((distance, seen[distance], root_id, number))
             seen[distance] += 1
     return [(root_id, number) for *_, root_id, number in heapq.nsmallest(wanted, ranked)]
 
 
-def _distances(reports: TreeReports, outcome: Outcome) -> Iterator[tuple[float, int]]:
-    """How much each tree of an outcome lacks that does not fit, and its root id: one for each
-    condition, of amounts the part that nobody has."""
+def _distances(
+    reports: TreeReports, outcome: Outcome, number: int
+) -> Iterator[tuple[float, int, int]]:
+    """How much each tree of an outcome lacks that does not fit (one for each condition, of amounts
+    the part that nobody has), its root id, and the number of the outcome."""
     survey = reports.survey
     amounts = [
         (amount.resource_class, amount.asked)
@@ -83,4 +83,4 @@ def _distances(reports: TreeReports, outcome: Outcome) -> Iterator[tuple[float, 
                 providers = state.providers_of(tree)
                 survey.work.spent += len(providers)
                 parts = [min([missing_part(p, *amount) for p in providers]) for amount in amounts]
-                yield sum(parts, others), tree.root_id
+                yield sum(parts, others), tree.root_id, number

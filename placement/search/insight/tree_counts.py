@@ -20,8 +20,6 @@ from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.solver.resolved_request import ResolvedRequest
 
-NONE = Count(0, 0)
-
 
 class Serving(NamedTuple):
     """The slots of trees of one state that serve each provider request if nothing is used, and the
@@ -29,7 +27,6 @@ class Serving(NamedTuple):
     amounts alone that decide."""
 
     slots: Sequence[Sequence[int]]
-    can_serve: bool
     taken: Sequence[tuple[int, Mapping[str, int]]] | None
 
 
@@ -45,24 +42,25 @@ class SharingTree(NamedTuple):
 class Side:
     """One of the two counts: of the cloud as it is, or as it would be if nothing were used.
 
-    `total` is what was counted so far, and `rows` the counts of the wanted trees by root id, each
-    as if nobody claimed from any other.
+    `least` and `most` are the bounds of what was counted so far, `rows` the counts of the wanted
+    trees by root id, each as if nobody claimed from any other.
     """
 
     def __init__(
         self,
         snapshot: Snapshot,
-        request: CandidateRequest,
         resolved: ResolvedRequest,
         work: SlicedWork,
+        wanted: Collection[int],
         is_empty: bool,
     ) -> None:
         self._given = snapshot
         self._work = work
+        self._wanted = wanted
         self.room = Room(resolved, is_empty)
-        self.claims = Claims(snapshot, request, work)
-        self.alone = Claims(snapshot, request, work)
-        self.total = NONE
+        self._claims = Claims(snapshot, resolved.request, work)
+        self._claims_alone = Claims(snapshot, resolved.request, work)
+        self.least = self.most = 0
         self.rows: dict[int, Count] = {}
         self._known: dict[object, Count] = {}
 
@@ -71,25 +69,58 @@ class Side:
         """The cloud at first."""
         return emptied(self._given) if self.room.is_empty else self._given
 
-    def of_tree(self, tree: Tree, servers: Servers, is_named: bool) -> Count:
-        """The count of a tree that uses nothing of any other, by claims; alike ones once, but for
-        such as `in_tree` names."""
+    def add(self, tree: Tree, least: int, most: int) -> None:
+        """Add the count of a tree that uses nothing of any other."""
+        self.least += least
+        self.most += most
+        if tree.root_id in self._wanted:
+            self.rows[tree.root_id] = Count(least, most)
+
+    def add_claimed(self, tree: Tree, servers: Servers, is_named: bool) -> None:
+        """Add a tree that uses nothing of any other, by claims; alike ones are claimed on once,
+        but for such as `in_tree` names."""
         state = tree.root_id if is_named else (tree.shape, tree.usage)
         count = self._known.get(state)
         if count is None:
             unused = emptied_tree(tree) if self.room.is_empty else tree
-            most = self.room.most(servers)
-            count = _bounded(self.claims.on_tree(unused), most) if most else NONE
-            self._known[state] = count
-        return count
+            count = self._known[state] = self._claimed(self._claims, unused, servers)
+        self.add(tree, count.at_least, count.at_most)
 
-    def of_shared(self, sharing: SharingTree) -> Count:
-        """The count of a tree that can use sharing providers if no other used them."""
+    def add_providers(
+        self, tree: Tree, providers: Sequence[Provider], counted: Collection[int]
+    ) -> None:
+        """Add the providers of a tree that serve the only request, but for those counted before;
+        all of them make the row."""
+        totals = self.room.totals
+        often = {provider.id: self.room.times(provider, totals) for provider in providers}
+        new = sum(times for provider_id, times in often.items() if provider_id not in counted)
+        self.least += new
+        self.most += new
+        if tree.root_id in self._wanted:
+            self.rows[tree.root_id] = Count.exactly(sum(often.values()))
+
+    def add_row(self, sharing: SharingTree) -> None:
+        """Add the row of a tree that can use sharing providers, if it is wanted: as if no other
+        used them."""
+        if sharing.tree.root_id not in self._wanted:
+            return
         if sharing.taken is not None:
-            return Count.exactly(min(self.room.times(*one) for one in sharing.taken))
-        most = self.room.most(sharing.servers)
-        self.alone.snapshot = self.snapshot
-        return _bounded(self.alone.on_shared(sharing.tree), most) if most else NONE
+            count = Count.exactly(min(self.room.times(*taken) for taken in sharing.taken))
+        else:
+            self._claims_alone.snapshot = self.snapshot
+            count = self._claimed(self._claims_alone, sharing.tree, sharing.servers, shares=True)
+        self.rows[sharing.tree.root_id] = count
+
+    def _claimed(
+        self, claims: Claims, tree: Tree, servers: Servers, shares: bool = False
+    ) -> Count:
+        """The count of a tree for itself.
+
+        Another order of claims may reach more, unless there was no candidate from the start.
+        """
+        most = self.room.most(servers)
+        made, is_cut = claims.on(tree, shares) if most else (0, False)
+        return Count(made, most if made or is_cut else 0)
 
     def add_sharing(self, trees: Sequence[SharingTree]) -> None:
         """Count all trees that can use sharing providers, one after the other.
@@ -97,37 +128,28 @@ class Side:
         The upper bound is, of those that share with each other, what each has for itself, and
         what all have together.
         """
-        chosen, least, most = list[Tree](), 0, 0
+        chosen = list[Tree]()
         for tree, servers, taken, _ in trees:
             self._count_work(len(servers))
             if taken is None:
                 chosen.append(tree)
             else:
-                least += self.room.take(taken)
+                self.least += self.room.take(taken)
         if chosen:
-            self.claims.snapshot = self.room.left_of(self.snapshot)
-        least += sum(self.claims.on_shared(tree)[0] for tree in chosen)
+            self._claims.snapshot = self.room.left_of(self.snapshot)
+        self.least += sum(self._claims.on(tree, shares=True)[0] for tree in chosen)
         for tied in _tied(trees):
             self._count_work(len(tied) * len(tied[0].servers))
-            every = zip(*(one.servers for one in tied), strict=True)
-            joint = self.room.most(
-                [{p for serving in of_all for p in serving} for of_all in every]
-            )
-            most += min(sum(self.room.most(one.servers) for one in tied), joint)
-        self.total += Count(least, most)
+            joint = [
+                {provider for serving in of_request for provider in serving}
+                for of_request in zip(*[sharing.servers for sharing in tied], strict=True)
+            ]
+            apart = sum(self.room.most(sharing.servers) for sharing in tied)
+            self.most += min(apart, self.room.most(joint))
 
     def _count_work(self, places: int) -> None:
         self._work.spent += places
         self._work.pause_if_due()
-
-
-def _bounded(claimed: tuple[int, bool], most: int) -> Count:
-    """The count of a tree for itself.
-
-    Another order of claims may reach more, unless there was no candidate from the start.
-    """
-    made, is_cut = claimed
-    return Count(made, most if made or is_cut else 0)
 
 
 class TreeCounts:
@@ -146,28 +168,21 @@ class TreeCounts:
     ) -> None:
         self.snapshot = snapshot
         self.work = work
-        self._wanted = wanted
         self._resolved = resolved = ResolvedRequest.of(snapshot, request)
         self.totals: Mapping[str, int] = resolved.totals
-        self.now = Side(snapshot, request, resolved, work, is_empty=False)
-        self.if_empty = Side(snapshot, request, resolved, work, is_empty=True)
+        self.now = Side(snapshot, resolved, work, wanted, is_empty=False)
+        self.if_empty = Side(snapshot, resolved, work, wanted, is_empty=True)
         self._sides = (self.now, self.if_empty)
         self._states = TreeStates(snapshot, resolved, work)
         self._serving: dict[State, Serving] = {}
         self._sharing: list[SharingTree] = []
-        self.exactly_now = self.exactly_if_empty = 0
         # Providers that serve the only request, each of which may be reached from several trees.
         self._served: set[int] = set()
         if self.totals:
             self._count()
         else:
             for side in self._sides:
-                side.rows = dict.fromkeys(wanted, NONE)
-
-    @property
-    def claims_made(self) -> int:
-        """The number of consumers that were claimed on copies."""
-        return sum(side.claims.made + side.alone.made for side in self._sides)
+                side.rows = dict.fromkeys(wanted, Count(0, 0))
 
     def _count(self) -> None:
         requests = len(self._resolved.provider_requests)
@@ -178,37 +193,28 @@ class TreeCounts:
             self.work.pause_if_due()
         for side in self._sides:
             side.add_sharing(self._sharing)
-        self.now.total += Count.exactly(self.exactly_now)
-        self.if_empty.total += Count.exactly(self.exactly_if_empty)
 
     def _add(self, tree: Tree) -> None:
         state = self._states.state(tree)
         serving = self._serving.get(state)
         if serving is None:
             serving = self._serving[state] = self._new_serving(state)
-        if not serving.can_serve:
-            if tree.root_id in self._wanted:
-                self._add_counts(tree, (NONE, NONE))
+        if not all(serving.slots):
+            for side in self._sides:
+                side.add(tree, 0, 0)
             return
-        providers = tree.members
-        if state.arrangement.sharing:
-            providers = (*providers, *state.arrangement.sharing)
+        providers = state.providers_of(tree)
+        pools = self.snapshot.has_sharing and _pools(tree, providers, serving)
         taken: Taken | None = None
         if serving.taken is not None:
             taken = [(providers[slot], amounts) for slot, amounts in serving.taken]
-        pools = self.snapshot.has_sharing and _pools(tree, providers, serving)
         if taken and not pools:
-            now, if_empty = quotients(*taken[0])
-            for provider, amounts in taken[1:]:
-                others = quotients(provider, amounts)
-                now, if_empty = min(now, others[0]), min(if_empty, others[1])
-            self.exactly_now += now
-            self.exactly_if_empty += if_empty
-            if tree.root_id in self._wanted:
-                self.now.rows[tree.root_id] = Count(now, now)
-                self.if_empty.rows[tree.root_id] = Count(if_empty, if_empty)
-            return
-        self._add_chosen(tree, providers, taken, pools or set(), serving)
+            times = [quotients(*of_provider) for of_provider in taken]
+            for side, often in zip(self._sides, zip(*times, strict=True), strict=True):
+                least = min(often)
+                side.add(tree, least, least)
+        else:
+            self._add_chosen(tree, providers, taken, pools or set(), serving)
 
     def _add_chosen(
         self,
@@ -219,35 +225,21 @@ class TreeCounts:
         serving: Serving,
     ) -> None:
         """Add a tree in which there is a choice, or that uses providers of others."""
-        self.work.spent += len(tree.members)
         servers = [[providers[slot] for slot in slots] for slots in serving.slots]
+        self.work.spent += len(tree.members)
         if len(servers) == 1:
-            self._add_one_request(tree, servers[0])
+            for side in self._sides:
+                side.add_providers(tree, servers[0], self._served)
+            self._served.update(provider.id for provider in servers[0])
         elif pools:
             sharing = SharingTree(tree, servers, taken, frozenset(pools))
             self._sharing.append(sharing)
-            if tree.root_id in self._wanted:
-                for side in self._sides:
-                    side.rows[tree.root_id] = side.of_shared(sharing)
+            for side in self._sides:
+                side.add_row(sharing)
         else:
-            is_named = tree.root_id in self._resolved.named_roots
-            self._add_counts(tree, [side.of_tree(tree, servers, is_named) for side in self._sides])
-
-    def _add_counts(self, tree: Tree, counts: Sequence[Count]) -> None:
-        for side, count in zip(self._sides, counts, strict=True):
-            side.total += count
-            if tree.root_id in self._wanted:
-                side.rows[tree.root_id] = count
-
-    def _add_one_request(self, tree: Tree, providers: Sequence[Provider]) -> None:
-        """Add the providers that no tree before has reached; all of them make the row."""
-        for side in self._sides:
-            often = {one.id: side.room.times(one, self.totals) for one in providers}
-            new = sum(times for one, times in often.items() if one not in self._served)
-            side.total += Count.exactly(new)
-            if tree.root_id in self._wanted:
-                side.rows[tree.root_id] = Count.exactly(sum(often.values()))
-        self._served.update(one.id for one in providers)
+            is_named = tree.root_id in self._states.named_roots
+            for side in self._sides:
+                side.add_claimed(tree, servers, is_named)
 
     def _new_serving(self, state: State) -> Serving:
         table = self._states.table
@@ -264,7 +256,7 @@ class TreeCounts:
         is_missing = any(g.collected & ~one for g, one in zip(table.groups, gained, strict=True))
         if is_missing or state.arrangement.root:
             slots = [[] for _ in slots]
-        return Serving(slots, all(slots), self._taken(slots))
+        return Serving(slots, self._taken(slots))
 
     def _taken(self, slots: Sequence[Sequence[int]]) -> list[tuple[int, Mapping[str, int]]] | None:
         resolved = self._resolved

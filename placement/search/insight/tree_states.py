@@ -9,10 +9,10 @@ each tree only amounts are compared, and whatever else is asked is asked of stat
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from placement.search.insight.condition import ConditionTable, failed_bits
+from placement.search.insight.condition import Amount, ConditionTable, failed_bits
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
@@ -27,14 +27,8 @@ from placement.search.solver.slots import sharing_with
 Elements = tuple[tuple[int, int], ...]
 
 
-class Need(NamedTuple):
-    """An amount that providers of a profile are asked for, with the bits of its conditions."""
-
-    position: int
-    asked: int
-    size: int
-    free: int
-    some: int
+# The amounts that providers of a profile are asked for, with the positions of their classes.
+Needs = tuple[tuple[int, Amount], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +39,7 @@ class Role:
     `root` those that a root fails.
     """
 
-    needs: tuple[Need, ...]
+    needs: Needs
     missing: tuple[int, ...]
     failed: tuple[int, ...]
     root: int
@@ -139,11 +133,13 @@ class Maximum(NamedTuple):
     capacity: Capacity
     free: int
 
-    def merged(self, other: Maximum | None) -> Maximum:
-        """The most of both."""
-        if other is None:
-            return self
-        return Maximum(max(self.capacity, other.capacity, key=_rank), max(self.free, other.free))
+    @classmethod
+    def of(cls, maxima: Collection[Maximum]) -> Maximum | None:
+        """The most of all, None where there are none."""
+        if not maxima:
+            return None
+        capacity = max((maximum.capacity for maximum in maxima), key=_rank)
+        return cls(capacity, max(maximum.free for maximum in maxima))
 
 
 def _rank(capacity: Capacity) -> tuple[int, ...]:
@@ -274,8 +270,8 @@ class TreeStates:
         amounts = [amount for group in table.groups for amount in group.amounts.values()]
         return Role(
             tuple([
-                Need(position[name], asked, size, free, some)
-                for name, asked, _, size, free, some in amounts if name in position
+                (position[amount.resource_class], amount)
+                for amount in amounts if amount.resource_class in position
             ]),
             tuple([
                 sum(
@@ -289,10 +285,10 @@ class TreeStates:
         )  # fmt: skip
 
 
-def amounts_mask(needs: Sequence[Need], provider: Provider) -> int:
+def amounts_mask(needs: Needs, provider: Provider) -> int:
     """The bits of the amounts that a provider does not have."""
     mask, capacities, used = 0, provider.kind.capacities, provider.used
-    for position, asked, size, free, some in needs:
+    for position, (_, asked, _, size, free, some) in needs:
         capacity, taken = capacities[position], used[position]
         refusal = capacity.refusal(asked, taken)
         if refusal is not None:

@@ -53,21 +53,6 @@ class ProviderKind:
     profile: Profile
     capacities: tuple[Capacity, ...]
 
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The resource classes of the inventories, in alphabetical order."""
-        return self.profile.classes
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """The names of the traits."""
-        return self.profile.traits
-
-    @property
-    def aggregates(self) -> frozenset[str]:
-        """The uuids of the aggregates."""
-        return self.profile.aggregates
-
 
 class InternPool:
     """Makes equal values one object, which saves memory and lets them be compared by identity.

@@ -60,7 +60,7 @@ class Provider:
     @property
     def inventories(self) -> Iterable[tuple[str, Capacity, int]]:
         """(class, capacity, used) of every inventory, by name of the class."""
-        return zip(self.kind.classes, self.kind.capacities, self.used, strict=True)
+        return zip(self.kind.profile.classes, self.kind.capacities, self.used, strict=True)
 
     def inventory(self, resource_class: str) -> tuple[Capacity, int]:
         """The capacity of a class that the provider has, and what is used of it."""
@@ -70,12 +70,12 @@ class Provider:
     @property
     def traits(self) -> frozenset[str]:
         """Every trait of the provider."""
-        return self.kind.traits
+        return self.kind.profile.traits
 
     @property
     def aggregates(self) -> frozenset[str]:
         """The uuids of the aggregates the provider is a direct member of."""
-        return self.kind.aggregates
+        return self.kind.profile.aggregates
 
     def with_relatives(self, parent: Provider | None, root: Provider) -> Provider:
         """This provider beneath others, whose ids and uuids it shares with them."""
@@ -93,7 +93,7 @@ class Provider:
 
         It is the same record when that is so already.
         """
-        used = tuple([amounts.get(name, 0) for name in self.kind.classes])
+        used = tuple([amounts.get(name, 0) for name in self.kind.profile.classes])
         return self if used == self.used else dataclasses.replace(self, used=used)
 
     def as_row(self) -> ProviderRow:

@@ -133,12 +133,13 @@ def _covers(
     if not collected and not needs_member:
         return NOTHING
     member_bit = 1 << len(search.resolved.collected)
-    answers = {slot: search.answer(slots.profiles[slot]) for slot in domain}
-    return {
-        slot: (answer.collected if collected else 0)
-        | (member_bit if needs_member and not answer.is_sharing else 0)
-        for slot, answer in answers.items()
-    }
+    covers = {}
+    for slot in domain:
+        profile = slots.profiles[slot]
+        covers[slot] = search.answer(profile).collected if collected else 0
+        if needs_member and not profile.is_sharing:
+            covers[slot] |= member_bit
+    return covers
 
 
 def useful_domains(

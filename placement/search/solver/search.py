@@ -27,7 +27,6 @@ class Answer(NamedTuple):
     whether a provider is itself in the wanted aggregates.
     """
 
-    is_sharing: bool
     collected: int
     demands: tuple[Demand | None, ...]
     is_member: tuple[bool, ...]
@@ -100,7 +99,6 @@ class Search:
             for request in self.distinct:
                 self.work.compare(request.sets)
             answer = self._answers[profile] = Answer(
-                profile.is_sharing,
                 self.collected_by(profile),
                 tuple([request.demand_on(profile) for request in self.distinct]),
                 tuple([request.is_within(profile.aggregates) for request in self.distinct]),

@@ -97,7 +97,7 @@ def test_pages_see_what_was_committed_before_them(cloud: Cloud) -> None:
     cloud.take('later', {HOSTS[2]: {'VCPU': 1}})
     _row, record, allocations = providers(cloud.context).items[2]
 
-    assert dict(zip(record.kind.classes, record.used, strict=True))['VCPU'] == 1
+    assert dict(zip(record.kind.profile.classes, record.used, strict=True))['VCPU'] == 1
     assert allocations is not None
     assert [one.consumer_uuid for one in allocations] == [uuid_of('later')]
 
