@@ -137,9 +137,9 @@ class RequestExplanation:
     nothing fits and no single one decides, pairs of them, of which `pairs_examined` out of
     `pairs_of` were tried (0 of 0 where there was no need). `nearest` are up to five trees that
     miss least. `is_cut` says that not everything was tried that could help. `provider` is the
-    report on the tree that was asked about. Numbers are of `examined` trees out of `of`. `disabled`
-    are those of the fitting trees that have a disabled host;
-    where nothing fits, all such trees, if that turned some away or enabling them would help.
+    report on the tree that was asked about. Numbers are of `examined` trees out of `of`.
+    `disabled` are those of the fitting trees that have a disabled host; where nothing fits, all
+    such trees, if that turned some away or enabling them would help.
     """
 
     verdict: Verdict
