@@ -4,7 +4,6 @@
 import dataclasses
 import random
 import time
-from collections.abc import Callable
 
 from placement_report_client import errors
 
@@ -36,20 +35,19 @@ class RetryPolicy:
 class Deadline:
     """The moment at which a call has to end."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._end = clock() + seconds
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
 
     def remaining(self) -> float:
         """The seconds until the deadline, more than 0.
 
         :raises errors.OutOfTime: it has passed
         """
-        left = self._end - self._clock()
+        left = self._end - time.monotonic()
         if left <= 0:
             raise errors.OutOfTime('the deadline of this call has passed')
         return left
 
     def allows(self, seconds: float) -> bool:
         """Return True if more than this many seconds are left."""
-        return self._end - self._clock() > seconds
+        return self._end - time.monotonic() > seconds

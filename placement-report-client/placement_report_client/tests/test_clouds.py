@@ -56,15 +56,6 @@ def adapter_for(name: str) -> Any:
     return clouds.make_adapter(clouds.find_cloud(name))
 
 
-def test_password_authentication_reads_secure_yaml(here: pathlib.Path) -> None:
-    (here / 'secure.yaml').write_text(SECRETS)
-    adapter = adapter_for('production')
-    auth = adapter.session.auth
-    assert isinstance(auth, generic.Password)
-    assert auth.auth_url == 'https://identity.example/v3'
-    assert (auth._username, auth._password) == ('scheduler', 'secret')
-
-
 def test_secure_yaml_is_searched_in_the_directories_of_clouds_yaml(
     here: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,8 +70,13 @@ def test_secure_yaml_is_searched_in_the_directories_of_clouds_yaml(
     assert password() == 'other'
 
 
-def test_adapter_gets_region_interface_and_service_type() -> None:
+def test_cloud_has_everything_that_both_files_say_of_it(here: pathlib.Path) -> None:
+    (here / 'secure.yaml').write_text(SECRETS)
     adapter = adapter_for('production')
+    auth = adapter.session.auth
+    assert isinstance(auth, generic.Password)
+    assert auth.auth_url == 'https://identity.example/v3'
+    assert (auth._username, auth._password) == ('scheduler', 'secret')
     assert (adapter.service_type, adapter.region_name) == ('placement', 'north')
     assert adapter.interface == 'internal'
     assert adapter.session.verify == '/etc/ssl/ca.pem'
@@ -112,11 +108,6 @@ def test_every_keystoneauth_plugin_is_accepted() -> None:
     assert token.endpoint_override == 'http://127.0.0.1:8779'
 
 
-def test_os_cloud_names_the_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv('OS_CLOUD', 'trial')
-    assert isinstance(clouds.connect(), client.ReportClient)
-
-
 def test_requests_for_tokens_have_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     monkeypatch.setattr(
@@ -146,6 +137,7 @@ def test_first_file_found_is_used(here: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
+        (None, r'no clouds\.yaml'),
         ('clouds: [', 'cannot be read'),
         ('clouds: text', 'does not list clouds'),
         ('- text', 'does not list clouds'),
@@ -155,15 +147,19 @@ def test_first_file_found_is_used(here: pathlib.Path) -> None:
         ('clouds: {x: {auth_type: password}}', 'auth_type password: .*auth'),
     ],
 )
-def test_error_names_the_fault_of_the_file(here: pathlib.Path, content: str, message: str) -> None:
-    (here / 'clouds.yaml').write_text(content)
+def test_error_names_the_fault_of_the_file(
+    here: pathlib.Path, content: str | None, message: str
+) -> None:
+    if content is None:
+        (here / 'clouds.yaml').unlink()
+    else:
+        (here / 'clouds.yaml').write_text(content)
     with pytest.raises(client.NotConfigured, match=message):
         clouds.connect('x')
 
 
-def test_missing_file_and_missing_name_raise_not_configured(here: pathlib.Path) -> None:
+def test_os_cloud_names_the_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(client.NotConfigured, match='no cloud is named'):
         clouds.connect()
-    (here / 'clouds.yaml').unlink()
-    with pytest.raises(client.NotConfigured, match=r'no clouds\.yaml'):
-        clouds.connect('x')
+    monkeypatch.setenv('OS_CLOUD', 'trial')
+    assert isinstance(clouds.connect(), client.ReportClient)

@@ -30,30 +30,19 @@ def test_with_parents_yields_parents_before_children() -> None:
     ]  # fmt: skip
 
 
-def shown(**members: object) -> dict[str, object]:
-    host = {'uuid': 'h', 'name': 'host', 'generation': 1, 'parent_provider_uuid': None}
-    return {**host, **members}
+def below(parent: str | None) -> Scripted:
+    """A service that cannot give a provider another parent, with a host below this one."""
+    host = {'uuid': 'h', 'name': 'host', 'parent_provider_uuid': parent}
+    return Scripted(answer(body={'resource_providers': [host]}), answer(), newest='1.36')
 
 
-def test_changing_a_parent_needs_reparenting() -> None:
-    tree = answer(body={'resource_providers': [shown(parent_provider_uuid='old')]})
-    service = Scripted(tree, newest='1.36')
+def test_changing_a_parent_needs_reparenting_but_setting_the_first_does_not() -> None:
+    host = client.Provider('h', 'host')
     with pytest.raises(client.TooOld, match=r'another parent.*1\.37'):
-        report(service).ensure_tree(client.Provider('h', 'host'), parent='new')
-
-
-def test_setting_a_first_parent_needs_no_reparenting() -> None:
-    tree = answer(body={'resource_providers': [shown()]})
-    service = Scripted(tree, answer(), newest='1.36')
-    report(service).ensure_tree(client.Provider('h', 'host'), parent='new')
+        report(below('old')).ensure_tree(host, parent='new')
+    service = below(None)
+    report(service).ensure_tree(host, parent='new')
     assert service.sent[-1].body == {'name': 'host', 'parent_provider_uuid': 'new'}
-
-
-def test_tree_of_names_only_takes_one_request() -> None:
-    tree = answer(body={'resource_providers': [shown()]})
-    service = Scripted(tree)
-    report(service).ensure_tree(client.Provider('h', 'host'))
-    assert service.lines() == ['GET /resource_providers?in_tree=h']
 
 
 def test_missing_standard_traits_are_not_created() -> None:

@@ -42,12 +42,9 @@ def test_status_and_code_select_the_error_class(
     error = error_of(status, code)
     assert type(error) is kind
     assert (error.status, error.code, error.request_id) == (status, code, 'req-1')
-
-
-def test_message_omits_the_generic_sentence() -> None:
-    error = error_of(400, detail='Unknown trait.')
-    assert error.message == 'Unknown trait.'
-    assert str(error) == 'Unknown trait. (req-1)'
+    # The generic sentence before it is left out.
+    assert error.message == 'It is so.'
+    assert str(error) == 'It is so. (req-1)'
 
 
 def test_409_without_code_uses_the_given_class() -> None:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of the report client on a running service, and the number of requests."""
+"""Effects of the report client on a running service, and the requests that it sends."""
 
 import dataclasses
 import pathlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from keystoneauth1 import adapter, noauth, session
 
 import placement_report_client as client
 from placement.tests.functional import client_services
-from placement.tests.functional.client_services import Recorder, deliver, lose_answer
+from placement.tests.functional.client_services import deliver, lose_answer
 from placement_report_client import clouds
 
 QUICK = client.RetryPolicy(first_delay=0.001, max_delay=0.01)
@@ -25,123 +26,19 @@ def new_name(prefix: str = 'CUSTOM') -> str:
     return f'{prefix}_{uuid.uuid4().hex.upper()}'
 
 
-@pytest.fixture(scope='module')
-def service() -> Iterator[str]:
-    """The URL of a running service."""
-    with client_services.running() as url:
-        yield url
+def new_consumer() -> client.Consumer:
+    return client.Consumer(new_uuid(), 'project', 'user')
 
 
-@pytest.fixture
-def recorder(service: str) -> Iterator[Recorder]:
-    recorder = client_services.adapter_for(service)
-    yield recorder
-    recorder.session.session.close()
-
-
-@pytest.fixture
-def report(recorder: Recorder) -> client.ReportClient:
-    return client.ReportClient(recorder, QUICK)
-
-
-@pytest.fixture
-def other(service: str) -> Iterator[client.ReportClient]:
-    """Somebody else, with a connection of their own."""
-    recorder = client_services.adapter_for(service)
-    yield client.ReportClient(recorder, QUICK)
-    recorder.session.session.close()
-
-
-def a_host(vcpu: int = 8, **options: object) -> client.Provider:
+def a_host(vcpu: int = 8, **options: Any) -> client.Provider:
     """A host in an aggregate of its own, by which it is told from those of other tests."""
-    host = client.Provider(
-        new_uuid(),
-        new_name('host'),
-        inventories={'VCPU': client.Inventory(vcpu), 'MEMORY_MB': client.Inventory(4096)},
-        traits=(),
-        aggregates=[new_uuid()],
-    )
-    return dataclasses.replace(host, **options)  # type: ignore[arg-type]
-
-
-def a_host_of(report: client.ReportClient, vcpu: int = 8, **options: object) -> client.Provider:
-    host = a_host(vcpu, **options)
-    report.ensure_tree(host)
-    return host
-
-
-def candidates_on(
-    report: client.ReportClient, host: client.Provider, vcpu: int = 2
-) -> client.Candidates:
-    return report.find_candidates(
-        client.CandidateRequest(
-            {'': client.RequestGroup({'VCPU': vcpu}, in_tree=host.uuid)}, limit=10
-        )
-    )
-
-
-def a_claim(report: client.ReportClient, host: client.Provider, vcpu: int = 2) -> client.Consumer:
-    consumer = client.Consumer(new_uuid(), 'project', 'user')
-    report.claim_any(consumer, candidates_on(report, host, vcpu))
-    return consumer
-
-
-def used(recorder: adapter.Adapter, host: client.Provider) -> int:
-    """The VCPUs that are taken of a host."""
-    usages = recorder.get(f'/resource_providers/{host.uuid}/usages').json()['usages']
-    return int(usages['VCPU'])
-
-
-def amounts_of(report: client.ReportClient, consumer: str) -> object:
-    found = report.find_allocations(consumer)
-    return found and found.amounts
-
-
-# Names
-
-
-@pytest.mark.parametrize('times', [1, 2])
-def test_a_resource_class_is_ensured_in_one_request(
-    report: client.ReportClient, recorder: Recorder, times: int
-) -> None:
-    name = new_name()
-    for _ in range(times):
-        before = len(recorder.sent)
-        report.ensure_resource_class(name)
-        assert recorder.sent_since(before) == [f'PUT /resource_classes/{name}']
-
-
-def test_standard_resource_class_is_read_not_written(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
-    report.ensure_resource_class('VCPU')
-    with pytest.raises(client.Gone, match='NO_SUCH') as caught:
-        report.ensure_resource_class('NO_SUCH')
-    assert caught.value.request_id
-    assert recorder.writes() == []
-
-
-def test_only_missing_traits_are_written(report: client.ReportClient, recorder: Recorder) -> None:
-    old, new = new_name(), new_name()
-    report.ensure_traits([old, 'HW_CPU_X86_AVX'])
-    before = len(recorder.sent)
-    report.ensure_traits([old, new, 'HW_CPU_X86_AVX'])
-    assert recorder.sent_since(before) == ['GET /traits', f'PUT /traits/{new}']
-
-
-def test_many_traits_are_read_in_queries_of_limited_length(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
-    names = [new_name('CUSTOM_' + 'X' * 200) for _ in range(20)]
-    report.ensure_traits(names)
-    report.ensure_traits(names)
-    assert len(recorder.writes()) == len(names)
-
-
-# Trees
+    sizes = {'VCPU': client.Inventory(vcpu), 'MEMORY_MB': client.Inventory(4096)}
+    members = {'inventories': sizes, 'traits': (), 'aggregates': [new_uuid()], **options}
+    return client.Provider(new_uuid(), new_name('host'), **members)
 
 
 def a_tree() -> client.Provider:
+    """A host with two NUMA nodes, and with names that are new to the service."""
     numa = tuple(
         client.Provider(
             new_uuid(),
@@ -155,81 +52,177 @@ def a_tree() -> client.Provider:
     return a_host(inventories=memory, children=numa)
 
 
-def test_what_is_the_same_or_none_is_not_written(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
-    tree = a_tree()
-    report.ensure_tree(tree)
-    written = len(recorder.writes())
-    report.ensure_tree(tree)
-    report.ensure_tree(client.Provider(tree.uuid, tree.name))
-    assert written > 0
-    assert len(recorder.writes()) == written
+def one_more(found: client.Allocations) -> client.Allocations:
+    """Allocations of one host, with one more VCPU."""
+    ((provider, resources),) = found.amounts.items()
+    return found.with_amounts({provider: {'VCPU': resources['VCPU'] + 1}})
 
 
-def test_only_the_differing_sub_resource_is_written(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
+class Caller:
+    """Somebody who calls a service through a client and a connection of their own."""
+
+    def __init__(self, url: str) -> None:
+        self.recorder = client_services.adapter_for(url)
+        self.report = client.ReportClient(self.recorder, QUICK)
+
+    def host(self, vcpu: int = 8, **options: Any) -> client.Provider:
+        """Make a host."""
+        host = a_host(vcpu, **options)
+        self.report.ensure_tree(host)
+        return host
+
+    def candidates(self, host: client.Provider, vcpu: int = 2) -> client.Candidates:
+        """Search for candidates on a host."""
+        group = client.RequestGroup({'VCPU': vcpu}, in_tree=host.uuid)
+        return self.report.find_candidates(client.CandidateRequest({'': group}, limit=10))
+
+    def claim(self, host: client.Provider, vcpu: int = 2) -> client.Consumer:
+        """Claim so many VCPUs of a host for a new consumer."""
+        consumer = new_consumer()
+        self.report.claim_any(consumer, self.candidates(host, vcpu))
+        return consumer
+
+    def used(self, host: client.Provider) -> int:
+        """Return the VCPUs that are taken of a host."""
+        answer = self.recorder.get(f'/resource_providers/{host.uuid}/usages')
+        return int(answer.json()['usages']['VCPU'])
+
+    def amounts(self, consumer: str) -> client.allocations.Amounts | None:
+        """Return what a consumer holds."""
+        found = self.report.find_allocations(consumer)
+        return None if found is None else found.amounts
+
+    def requests(self, action: Callable[[], object]) -> list[str]:
+        """Return the requests that an action sends."""
+        before = len(self.recorder.sent)
+        action()
+        return self.recorder.sent_since(before)
+
+    def writes(self, action: Callable[[], object]) -> list[str]:
+        """Return those of the requests that are to change something."""
+        return [line for line in self.requests(action) if not line.startswith('GET ')]
+
+    def lose_answer_after(self, delivered: int) -> None:
+        """Lose the answer that comes after so many others."""
+        self.recorder.afterwards = [*[deliver] * delivered, lose_answer]
+
+
+@pytest.fixture(scope='module')
+def service() -> Iterator[str]:
+    """The URL of a running service."""
+    with client_services.running() as url:
+        yield url
+
+
+@pytest.fixture
+def cloud(service: str) -> Iterator[Caller]:
+    caller = Caller(service)
+    yield caller
+    caller.recorder.session.session.close()
+
+
+@pytest.fixture
+def other(service: str) -> Iterator[Caller]:
+    caller = Caller(service)
+    yield caller
+    caller.recorder.session.session.close()
+
+
+# Names
+
+
+def test_a_resource_class_is_ensured_in_one_request(cloud: Caller) -> None:
+    name = new_name()
+    for _ in range(2):
+        sent = cloud.requests(lambda: cloud.report.ensure_resource_class(name))
+        assert sent == [f'PUT /resource_classes/{name}']
+
+
+def test_standard_resource_class_is_read_not_written(cloud: Caller) -> None:
+    cloud.report.ensure_resource_class('VCPU')
+    with pytest.raises(client.Gone, match='NO_SUCH') as caught:
+        cloud.report.ensure_resource_class('NO_SUCH')
+    assert caught.value.request_id
+    assert cloud.recorder.writes() == []
+
+
+def test_only_missing_traits_are_written(cloud: Caller) -> None:
+    old, new = new_name(), new_name()
+    cloud.report.ensure_traits([old, 'HW_CPU_X86_AVX'])
+    sent = cloud.requests(lambda: cloud.report.ensure_traits([old, new, 'HW_CPU_X86_AVX']))
+    assert sent == ['GET /traits', f'PUT /traits/{new}']
+
+
+def test_many_traits_are_read_in_queries_of_limited_length(cloud: Caller) -> None:
+    names = [new_name('CUSTOM_' + 'X' * 200) for _ in range(20)]
+    cloud.report.ensure_traits(names)
+    cloud.report.ensure_traits(names)
+    assert len(cloud.recorder.writes()) == len(names)
+
+
+# Trees
+
+
+def test_only_what_differs_in_a_tree_is_written(cloud: Caller) -> None:
     tree = a_tree()
-    report.ensure_tree(tree)
+    assert cloud.writes(lambda: cloud.report.ensure_tree(tree)) != []
+    assert cloud.writes(lambda: cloud.report.ensure_tree(tree)) == []
+    names_alone = client.Provider(tree.uuid, tree.name)
+    sent = cloud.requests(lambda: cloud.report.ensure_tree(names_alone))
+    assert sent == ['GET /resource_providers']
     first, second = tree.children
-    changed = dataclasses.replace(second, inventories={'VCPU': client.Inventory(16)})
-    before = len(recorder.writes())
-    report.ensure_tree(dataclasses.replace(tree, children=(first, changed)))
-    assert recorder.writes()[before:] == [f'PUT /resource_providers/{second.uuid}/inventories']
+    larger = dataclasses.replace(second, inventories={'VCPU': client.Inventory(16)})
+    changed = dataclasses.replace(tree, children=(first, larger))
+    written = cloud.writes(lambda: cloud.report.ensure_tree(changed))
+    assert written == [f'PUT /resource_providers/{second.uuid}/inventories']
 
 
-def test_a_provider_is_renamed_and_moved(report: client.ReportClient, recorder: Recorder) -> None:
-    tree, elsewhere = a_tree(), a_host_of(report)
-    report.ensure_tree(tree)
+def test_a_provider_is_renamed_and_moved(cloud: Caller) -> None:
+    tree, elsewhere = a_tree(), cloud.host()
+    cloud.report.ensure_tree(tree)
     moved = dataclasses.replace(tree.children[0], name=new_name('moved'))
-    report.ensure_tree(moved, parent=elsewhere.uuid)
-    shown = recorder.get(f'/resource_providers/{moved.uuid}', microversion='1.14').json()
+    cloud.report.ensure_tree(moved, parent=elsewhere.uuid)
+    shown = cloud.recorder.get(f'/resource_providers/{moved.uuid}', microversion='1.14').json()
     assert shown['name'] == moved.name
     assert shown['root_provider_uuid'] == elsewhere.uuid
 
 
-def test_another_name_or_parent_that_cannot_be_is_told(report: client.ReportClient) -> None:
-    host = a_host_of(report)
+def test_another_name_or_parent_that_cannot_be_is_told(cloud: Caller) -> None:
+    host = cloud.host()
     with pytest.raises(client.Gone):
-        report.ensure_tree(a_host(), parent=new_uuid())
+        cloud.report.ensure_tree(a_host(), parent=new_uuid())
     with pytest.raises(client.NameTaken):
-        report.ensure_tree(dataclasses.replace(a_host(), name=host.name))
+        cloud.report.ensure_tree(dataclasses.replace(a_host(), name=host.name))
 
 
-def test_an_inventory_in_use_cannot_be_removed(report: client.ReportClient) -> None:
-    host = a_host_of(report)
-    consumer = a_claim(report, host)
+def test_an_inventory_in_use_cannot_be_removed(cloud: Caller) -> None:
+    host = cloud.host()
+    consumer = cloud.claim(host)
     with pytest.raises(client.InUse):
-        report.ensure_tree(dataclasses.replace(host, inventories={}))
+        cloud.report.ensure_tree(dataclasses.replace(host, inventories={}))
     with pytest.raises(client.InUse):
-        report.delete_provider(host.uuid)
-    report.release(consumer.uuid)
-    assert report.delete_provider(host.uuid) is True
-    assert report.delete_provider(host.uuid) is False
+        cloud.report.delete_provider(host.uuid)
+    cloud.report.release(consumer.uuid)
+    assert cloud.report.delete_provider(host.uuid) is True
+    assert cloud.report.delete_provider(host.uuid) is False
 
 
 @pytest.mark.parametrize('lost', range(9))
-def test_ensure_tree_succeeds_whichever_answer_is_lost(
-    report: client.ReportClient, recorder: Recorder, lost: int
-) -> None:
+def test_ensure_tree_succeeds_whichever_answer_is_lost(cloud: Caller, lost: int) -> None:
     host = a_host(traits=['HW_CPU_X86_AVX'])
-    recorder.afterwards = [*[deliver] * lost, lose_answer]
-    report.ensure_tree(host)
-    assert recorder.afterwards == []
-    before = len(recorder.writes())
-    report.ensure_tree(host)
-    assert recorder.writes()[before:] == []
+    cloud.lose_answer_after(lost)
+    cloud.report.ensure_tree(host)
+    assert cloud.recorder.afterwards == []
+    assert cloud.writes(lambda: cloud.report.ensure_tree(host)) == []
 
 
 # Candidates
 
 
-def test_search_with_every_parameter_finds_candidates(report: client.ReportClient) -> None:
-    trait = new_name()
-    tree = a_tree()
-    report.ensure_traits([trait])
-    report.ensure_tree(tree)
+def test_search_with_every_parameter_finds_candidates(cloud: Caller) -> None:
+    trait, tree = new_name(), a_tree()
+    cloud.report.ensure_traits([trait])
+    cloud.report.ensure_tree(tree)
     root = client.RequestGroup(
         {'MEMORY_MB': 512},
         any_of=[['HW_CPU_X86_AVX', trait]],
@@ -247,9 +240,9 @@ def test_search_with_every_parameter_finds_candidates(report: client.ReportClien
         root_forbidden=['HW_NUMA_ROOT'],
         limit=5,
     )
-    assert len(report.find_candidates(request)) == 0
-    report.ensure_tree(client.Provider(tree.uuid, tree.name, traits=[trait]))
-    found = report.find_candidates(request)
+    assert len(cloud.report.find_candidates(request)) == 0
+    cloud.report.ensure_tree(client.Provider(tree.uuid, tree.name, traits=[trait]))
+    found = cloud.report.find_candidates(request)
     assert len(found) == 4
     assert all(candidate.amounts[tree.uuid] == {'MEMORY_MB': 512} for candidate in found)
     assert all(candidate.mappings['_A'] == candidate.mappings['_C'] for candidate in found)
@@ -262,72 +255,48 @@ def test_search_with_every_parameter_finds_candidates(report: client.ReportClien
 # Claims
 
 
-def test_a_claim_is_one_request(report: client.ReportClient, recorder: Recorder) -> None:
-    host = a_host_of(report)
-    (candidate,) = candidates_on(report, host)
-    consumer = client.Consumer(new_uuid(), 'project', 'user')
-    before = len(recorder.sent)
-    report.claim(consumer, candidate)
-    assert recorder.sent_since(before) == [f'PUT /allocations/{consumer.uuid}']
-    found = report.find_allocations(consumer.uuid)
+def test_a_claim_is_one_request(cloud: Caller) -> None:
+    host, consumer = cloud.host(), new_consumer()
+    (candidate,) = cloud.candidates(host)
+    sent = cloud.requests(lambda: cloud.report.claim(consumer, candidate))
+    assert sent == [f'PUT /allocations/{consumer.uuid}']
+    found = cloud.report.find_allocations(consumer.uuid)
     assert found is not None
-    assert found.consumer == consumer
-    assert found.amounts == {host.uuid: {'VCPU': 2}}
+    assert (found.consumer, found.amounts) == (consumer, {host.uuid: {'VCPU': 2}})
 
 
-def test_claim_any_skips_a_full_host(report: client.ReportClient) -> None:
-    full, empty = a_host_of(report, vcpu=2), a_host_of(report)
-    offers = [*candidates_on(report, full), *candidates_on(report, empty)]
-    first, second, third = (client.Consumer(new_uuid(), 'p', 'u') for _ in range(3))
-    assert report.claim_any(first, offers) == offers[0]
+def test_claim_any_skips_a_full_host(cloud: Caller) -> None:
+    offers = [*cloud.candidates(cloud.host(vcpu=2)), *cloud.candidates(cloud.host())]
+    first, second, third = (new_consumer() for _ in range(3))
+    assert cloud.report.claim_any(first, offers) == offers[0]
     with pytest.raises(client.NoCapacity, match='exceed the capacity'):
-        report.claim(second, offers[0])
-    assert report.claim_any(second, offers) == offers[1]
+        cloud.report.claim(second, offers[0])
+    assert cloud.report.claim_any(second, offers) == offers[1]
     with pytest.raises(client.NoCapacity) as caught:
-        report.claim_any(third, offers[:1])
+        cloud.report.claim_any(third, offers[:1])
     assert isinstance(caught.value.__cause__, client.NoCapacity)
 
 
-def test_claim_any_skips_a_deleted_host(report: client.ReportClient) -> None:
-    gone, there = a_host_of(report), a_host_of(report)
-    offers = [*candidates_on(report, gone), *candidates_on(report, there)]
-    report.delete_provider(gone.uuid)
-    consumer = client.Consumer(new_uuid(), 'p', 'u')
+def test_claim_any_skips_a_deleted_host(cloud: Caller) -> None:
+    gone, consumer = cloud.host(), new_consumer()
+    offers = [*cloud.candidates(gone), *cloud.candidates(cloud.host())]
+    cloud.report.delete_provider(gone.uuid)
     with pytest.raises(client.Gone):
-        report.claim(consumer, offers[0])
-    assert report.claim_any(consumer, offers) == offers[1]
+        cloud.report.claim(consumer, offers[0])
+    assert cloud.report.claim_any(consumer, offers) == offers[1]
 
 
 # Read, modify, write
 
 
-def test_allocations_are_written_as_they_were_read(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
-    host = a_host_of(report)
-    consumer = a_claim(report, host)
-    before = len(recorder.sent)
-    report.change_allocations(
-        consumer.uuid, lambda found: found.with_amounts({host.uuid: {'VCPU': 5}})
-    )
-    path = f'/allocations/{consumer.uuid}'
-    assert recorder.sent_since(before) == [f'GET {path}', f'PUT {path}']
-    assert used(recorder, host) == 5
-
-
-def test_nothing_is_sent_when_nothing_changes(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
-    host = a_host_of(report)
-    consumer = a_claim(report, host)
-    before = len(recorder.writes())
-    report.change_allocations(consumer.uuid, lambda found: found)
-    assert recorder.writes()[before:] == []
-
-
-def one_more(found: client.Allocations) -> client.Allocations:
-    ((provider, resources),) = found.amounts.items()
-    return found.with_amounts({provider: {'VCPU': resources['VCPU'] + 1}})
+def test_allocations_are_written_as_they_were_read(cloud: Caller) -> None:
+    host = cloud.host()
+    consumer = cloud.claim(host).uuid
+    sent = cloud.requests(lambda: cloud.report.change_allocations(consumer, one_more))
+    assert sent == [f'GET /allocations/{consumer}', f'PUT /allocations/{consumer}']
+    assert cloud.used(host) == 3
+    unchanged = cloud.writes(lambda: cloud.report.change_allocations(consumer, lambda was: was))
+    assert unchanged == []
 
 
 @pytest.mark.parametrize(
@@ -340,177 +309,122 @@ def one_more(found: client.Allocations) -> client.Allocations:
     ],
 )
 def test_concurrent_change_is_never_made_twice(
-    report: client.ReportClient,
-    other: client.ReportClient,
-    recorder: Recorder,
-    lost: int,
-    is_told: bool,
-    left: int,
+    cloud: Caller, other: Caller, lost: int, is_told: bool, left: int
 ) -> None:
-    host = a_host_of(report)
-    consumer = a_claim(report, host)
+    host = cloud.host()
+    consumer = cloud.claim(host).uuid
     # Somebody makes the same change first; then one of the answers is lost.
-    recorder.afterwards = [
-        lambda *_: other.change_allocations(consumer.uuid, one_more),
-        *[deliver] * lost,
-        lose_answer,
-    ]
+    cloud.lose_answer_after(lost)
+    cloud.recorder.afterwards.insert(
+        0, lambda *_: other.report.change_allocations(consumer, one_more)
+    )
     try:
-        report.change_allocations(consumer.uuid, one_more)
+        cloud.report.change_allocations(consumer, one_more)
     except client.Unreachable:
         assert not is_told
     else:
         assert is_told
-    assert recorder.afterwards == []
-    assert used(recorder, host) == left
-
-
-def test_change_of_an_unknown_consumer_raises_gone(report: client.ReportClient) -> None:
-    with pytest.raises(client.Gone, match='no allocations'):
-        report.change_allocations(new_uuid(), one_more)
+    assert cloud.recorder.afterwards == []
+    assert cloud.used(host) == left
 
 
 # Moves
 
 
-@pytest.fixture
-def hosts(report: client.ReportClient) -> tuple[client.Provider, client.Provider]:
-    return a_host_of(report), a_host_of(report)
-
-
-Hosts = tuple[client.Provider, client.Provider]
-
-
-@pytest.mark.parametrize('lost', [0, 1, 2])
-def test_a_move_is_one_write_until_it_is_confirmed(
-    report: client.ReportClient, recorder: Recorder, hosts: Hosts, lost: int
-) -> None:
-    source, destination = hosts
-    instance, migration = a_claim(report, source), new_uuid()
-    (candidate,) = candidates_on(report, destination)
-    # The first answer is that to the reading.
-    if lost:
-        recorder.afterwards = [
-            *[deliver] * (lost - 1),
-            lose_answer,
-        ]
-    before = len(recorder.writes())
-    report.move(instance.uuid, migration, candidate)
-    assert set(recorder.writes()[before:]) == {'POST /allocations'}
-    assert len(recorder.writes()[before:]) == (2 if lost == 2 else 1)
-    assert amounts_of(report, instance.uuid) == {destination.uuid: {'VCPU': 2}}
-    held = report.find_allocations(migration)
+@pytest.mark.parametrize('lost', [None, 0, 1])
+def test_a_move_is_one_write_until_it_is_confirmed(cloud: Caller, lost: int | None) -> None:
+    source, destination = cloud.host(), cloud.host()
+    instance, migration = cloud.claim(source), new_uuid()
+    (candidate,) = cloud.candidates(destination)
+    if lost is not None:
+        # The first answer is that to the reading.
+        cloud.lose_answer_after(lost)
+    written = cloud.writes(lambda: cloud.report.move(instance.uuid, migration, candidate))
+    assert written == ['POST /allocations'] * (2 if lost == 1 else 1)
+    assert cloud.amounts(instance.uuid) == {destination.uuid: {'VCPU': 2}}
+    held = cloud.report.find_allocations(migration)
     assert held is not None
     assert held.amounts == {source.uuid: {'VCPU': 2}}
     assert held.consumer == dataclasses.replace(instance, uuid=migration, type='MIGRATION')
-    assert report.confirm(migration) is True
-    assert (used(recorder, source), used(recorder, destination)) == (0, 2)
-    assert report.confirm(migration) is False
-
-
-@pytest.mark.parametrize('lost', [False, True])
-def test_a_move_is_reverted_in_one_write(
-    report: client.ReportClient, recorder: Recorder, hosts: Hosts, lost: bool
-) -> None:
-    source, destination = hosts
-    instance, migration = a_claim(report, source), new_uuid()
-    (candidate,) = candidates_on(report, destination)
-    report.move(instance.uuid, migration, candidate)
-    before = len(recorder.writes())
-    if lost:
-        recorder.afterwards = [*[deliver] * 2, lose_answer]
-    report.revert(instance.uuid, migration)
-    assert set(recorder.writes()[before:]) == {'POST /allocations'}
-    assert amounts_of(report, instance.uuid) == {source.uuid: {'VCPU': 2}}
-    assert amounts_of(report, migration) is None
-    assert (used(recorder, source), used(recorder, destination)) == (2, 0)
-
-
-def test_resize_succeeds_where_both_sizes_together_do_not_fit(
-    report: client.ReportClient, recorder: Recorder
-) -> None:
-    host = a_host_of(report, vcpu=4)
-    instance, migration = a_claim(report, host, vcpu=3), new_uuid()
-    bigger = client.Candidate({host.uuid: {'VCPU': 4}})
-    with pytest.raises(client.NoCapacity):
-        report.move(instance.uuid, migration, bigger)
-    assert amounts_of(report, migration) is None
-    assert used(recorder, host) == 3
-    report.change_allocations(instance.uuid, one_more)
-    assert used(recorder, host) == 4
-
-
-def test_second_move_of_a_migration_raises_conflict(
-    report: client.ReportClient, hosts: Hosts
-) -> None:
-    source, destination = hosts
-    instance, migration = a_claim(report, source), new_uuid()
-    (candidate,) = candidates_on(report, destination)
-    report.move(instance.uuid, migration, candidate)
     with pytest.raises(client.Conflict):
-        report.move(instance.uuid, migration, candidate)
+        cloud.report.move(instance.uuid, migration, candidate)
+    assert cloud.report.confirm(migration) is True
+    assert (cloud.used(source), cloud.used(destination)) == (0, 2)
+    assert cloud.report.confirm(migration) is False
 
 
-def test_move_of_an_unknown_instance_raises_gone(
-    report: client.ReportClient, hosts: Hosts
-) -> None:
-    (candidate,) = candidates_on(report, hosts[0])
-    with pytest.raises(client.Gone):
-        report.move(new_uuid(), new_uuid(), candidate)
-    with pytest.raises(client.Gone):
-        report.revert(new_uuid(), new_uuid())
+@pytest.mark.parametrize('is_lost', [False, True])
+def test_a_move_is_reverted_in_one_write(cloud: Caller, is_lost: bool) -> None:
+    source, destination = cloud.host(), cloud.host()
+    instance, migration = cloud.claim(source).uuid, new_uuid()
+    (candidate,) = cloud.candidates(destination)
+    cloud.report.move(instance, migration, candidate)
+    if is_lost:
+        cloud.lose_answer_after(2)
+    written = cloud.writes(lambda: cloud.report.revert(instance, migration))
+    assert set(written) == {'POST /allocations'}
+    assert cloud.amounts(instance) == {source.uuid: {'VCPU': 2}}
+    assert cloud.amounts(migration) is None
+    assert (cloud.used(source), cloud.used(destination)) == (2, 0)
 
 
-@pytest.mark.parametrize('lost', [False, True])
-def test_a_release_can_be_repeated(
-    report: client.ReportClient, recorder: Recorder, lost: bool
-) -> None:
-    host = a_host_of(report)
-    consumer = a_claim(report, host)
-    if lost:
-        recorder.afterwards = [lose_answer]
-    report.release(consumer.uuid)
-    assert used(recorder, host) == 0
-    assert report.release(consumer.uuid) is False
+def test_resize_succeeds_where_both_sizes_together_do_not_fit(cloud: Caller) -> None:
+    host = cloud.host(vcpu=4)
+    instance, migration = cloud.claim(host, vcpu=3).uuid, new_uuid()
+    with pytest.raises(client.NoCapacity):
+        cloud.report.move(instance, migration, client.Candidate({host.uuid: {'VCPU': 4}}))
+    assert cloud.amounts(migration) is None
+    assert cloud.used(host) == 3
+    cloud.report.change_allocations(instance, one_more)
+    assert cloud.used(host) == 4
+
+
+def test_what_is_to_be_done_to_an_unknown_consumer_raises_gone(cloud: Caller) -> None:
+    (candidate,) = cloud.candidates(cloud.host())
+    for action in (
+        lambda: cloud.report.change_allocations(new_uuid(), one_more),
+        lambda: cloud.report.move(new_uuid(), new_uuid(), candidate),
+        lambda: cloud.report.revert(new_uuid(), new_uuid()),
+    ):
+        with pytest.raises(client.Gone, match='no allocations'):
+            action()
+
+
+@pytest.mark.parametrize('is_lost', [False, True])
+def test_a_release_can_be_repeated(cloud: Caller, is_lost: bool) -> None:
+    host = cloud.host()
+    consumer = cloud.claim(host)
+    if is_lost:
+        cloud.lose_answer_after(0)
+    cloud.report.release(consumer.uuid)
+    assert cloud.used(host) == 0
+    assert cloud.report.release(consumer.uuid) is False
 
 
 # Who is asking, and where
 
 
-def test_client_without_authentication_reaches_the_service(
-    service: str,
-) -> None:
-    anonymous = session.Session(
-        auth=noauth.NoAuth(service), additional_headers={'x-roles': 'admin'}
-    )
-    report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
-    report.ensure_traits(['HW_CPU_X86_AVX'])
-    assert report.microversion() >= client.Microversion(1, 39)
-    anonymous.session.close()
-
-
-def test_client_without_permission_is_refused(service: str) -> None:
-    anonymous = session.Session(auth=noauth.NoAuth(service))
-    report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
-    with pytest.raises(client.Refused, match='Policy does not allow') as caught:
-        report.ensure_resource_class('CUSTOM_MINE')
-    assert caught.value.status == 403
-    assert str(caught.value).endswith(f'({caught.value.request_id})')
-    anonymous.session.close()
+def test_client_without_authentication_has_the_roles_of_its_headers(service: str) -> None:
+    for headers, is_allowed in (({'x-roles': 'admin'}, True), ({}, False)):
+        anonymous = session.Session(auth=noauth.NoAuth(service), additional_headers=headers)
+        report = client.ReportClient(adapter.Adapter(anonymous, service_type='placement'))
+        if is_allowed:
+            report.ensure_resource_class(new_name())
+            assert report.microversion() >= client.Microversion(1, 39)
+        else:
+            with pytest.raises(client.Refused, match='Policy does not allow') as caught:
+                report.ensure_resource_class(new_name())
+            assert caught.value.status == 403
+            assert str(caught.value).endswith(f'({caught.value.request_id})')
+        anonymous.session.close()
 
 
 def test_client_from_clouds_yaml_reaches_the_service(
     service: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / 'clouds.yaml'
-    file.write_text(f"""
-clouds:
-  here:
-    auth_type: admin_token
-    auth:
-      endpoint: {service}
-      token: admin
-""")
+    auth = f'{{endpoint: "{service}", token: admin}}'
+    file.write_text(f'clouds: {{here: {{auth_type: admin_token, auth: {auth}}}}}')
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(file))
     report = clouds.connect('here')
     report.ensure_resource_class(new_name())

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retries: of which requests, how often, how much later, and until when."""
 
+import contextlib
 import random
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ import requests
 from keystoneauth1 import exceptions
 
 import placement_report_client as client
-from placement_report_client import errors, retry_policy
+from placement_report_client import errors
 from placement_report_client.tests.scripted import (
     NEWEST,
     QUICK,
@@ -27,6 +29,10 @@ LOST = exceptions.ConnectFailure('lost')
 CONSUMER = client.Consumer('c', 'project', 'user')
 CANDIDATE = client.Candidate({'p': {'VCPU': 1}})
 NOTHING = answer(body={'allocations': {}})
+STALE = error(409, 'placement.concurrent_update')
+# The detail by which upstream wants the generation of a consumer without allocations.
+GHOST = error(409, 'placement.concurrent_update',
+              'consumer generation conflict - expected 0 but got None')  # fmt: skip
 
 
 def there(**others: Any) -> requests.Response:
@@ -39,10 +45,6 @@ def there(**others: Any) -> requests.Response:
         'consumer_type': 'INSTANCE',
     }
     return answer(body={k: v for k, v in {**shown, **others}.items() if v is not None})
-
-
-THERE = there()
-STALE = error(409, 'placement.concurrent_update')
 
 
 @pytest.fixture
@@ -72,10 +74,10 @@ def test_refusals_are_not_retried(refusal: Step) -> None:
     assert len(service.lines()) == 1
 
 
-def listed(**others: Any) -> requests.Response:
-    """The answer to a search for one provider."""
-    return answer(body={'resource_providers': [{'uuid': 'p', 'parent_provider_uuid': None,
-                                                **others}]})  # fmt: skip
+def listed(*names: str) -> requests.Response:
+    """The answer to a search for one provider, which has this name, or is not there."""
+    found = [{'uuid': 'p', 'parent_provider_uuid': None, 'name': name} for name in names]
+    return answer(body={'resource_providers': found})
 
 
 @pytest.mark.parametrize(
@@ -87,9 +89,9 @@ def listed(**others: Any) -> requests.Response:
         (lambda r: r.ensure_resource_class('CUSTOM_A'), [], 'PUT /resource_classes/CUSTOM_A'),
         (lambda r: r.ensure_traits(['CUSTOM_A']), [answer(body={'traits': []})],
          'PUT /traits/CUSTOM_A'),
-        (lambda r: r.ensure_tree(client.Provider('p', 'name')),
-         [answer(body={'resource_providers': []})], 'POST /resource_providers'),
-        (lambda r: r.ensure_tree(client.Provider('p', 'name')), [listed(name='old')],
+        (lambda r: r.ensure_tree(client.Provider('p', 'name')), [listed()],
+         'POST /resource_providers'),
+        (lambda r: r.ensure_tree(client.Provider('p', 'name')), [listed('old')],
          'PUT /resource_providers/p'),
     ],
 )  # fmt: skip
@@ -109,7 +111,7 @@ def test_conflict_of_a_request_with_generation_reads_it_again() -> None:
     def traits(generation: int) -> requests.Response:
         return answer(body={'traits': ['HW_A'], 'resource_provider_generation': generation})
 
-    service = Scripted(listed(name='name'), traits(1), STALE, traits(2), answer())
+    service = Scripted(listed('name'), traits(1), STALE, traits(2), answer())
     report(service).ensure_tree(client.Provider('p', 'name', traits=()))
     puts = [sent.body for sent in service.sent if sent.method == 'PUT']
     assert [body['resource_provider_generation'] for body in puts] == [1, 2]
@@ -120,20 +122,56 @@ def test_request_for_versions_is_retried() -> None:
     assert str(report(service).microversion()) == '1.20'
 
 
-def test_conflict_after_a_lost_answer_finds_the_own_claim() -> None:
-    service = Scripted(LOST, STALE, THERE)
-    report(service).claim(CONSUMER, CANDIDATE)
-    assert service.lines()[-1] == 'GET /allocations/c'
+# Claims: who has written a consumer, after an answer that was lost
+
+BY_ANOTHER: list[dict[str, Any]] = [
+    {'project_id': 'other'},
+    {'user_id': 'other'},
+    {'consumer_type': 'OTHER'},
+    {'consumer_type': 'unknown'},
+    {'allocations': {'p': {'resources': {'VCPU': 3}}}},
+]
+NOT_PROCESSED = [
+    error(429),
+    error(408),
+    exceptions.DiscoveryFailure('odd'),
+    exceptions.InternalServerError('keystone'),
+]
+VERSIONS_NOT_TOLD = [LOST, error(503), answer(200, b'<')]
 
 
 @pytest.mark.parametrize(
-    'others',
-    [{'project_id': 'other'}, {'user_id': 'other'}, {'consumer_type': 'OTHER'},
-     {'consumer_type': 'unknown'}, {'allocations': {'p': {'resources': {'VCPU': 3}}}}],
+    ('answers', 'raised', 'methods'),
+    [
+        # The own claim is found, but not that of another client.
+        ([LOST, STALE, there()], None, 'PUT PUT GET'),
+        *(([LOST, STALE, there(**others)], errors.Unreachable, 'PUT PUT GET')
+          for others in BY_ANOTHER),
+        # Without a lost answer, it is always that of another client.
+        ([STALE, there()], errors.Conflict, 'PUT GET'),
+        *(([failure, STALE, there()], errors.Conflict, None) for failure in NOT_PROCESSED),
+        *(([answer(406), failure, versions(NEWEST), STALE, there()], errors.Conflict, None)
+          for failure in VERSIONS_NOT_TOLD),
+        # The conflict is about the provider while nobody has written the consumer.
+        ([STALE, NOTHING, STALE, NOTHING, answer(204)], None, 'PUT GET PUT GET PUT'),
+        ([error(409, 'placement.undefined_code')], errors.NoCapacity, 'PUT'),
+    ],
 )  # fmt: skip
-def test_claim_by_another_client_is_not_taken_for_the_own(others: dict[str, Any]) -> None:
-    service = Scripted(LOST, STALE, there(**others))
-    with pytest.raises(errors.Unreachable, match='lost'):
+def test_a_claim_after_a_failure(
+    answers: Sequence[Step], raised: type[errors.ClientError] | None, methods: str | None
+) -> None:
+    service = Scripted(*answers)
+    with pytest.raises(raised) if raised else contextlib.nullcontext():
+        report(service).claim(CONSUMER, CANDIDATE)
+    assert service.steps == []
+    if methods:
+        assert service.lines() == [f'{method} /allocations/c' for method in methods.split()]
+
+
+@pytest.mark.parametrize('failure', VERSIONS_NOT_TOLD)
+def test_failed_version_request_does_not_count_as_a_lost_answer(failure: Step) -> None:
+    service = Scripted(failure, versions(NEWEST), STALE, there(), newest=None)
+    with pytest.raises(errors.Conflict):
         report(service).claim(CONSUMER, CANDIDATE)
 
 
@@ -149,57 +187,11 @@ def test_consumer_type_that_was_not_sent_is_not_compared() -> None:
     assert service.steps == []
 
 
-@pytest.mark.parametrize(
-    'failure',
-    [error(429), error(408), exceptions.DiscoveryFailure('odd'),
-     exceptions.InternalServerError('keystone')],
-)  # fmt: skip
-def test_failure_before_processing_does_not_count_as_a_lost_answer(failure: Step) -> None:
-    service = Scripted(failure, STALE, THERE)
-    with pytest.raises(errors.Conflict):
-        report(service).claim(CONSUMER, CANDIDATE)
-
-
-@pytest.mark.parametrize('failure', [LOST, error(503), answer(200, b'<')])
-def test_failed_version_request_does_not_count_as_a_lost_answer(failure: Step) -> None:
-    service = Scripted(failure, versions(NEWEST), STALE, THERE, newest=None)
-    with pytest.raises(errors.Conflict):
-        report(service).claim(CONSUMER, CANDIDATE)
-    not_acceptable = Scripted(answer(406), failure, versions(NEWEST), STALE, THERE)
-    with pytest.raises(errors.Conflict):
-        report(not_acceptable).claim(CONSUMER, CANDIDATE)
-
-
-def test_claim_of_an_existing_consumer_raises_conflict_at_once() -> None:
-    service = Scripted(STALE, THERE)
-    with pytest.raises(errors.Conflict):
-        report(service).claim(CONSUMER, CANDIDATE)
-    assert service.lines() == ['PUT /allocations/c', 'GET /allocations/c']
-
-
-def test_conflict_with_unchanged_consumer_is_retried() -> None:
-    service = Scripted(STALE, NOTHING, STALE, NOTHING, answer(204))
-    report(service).claim(CONSUMER, CANDIDATE)
-    assert service.lines() == [*['PUT /allocations/c', 'GET /allocations/c'] * 2,
-                               'PUT /allocations/c']  # fmt: skip
-
-
 def test_retry_sends_generation_0_when_upstream_expects_it() -> None:
-    ghost = error(
-        409, 'placement.concurrent_update',
-        'consumer generation conflict - expected 0 but got None',
-    )  # fmt: skip
-    service = Scripted(ghost, NOTHING, STALE, NOTHING, answer(204))
+    service = Scripted(GHOST, NOTHING, STALE, NOTHING, answer(204))
     report(service).claim(CONSUMER, CANDIDATE)
     puts = [sent.body['consumer_generation'] for sent in service.sent if sent.method == 'PUT']
     assert puts == [None, 0, 0]
-
-
-def test_lack_of_capacity_is_not_retried() -> None:
-    service = Scripted(error(409, 'placement.undefined_code'))
-    with pytest.raises(errors.NoCapacity):
-        report(service).claim(CONSUMER, CANDIDATE)
-    assert len(service.lines()) == 1
 
 
 # How much later
@@ -228,47 +220,29 @@ def test_delay_is_at_least_retry_after(sleeps: list[float]) -> None:
 # Until when
 
 
-class Clock:
-    """A clock that is set by the test."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(
-        'placement_report_client.client.Deadline',
-        lambda seconds: retry_policy.Deadline(seconds, clock),
-    )
+def clock(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
+    """The time, `now`, which the test sets."""
+    clock = types.SimpleNamespace(now=100.0)
+    monkeypatch.setattr(time, 'monotonic', lambda: clock.now)
     return clock
 
 
-def test_request_timeout_is_limited_by_the_deadline(clock: Clock) -> None:
+def test_requests_wait_no_longer_than_the_deadline(clock: types.SimpleNamespace) -> None:
     service = Scripted(answer(204), answer(204))
     limited = report(service).within(10)
     limited.ensure_resource_class('CUSTOM_A')
     clock.now += 8
     limited.ensure_resource_class('CUSTOM_A')
     assert [sent.options['timeout'] for sent in service.sent] == [10, 10, 2]
-
-
-def test_call_after_the_deadline_sends_nothing(clock: Clock) -> None:
-    service = Scripted()
-    limited = report(service).within(10)
-    clock.now += 10
+    clock.now += 2
     with pytest.raises(errors.OutOfTime):
         limited.ensure_resource_class('CUSTOM_A')
-    assert service.sent == []
+    assert len(service.sent) == 3
 
 
-def test_error_is_raised_when_the_deadline_leaves_no_time_to_retry(
-    clock: Clock, sleeps: list[float]
-) -> None:
+@pytest.mark.usefixtures('clock')
+def test_error_is_raised_when_the_deadline_leaves_no_time_to_retry(sleeps: list[float]) -> None:
     limits = client.RetryPolicy(first_delay=20, max_delay=20)
     service = Scripted(error(503))
     with pytest.raises(errors.Unreachable) as caught:
@@ -277,10 +251,9 @@ def test_error_is_raised_when_the_deadline_leaves_no_time_to_retry(
     assert sleeps == []
 
 
-def test_each_call_without_deadline_has_the_call_timeout(clock: Clock) -> None:
+def test_each_call_without_deadline_has_the_call_timeout(clock: types.SimpleNamespace) -> None:
     service = Scripted(answer(204), answer(204))
-    limits = client.RetryPolicy(call_timeout=7)
-    unlimited = report(service, limits)
+    unlimited = report(service, client.RetryPolicy(call_timeout=7))
     unlimited.ensure_resource_class('CUSTOM_A')
     clock.now += 1000
     unlimited.ensure_resource_class('CUSTOM_A')
