@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from placement.db.engine.commit_outcome import insert_entries
 from placement.db.schema.own_tables import NO_PROVIDER, change_feed, removed_changes
 from placement.db.schema.tables import allocations, resource_classes, utcnow
+from placement.feed.commit_outcome import insert_entries
 from placement.feed.position import (
     BLOCK,
     LOW_BITS,

@@ -4,8 +4,7 @@
 =====================  ==========================================================================
 `reader`               Reads what was committed before each statement.
 `consistent_reader`    Reads one moment: all statements see what was committed before the first.
-`writer`               Writes. The outcome of its COMMIT can be found out when the reply is lost,
-                       unless it may simply be done again (`is_idempotent`).
+`writer`               Writes. The outcome of its COMMIT is found out when the reply is lost.
 `brief_writer`         Writes what can be left undone, and waits for nothing for long.
 =====================  ==========================================================================
 
@@ -25,12 +24,13 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db.engine import commit_outcome, failures, pool, sqlite, timeouts
+from placement.db.engine import failures, pool, sqlite, timeouts
 from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
 from placement.db.statements.id_cache import IdCache
+from placement.feed import commit_outcome
 
 if TYPE_CHECKING:
     from placement.metrics.recorder import Recorder
@@ -140,14 +140,14 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def writer(self, is_idempotent: bool = False) -> Iterator[sa.Connection]:
+    def writer(self) -> Iterator[sa.Connection]:
         """Open a transaction that may write; on SQLite it takes the write lock at once.
 
-        Raises `commit_outcome.CommitInDoubt` where it is not known whether it committed. One that
-        is idempotent raises the failure itself, and the database needs no change feed for it.
+        Where the reply to its COMMIT is lost, it ends as if that had come if it has committed
+        nevertheless. Raises `errors.OutcomeUnknown` where the database does not say that in time.
         """
         # On SQLite no reply can be lost between a process and its file.
-        is_marked = not is_idempotent and self.engine.dialect.name != 'sqlite'
+        is_marked = self.engine.dialect.name != 'sqlite'
         try:
             with self._marked_writer() if is_marked else self._writer.begin() as connection:
                 yield connection
@@ -159,16 +159,20 @@ class Database:
 
     @contextlib.contextmanager
     def _marked_writer(self) -> Iterator[sa.Connection]:
-        with self._writer.connect() as connection, commit_outcome.marked(connection) as mark:
-            is_committing = False
-            try:
-                with connection.begin():
-                    yield connection
-                    commit_outcome.leave(connection, mark)
-                    is_committing = True
-            except failures.DATABASE_ERRORS as error:
-                if is_committing and failures.cause_of(error) is not Cause.CONFLICT:
-                    raise commit_outcome.CommitInDoubt(mark, error) from error
+        mark, is_committing = commit_outcome.Mark(), False
+        try:
+            with (
+                self._writer.connect() as connection,
+                commit_outcome.marked(connection, mark),
+                connection.begin(),
+            ):
+                yield connection
+                commit_outcome.leave(connection, mark)
+                is_committing = True
+        except failures.DATABASE_ERRORS as error:
+            # What ran in the transaction is done if it has committed after all.
+            is_in_doubt = is_committing and failures.cause_of(error) is not Cause.CONFLICT
+            if not is_in_doubt or not commit_outcome.has_committed(self.engine, mark):
                 raise
 
     @contextlib.contextmanager

@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from placement import errors
 from placement.db.engine import backoff, failures
 from placement.db.engine.causes import RETRIED, Cause
-from placement.db.engine.commit_outcome import CommitInDoubt, has_committed
 from placement.metrics import catalog
 
 if TYPE_CHECKING:
@@ -111,19 +110,6 @@ def writer(
     return _in_transaction(function, lambda context: context.database.writer(), writes=True)
 
 
-def idempotent_writer(
-    function: Callable[Concatenate[Any, Arguments], Result],
-) -> Callable[Concatenate[Any, Arguments], Result]:
-    """Do as `writer`, for a function that finds nothing to do where it has been done.
-
-    It is repeated when the reply to its COMMIT is lost. So its transaction leaves no mark, and
-    needs no change feed, which a database that comes from upstream does not have yet.
-    """
-    return _in_transaction(
-        function, lambda context: context.database.writer(is_idempotent=True), writes=True
-    )
-
-
 def _in_transaction(
     function: Callable[Concatenate[Any, Arguments], Result],
     open_connection: OpenConnection,
@@ -138,15 +124,10 @@ def _in_transaction(
         recorder = context.change_recorder if writes else None
 
         def transaction() -> Result:
-            try:
-                with open_connection(context) as connection, _bound(context, connection):
-                    result = function(subject, *args, **kwargs)
-                    if recorder is not None:
-                        recorder.write(connection)
-            except CommitInDoubt as doubt:
-                # What the function returned is true if the transaction has committed after all.
-                if not has_committed(database.engine, doubt.mark):
-                    raise
+            with open_connection(context) as connection, _bound(context, connection):
+                result = function(subject, *args, **kwargs)
+                if recorder is not None:
+                    recorder.write(connection)
             return result
 
         attempts = database.attempts if writes else READ_ATTEMPTS

@@ -6,49 +6,72 @@ The service may run meanwhile (specification: data_model, "Online data migration
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import sqlalchemy as sa
 
-from placement.db.engine import transactions
+from placement.db.engine import sqlite, transactions
 from placement.db.schema import tables
 
 if TYPE_CHECKING:
     from placement.context import RequestContext
 
+Arguments = ParamSpec('Arguments')
 
-@transactions.idempotent_writer
-def set_root_provider_ids(context: RequestContext, max_count: int) -> tuple[int, int]:
-    """Make each of at most `max_count` providers without a root its own root.
 
-    Returns how many rows were found and how many were updated.
+def _migration(
+    function: Callable[Concatenate[sa.Connection, Arguments], int],
+) -> Callable[Concatenate[RequestContext, Arguments], tuple[int, int]]:
+    """Run a function in a transaction, and return twice what it does: rows found, and written.
+
+    It finds nothing to do where it has committed, so that it is repeated when the reply to its
+    COMMIT is lost. It leaves no entry in the change feed, which a database that comes from
+    upstream does not have yet.
     """
+
+    @functools.wraps(function)
+    def run(
+        context: RequestContext, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> tuple[int, int]:
+        def transaction() -> tuple[int, int]:
+            with sqlite.writing(context.database.engine).begin() as connection:
+                count = function(connection, *args, **kwargs)
+            return count, count
+
+        return transactions.retry(transaction, function.__qualname__, context.database.attempts)
+
+    return run
+
+
+@_migration
+def set_root_provider_ids(connection: sa.Connection, max_count: int) -> int:
+    """Make each of at most `max_count` providers without a root its own root."""
     providers = tables.resource_providers
     without_root = providers.c.root_provider_id.is_(None)
-    ids = context.connection.scalars(
+    ids = connection.scalars(
         sa.select(providers.c.id).where(without_root).order_by(providers.c.id).limit(max_count)
     ).all()
     if not ids:
-        return 0, 0
+        return 0
     # By a range of ids, because the number of parameters of a statement is limited.
-    updated = context.connection.execute(
+    updated = connection.execute(
         sa.update(providers)
         .where(without_root, providers.c.id <= ids[-1])
         .values(root_provider_id=providers.c.id)
     )
-    return updated.rowcount, updated.rowcount
+    return updated.rowcount
 
 
-@transactions.idempotent_writer
+@_migration
 def create_incomplete_consumers(
-    context: RequestContext, max_count: int, *, project: str, user: str
-) -> tuple[int, int]:
+    connection: sa.Connection, max_count: int, *, project: str, user: str
+) -> int:
     """Insert a record for each of at most `max_count` consumers that have only allocations.
 
-    They belong to the external ids `project` and `user`, which are inserted if missing. Returns
-    how many were found and how many inserted.
+    They belong to the external ids `project` and `user`, which are inserted if missing.
     """
-    connection = context.connection
     uuids = connection.scalars(
         _without_consumer(tables.allocations.c.consumer_id)
         .distinct()
@@ -56,14 +79,14 @@ def create_incomplete_consumers(
         .limit(max_count)
     ).all()
     if not uuids:
-        return 0, 0
+        return 0
     owner = {
         'project_id': _ensure_external_id(connection, tables.projects, project),
         'user_id': _ensure_external_id(connection, tables.users, user),
     }
     rows = [{'uuid': uuid, 'generation': 0, **owner} for uuid in uuids]
     connection.execute(sa.insert(tables.consumers), rows)
-    return len(rows), len(rows)
+    return len(rows)
 
 
 @transactions.reader

@@ -16,13 +16,12 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db.engine import commit_outcome
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.db.schema.own_tables import change_feed
 from placement.feed import change_feed as change_feed_module
-from placement.feed import position
+from placement.feed import commit_outcome, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.objects.resource_class import ResourceClass

@@ -19,9 +19,9 @@ import sqlalchemy as sa
 
 from placement import deploy, errors
 from placement.cmd.provider_identity import ACTION
-from placement.db.engine import commit_outcome
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
+from placement.feed import commit_outcome
 from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
@@ -295,8 +295,8 @@ def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
 
 def test_a_transaction_that_is_still_running_is_waited_for(url: str) -> None:
     """The server may be busy with the COMMIT of a session that its client has lost."""
-    database = Database(create_engine(url))
-    with database.engine.connect() as connection, commit_outcome.marked(connection) as mark:
+    database, mark = Database(create_engine(url)), commit_outcome.Mark()
+    with database.engine.connect() as connection, commit_outcome.marked(connection, mark):
         commit_outcome.insert_entries(connection, [7], allocations_only=False)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             outcome = pool.submit(commit_outcome.has_committed, database.engine, mark)
@@ -308,8 +308,8 @@ def test_a_transaction_that_is_still_running_is_waited_for(url: str) -> None:
 
 
 def test_a_transaction_that_was_rolled_back_can_never_commit(url: str) -> None:
-    database = Database(create_engine(url))
-    with database.engine.connect() as connection, commit_outcome.marked(connection) as mark:
+    database, mark = Database(create_engine(url)), commit_outcome.Mark()
+    with database.engine.connect() as connection, commit_outcome.marked(connection, mark):
         commit_outcome.insert_entries(connection, [7], allocations_only=False)
         connection.rollback()
     assert commit_outcome.has_committed(database.engine, mark) is False

@@ -402,7 +402,7 @@ def test_writing_waits_a_second_for_a_lock(
     worker.search(1)
     worker.unmet.flush()
     # The write lock on SQLite, those of the rows elsewhere.
-    with database.writer(is_idempotent=True) as connection:
+    with database.writer() as connection:
         connection.execute(sa.select(own_tables.unmet_demand).with_for_update())
         worker.search(1)
         said = bounds_of_locks(database, monkeypatch)

@@ -19,7 +19,7 @@ PACKAGE = pathlib.Path(__file__).parents[2]
 ROWS = {
     'errors': 0, 'conf': 0, 'metrics': 0,
     'db': 1, 'search': 1, 'schemas': 1,
-    'feed': 2, 'insight': 2,
+    'feed.commit_outcome': 1, 'feed': 2, 'insight': 2,
     'objects': 3, 'context': 3,
     'http': 4, 'policies': 4,
     'insight.*.views': 4, 'insight.*.pages': 4, 'insight.*.answers': 4,
@@ -32,6 +32,8 @@ ROWS = {
 
 # Neighbours in a row that may be imported nevertheless: importer, imported.
 NEIGHBOURS = {
+    ('db.engine.database', 'feed.commit_outcome'),
+    ('feed.commit_outcome', 'db'),
     ('insight', 'http'),
     ('objects', 'context'),
     ('objects.provider_identity', 'insight.bulk'),

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db import exception as db_errors
 
 from placement import errors
 from placement.db.engine import backoff, failures
@@ -47,22 +46,14 @@ class Mark:
         self.has_written = False
 
 
-class CommitInDoubt(db_errors.DBError):
-    """The COMMIT of a transaction failed, and that does not tell whether the transaction did."""
-
-    def __init__(self, mark: Mark, failure: Exception) -> None:
-        super().__init__(failure)
-        self.mark = mark
-
-
 @contextlib.contextmanager
-def marked(connection: sa.Connection) -> Iterator[Mark]:
-    """A mark for the transaction that a connection begins, until that has ended."""
+def marked(connection: sa.Connection, mark: Mark) -> Iterator[None]:
+    """Give the transaction that a connection begins a mark, until that has ended."""
     # Kept, because a connection that was lost has none any more.
     info = connection.info
-    mark = info[_KEY] = Mark()
+    info[_KEY] = mark
     try:
-        yield mark
+        yield
     finally:
         info.pop(_KEY, None)
 
