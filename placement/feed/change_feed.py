@@ -6,6 +6,8 @@ Every transaction that changes anything a search can see appends the providers i
 statement however large the cloud is.
 """
 
+from __future__ import annotations
+
 import datetime
 import functools
 import random
@@ -15,16 +17,16 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from placement.db.schema.own_tables import NO_PROVIDER, change_feed, removed_changes
+from placement.db.schema.own_tables import change_feed, removed_changes
 from placement.db.schema.tables import allocations, resource_classes, utcnow
 from placement.feed.commit_outcome import insert_entries
 from placement.feed.position import (
     BLOCK,
-    LOW_BITS,
     MAX_WINDOW,
     Entry,
     Position,
     Reading,
+    Removed,
     Zone,
     next_block,
 )
@@ -43,6 +45,9 @@ KEPT_SECONDS = 3_900
 # Of so many blocks that were removed it is known how many entries they had.
 MAX_REMOVED = 100
 
+# The highest id that a feed can have.
+MAX_ID = 2**63 - 1
+
 # How many ids a feed may have (see `keep`), by the dialect that the engines of a database share.
 _MAX_IDS: weakref.WeakKeyDictionary[sa.Dialect, int] = weakref.WeakKeyDictionary()
 
@@ -51,32 +56,68 @@ Used = Mapping[int, Mapping[str, int]]
 
 # The parts of a statement that depend on how far the feed was read.
 _START: sa.BindParameter[int] = sa.bindparam('start')
-_LAST: sa.BindParameter[int] = sa.bindparam('last')
-_LOWEST = sa.select(sa.func.min(change_feed.c.id)).scalar_subquery()
-_IN_WINDOW = (
-    sa.select(sa.func.count(change_feed.c.id)).where(change_feed.c.id >= _START).scalar_subquery()
-)
+_HEAD: sa.BindParameter[int] = sa.bindparam('head')
+
+_ID = change_feed.c.id
+_ENTRY = (_ID, change_feed.c.provider_id, change_feed.c.allocations_only, change_feed.c.token)
+_COUNT = sa.select(sa.func.count(_ID))
+_LOWEST = sa.select(sa.func.min(_ID)).scalar_subquery()
+_HIGHEST = sa.select(sa.func.max(_ID)).scalar_subquery()
 
 
 def _in_zones(count: int) -> sa.ColumnElement[int]:
     """How many entries so many zones have, as one statement with the rest of it."""
     total: sa.ColumnElement[int] = sa.literal_column('0', sa.BigInteger)
     for number in range(count):
-        is_inside = sa.and_(
-            change_feed.c.id >= sa.bindparam(f'start_{number}'),
-            change_feed.c.id < sa.bindparam(f'end_{number}'),
-        )
-        inside = sa.select(sa.func.count(change_feed.c.id)).where(is_inside).scalar_subquery()
-        total = total + inside
+        start: sa.BindParameter[int] = sa.bindparam(f'start_{number}')
+        end: sa.BindParameter[int] = sa.bindparam(f'end_{number}')
+        total = total + _COUNT.where(start <= _ID, end > _ID).scalar_subquery()
     return total
 
 
-_ENTRY = (
-    change_feed.c.id,
-    change_feed.c.provider_id,
-    change_feed.c.allocations_only,
-    change_feed.c.token,
-)
+def _is_as_read(zones: int) -> sa.ColumnElement[bool]:
+    """Whether everything up to the head is as a position with so many zones has it.
+
+    Figures, because PyMySQL takes as long for the description of a column as for a row.
+    """
+    in_window = _COUNT.where(_START <= _ID, _HEAD >= _ID).scalar_subquery()
+    token = sa.select(change_feed.c.token).where(_HEAD == _ID).scalar_subquery()
+    return sa.and_(
+        sa.bindparam('lowest', type_=sa.BigInteger) == _LOWEST,
+        sa.bindparam('in_zones', type_=sa.BigInteger) == _in_zones(zones),
+        sa.bindparam('in_window', type_=sa.BigInteger) == in_window,
+        sa.bindparam('token', type_=sa.BigInteger) == token,
+    )
+
+
+@functools.cache
+def _is_unchanged(zones: int) -> sa.Select[bool]:
+    """The statement for whether the feed is as a position has it, and has nothing after that."""
+    return sa.select(sa.and_(_is_as_read(zones), _HIGHEST == _HEAD).label('is_unchanged'))
+
+
+@functools.cache
+def _entries_after_head(zones: int) -> sa.Select[*tuple[Any, ...]]:
+    """The statement for the entries after the head, and whether all before is as it was read.
+
+    One row at least, also when there are no such entries.
+    """
+    moment = sa.select(_is_as_read(zones).label('is_as_read')).subquery()
+    return sa.select(moment.c.is_as_read, *_ENTRY).select_from(
+        moment.outerjoin(change_feed, _HEAD < _ID)
+    )
+
+
+@functools.cache
+def _entries_from_start(zones: int) -> sa.Select[*tuple[Any, ...]]:
+    """The statement for the entries from the window on, and two figures below it.
+
+    One row at least.
+    """
+    figures = sa.select(_LOWEST.label('lowest'), _in_zones(zones).label('in_zones')).subquery()
+    is_wanted = sa.and_(_START <= _ID, sa.bindparam('end') >= _ID)
+    return sa.select(*_ENTRY, *figures.c).select_from(figures.outerjoin(change_feed, is_wanted))
+
 
 # What is used of each class of some providers.
 _USED = (
@@ -93,65 +134,27 @@ _USED = (
 
 
 @functools.cache
-def _entries_from_start(zones: int) -> sa.Select[*tuple[Any, ...]]:
-    """The statement for a `Reading`, when the position has so many zones."""
-    return sa.select(*_ENTRY, _LOWEST, _in_zones(zones)).where(change_feed.c.id >= _START)
-
-
-def _sum(of: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
-    return sa.func.coalesce(sa.func.sum(of), 0)
-
-
-@functools.cache
-def _entries_after_window(zones: int) -> sa.Select[*tuple[Any, ...]]:
-    """The statement for the entries after the window, and whether all before is as it was read.
-
-    One row at least, also when there are no such entries. Few columns: PyMySQL takes as long for
-    the description of one as for a row.
-    """
-    entry_id, token = change_feed.c.id, change_feed.c.token
-    low_bits = token.op('&')(sa.literal_column(str(LOW_BITS)))
-    high_bits = token.op('>>')(sa.literal_column(str(LOW_BITS.bit_length())))
-    is_as_read = sa.and_(
-        sa.bindparam('lowest', type_=sa.BigInteger) == _LOWEST,
-        _in_zones(zones) == sa.bindparam('in_zones', type_=sa.BigInteger),
-        sa.func.count(entry_id) == sa.bindparam('entries', type_=sa.BigInteger),
-        _sum(entry_id) == sa.bindparam('ids', type_=sa.BigInteger),
-        _sum(low_bits) == sa.bindparam('low_bits', type_=sa.BigInteger),
-        _sum(high_bits) == sa.bindparam('high_bits', type_=sa.BigInteger),
-    )
-    in_window = sa.and_(entry_id >= _START, entry_id <= _LAST)
-    moment = sa.select(is_as_read.label('is_as_read')).where(in_window).subquery()
-    later = moment.outerjoin(change_feed, entry_id > _LAST)
-    return sa.select(moment.c.is_as_read, *_ENTRY).select_from(later)
-
-
-@functools.cache
 def _used_at_one_moment(zones: int) -> sa.Select[*tuple[Any, ...]]:
-    """The statement for what is used, and for three figures of the feed at the same moment.
+    """The statement for what is used, and whether the feed is unchanged at the same moment.
 
     One row at least, also when nothing is used.
     """
-    moment = sa.select(
-        _LOWEST.label('lowest'),
-        _IN_WINDOW.label('in_window'),
-        _in_zones(zones).label('in_zones'),
-    ).subquery()
-    return sa.select(
-        moment.c.lowest,
-        moment.c.in_window,
-        moment.c.in_zones,
-        _USED.c.provider_id,
-        _USED.c.resource_class,
-        _USED.c.used,
-    ).select_from(moment.outerjoin(_USED, sa.true()))
+    moment = _is_unchanged(zones).subquery()
+    return sa.select(*moment.c, *_USED.c).select_from(moment.outerjoin(_USED, sa.true()))
 
+
+_REMOVED = sa.select(
+    sa.func.min(removed_changes.c.start_id),
+    sa.func.max(removed_changes.c.end_id),
+    sa.func.sum(removed_changes.c.entries),
+).where(
+    removed_changes.c.end_id > sa.bindparam('after'),
+    removed_changes.c.end_id <= sa.bindparam('end'),
+)
 
 # The newest entries and two figures, for the first position.
 _NEWEST = (
-    sa.select(*_ENTRY, _LOWEST, sa.select(sa.func.count(change_feed.c.id)).scalar_subquery())
-    .order_by(change_feed.c.id.desc())
-    .limit(MAX_WINDOW)
+    sa.select(*_ENTRY, _LOWEST, _COUNT.scalar_subquery()).order_by(_ID.desc()).limit(MAX_WINDOW)
 )
 
 _previous = sa.func.lag(change_feed.c.id).over(order_by=change_feed.c.id)
@@ -262,13 +265,10 @@ class ChangeFeed:
     def position(self) -> Position:
         """The position of somebody who has read everything that the transaction sees."""
         rows = self._connection.execute(_NEWEST).all()
-        if not rows:
-            return Position(0, ())
         entries = [Entry(*row[:4]) for row in reversed(rows)]
-        lowest, count = rows[0][4:]
-        start = entries[0].id
-        has_gaps = count - len(entries) < start - lowest
-        return Position.of(lowest, entries, self._gaps(start) if has_gaps else ())
+        lowest, count = rows[0][4:] if rows else (0, 0)
+        has_gaps = bool(rows) and count - len(entries) < entries[0].id - lowest
+        return Position.of(lowest, entries, self._gaps(entries[0].id) if has_gaps else ())
 
     def _gaps(self, end: int) -> list[Zone]:
         """The ranges of ids that are missing before an entry."""
@@ -278,34 +278,34 @@ class ChangeFeed:
     def read(self, position: Position) -> Reading:
         """Read what the feed says now from a position on.
 
-        It is one statement, unless entries are gone or appeared before the window. The server only
-        sums the window up where no entry can appear inside of it: with PyMySQL, to read its ten
-        entries again took a seventh of the time of a search.
+        It is one statement, unless entries are gone or appeared below the head. The server only
+        counts the window: with PyMySQL, to read ten entries of it again took a seventh of the time
+        of a search.
         """
-        if position.has_gaps_in_window:
-            return self._read_window(position)
-        values = {
-            **_values(position),
-            **position.digest._asdict(),
-            'last': position.window[-1].id,
-            'lowest': position.lowest,
-            'in_zones': position.in_zones,
-        }
-        rows = self._connection.execute(_entries_after_window(len(position.zones)), values).all()
-        if not rows[0][0]:
-            return self._read_window(position)
-        entries = [(mark.id, NO_PROVIDER, True, mark.token) for mark in position.window]
-        if rows[0][1] is not None:
-            entries += [row[1:] for row in rows]
-        return Reading(entries, position.lowest, position.in_zones)
-
-    def _read_window(self, position: Position) -> Reading:
-        """Read what the feed says now, the window included, in one statement."""
-        statement = _entries_from_start(len(position.zones))
+        statement = _entries_after_head(len(position.zones))
         rows = self._connection.execute(statement, _values(position)).all()
-        if not rows:
-            return Reading((), None, 0)
-        return Reading(rows, *rows[0][4:])
+        if not rows[0][0]:
+            return self.read_window(position, MAX_ID)
+        entries = [row[1:] for row in rows if row[1] is not None]
+        return Reading(entries, True, position.lowest, position.in_zones)
+
+    def read_window(self, position: Position, end: int) -> Reading:
+        """Read what the feed says now from the window on to an id, whether that has changed."""
+        values = {**_values(position), 'end': end}
+        rows = self._connection.execute(_entries_from_start(len(position.zones)), values).all()
+        lowest, in_zones = rows[0][4:]
+        removed = None
+        if lowest is not None and lowest > position.lowest:
+            ends = {'after': position.lowest, 'end': lowest}
+            row = self._connection.execute(_REMOVED, ends).one()
+            removed = None if row[0] is None else Removed(*map(int, row))
+        entries = [row for row in rows if row[0] is not None]
+        return Reading(entries, False, lowest, in_zones, removed)
+
+    def is_unchanged(self, position: Position) -> bool:
+        """Return whether the feed is as a position has it, in one statement."""
+        statement = _is_unchanged(len(position.zones))
+        return bool(self._connection.scalar(statement, _values(position)))
 
     def used(self, position: Position, provider_ids: Collection[int]) -> UsedAtOneMoment:
         """Read what is used of some providers, and whether nothing was recorded since a position.
@@ -315,16 +315,22 @@ class ChangeFeed:
         """
         values = {**_values(position), 'provider_ids': list(provider_ids)}
         rows = self._connection.execute(_used_at_one_moment(len(position.zones)), values).all()
-        expected = (position.lowest, len(position.window), position.in_zones)
         used: dict[int, dict[str, int]] = {one: {} for one in provider_ids}
-        for *_figures, provider_id, resource_class, amount in rows:
+        for _is_unchanged, provider_id, resource_class, amount in rows:
             if provider_id is not None:
                 used[provider_id][resource_class] = amount
-        return UsedAtOneMoment(used, tuple(rows[0][:3]) == expected)
+        return UsedAtOneMoment(used, bool(rows[0][0]))
 
 
 def _values(position: Position) -> dict[str, Any]:
-    values = {'start': position.start}
+    values = {
+        'start': position.start,
+        'head': position.head,
+        'lowest': position.lowest,
+        'token': position.token,
+        'in_window': len(position.window),
+        'in_zones': position.in_zones,
+    }
     for number, zone in enumerate(position.zones):
         values |= {f'start_{number}': zone.start, f'end_{number}': zone.end}
     return values

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Generic, Self, TypeVar
 
 from placement import errors
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower_token import FollowerToken
 from placement.http.querystring import Query
 from placement.http.request import Request
 from placement.schemas import common
@@ -65,12 +65,12 @@ Listed = TypeVar('Listed')
 class Page(Generic[Listed]):
     """A part of a list, and whether there is more of it.
 
-    `position` is that in the change feed at the moment of the first page of providers.
+    `token` is that of the change feed at the moment of the first page of providers.
     """
 
     items: Sequence[Listed]
     has_more: bool
-    position: FollowerPosition | None = None
+    token: FollowerToken | None = None
 
     @classmethod
     def of(cls, rows: Sequence[Listed], limit: int) -> Self:

@@ -17,7 +17,7 @@ from osc_placement_insight.commands import changes
 from osc_placement_insight.tests.client import Client, Printed
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower_token import FollowerToken
 
 LIST = ('placement', 'change', 'list')
 
@@ -39,8 +39,9 @@ def token(printed: Printed) -> str:
 
 def of_another_database(token: str) -> str:
     """The token of a database whose change feed has another entry at this place."""
-    position = FollowerPosition.decoded(token)
-    return dataclasses.replace(position, token=position.token ^ 1).encoded()
+    known = FollowerToken.decoded(token)
+    position = dataclasses.replace(known.position, token=known.position.token ^ 1)
+    return dataclasses.replace(known, position=position).encoded()
 
 
 def test_the_first_time_only_the_token_is_told(openstack: Client, cloud: Cloud) -> None:

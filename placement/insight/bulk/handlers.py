@@ -2,7 +2,7 @@
 """The cloud in bulk (specification: insight, "The cloud in bulk")."""
 
 from placement import errors
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower_token import FollowerToken
 from placement.http import provider_list
 from placement.http.querystring import Query, unknown_names_reported
 from placement.http.reply import Reply
@@ -82,7 +82,7 @@ def parse_include(query: Query) -> frozenset[str]:
     return frozenset(names)
 
 
-def parse_token(query: Query, name: str) -> FollowerPosition | None:
+def parse_token(query: Query, name: str) -> FollowerToken | None:
     """How far somebody has read the changes of the cloud; None where the query does not say.
 
     Raises `errors.InvalidQuery` for what is no token of this release.
@@ -91,7 +91,7 @@ def parse_token(query: Query, name: str) -> FollowerPosition | None:
     if text is None:
         return None
     try:
-        return FollowerPosition.decoded(text)
+        return FollowerToken.decoded(text)
     except ValueError as error:
         reason = f'{name} has to be a token of an answer, but {error}. Got: {text}'
         raise errors.InvalidQuery(reason=reason) from error
@@ -127,7 +127,7 @@ def list_providers(request: Request) -> Reply:
                 with_allocations=views.ALLOCATIONS in included,
                 not_before=parse_token(query, 'not_before'),
             )
-        token = None if page.position is None else page.position.encoded()
+        token = None if page.token is None else page.token.encoded()
         beside = {} if token is None else {'token': token}
         parameters = {}
         if page.has_more:

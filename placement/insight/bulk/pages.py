@@ -10,7 +10,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import allocations, provider_filters
 from placement.feed.follower import FollowedFeed
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower_token import FollowerToken
 from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
@@ -58,28 +58,28 @@ def list_providers(
     after: str | None,
     limit: int,
     with_allocations: bool = False,
-    not_before: FollowerPosition | None = None,
+    not_before: FollowerToken | None = None,
 ) -> Page[CloudProvider]:
     """The first `limit` providers that meet every filter, by uuid, after a uuid.
 
-    Without `after`, with the position of who reads this page and those after it. Two statements,
+    Without `after`, with the token of who reads this page and those after it. Two statements,
     three with allocations, beside those that bring the snapshot up to date, and two or three for
-    the position. Raises `errors.TraitNotFound`, `errors.ResourceClassNotFound`,
+    the token. Raises `errors.TraitNotFound`, `errors.ResourceClassNotFound`,
     `errors.DatabaseUnavailable`, and `errors.NodeBehind` where the moment of the page would be
-    before that of the position `not_before`.
+    before that of the token `not_before`.
     """
 
     def read(connection: db.Connection, snapshot: Snapshot) -> Page[CloudProvider]:
         feed = FollowedFeed(connection, time.time())
         if not_before is not None and feed.is_behind(not_before):
             raise errors.NodeBehind
-        position = feed.position() if after is None else None
+        token = feed.token() if after is None else None
         wanted = filters_by_id(connection, filters)
         if wanted is None:
-            return Page((), has_more=False, position=position)
+            return Page((), has_more=False, token=token)
         rows = provider_filters.list_page(connection, wanted, after, limit + 1)
         providers = described(connection, snapshot, rows[:limit], with_allocations)
-        return Page(providers, has_more=len(rows) > limit, position=position)
+        return Page(providers, has_more=len(rows) > limit, token=token)
 
     return context.snapshots.read_at_one_moment(read)
 

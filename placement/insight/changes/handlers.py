@@ -4,7 +4,7 @@
 import datetime
 import re
 
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower_token import FollowerToken
 from placement.http.querystring import Query
 from placement.http.reply import Reply
 from placement.http.request import Request
@@ -26,7 +26,7 @@ CHANGES = common.a_query(
 )
 
 
-def parse_since(query: Query) -> FollowerPosition | datetime.datetime:
+def parse_since(query: Query) -> FollowerToken | datetime.datetime:
     """The moment since which changes are wanted: that of a token, or a time, UTC without zone.
 
     Raises `errors.InvalidQuery` for what is no token of this release, and for a time that does
@@ -50,8 +50,8 @@ def list_changes(request: Request) -> Reply:
             page_limit(query),
             with_allocations=views.ALLOCATIONS in included,
         )
-        token = None if changes.position is None else changes.position.encoded()
-        has_more = changes.position is not None and changes.position.has_more
+        token = None if changes.token is None else changes.token.encoded()
+        has_more = changes.token is not None and changes.token.has_more
         parameters = {'since': token} if has_more and token is not None else {}
         items = views.providers_text(changes.providers, included)
         following = links_with(request, 'changes', query, parameters)

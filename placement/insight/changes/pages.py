@@ -10,8 +10,8 @@ from typing import NamedTuple
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import provider_filters, providers
-from placement.feed.follower import Change, FollowedFeed, Untold
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower import Change, FollowedFeed, Interruption
+from placement.feed.follower_token import FollowerToken
 from placement.insight.bulk.pages import CloudProvider, described
 from placement.insight.changes import statements
 from placement.search.model.snapshot import Snapshot
@@ -20,13 +20,13 @@ from placement.search.model.snapshot import Snapshot
 class Changes(NamedTuple):
     """Providers that changed, as they are now, and the uuids of those that were deleted.
 
-    `position` is the one after that; None where nobody can tell any more what changed since the
+    `token` is the one after that; None where nobody can tell any more what changed since the
     one before, so that everything has to be read again.
     """
 
     providers: Sequence[CloudProvider]
     deleted: Sequence[str]
-    position: FollowerPosition | None
+    token: FollowerToken | None
 
 
 LOST = Changes((), (), None)
@@ -38,39 +38,39 @@ MARGIN = datetime.timedelta(seconds=60)
 
 def list_changes(
     context: RequestContext,
-    since: FollowerPosition | datetime.datetime,
+    since: FollowerToken | datetime.datetime,
     limit: int,
     with_allocations: bool = False,
 ) -> Changes:
-    """List the changes since a position or a time, `limit` providers at most, all of one moment.
+    """List the changes since a token or a time, `limit` providers at most, all of one moment.
 
-    One statement where nothing has changed since a position. The answer is empty, and the
-    position stays, while the database is a node of a cluster that has not applied yet what the
-    position knows. Raises `errors.DatabaseUnavailable`.
+    One statement where nothing has changed since a token. The answer is empty, and the token
+    stays, while the database is a node of a cluster that has not applied yet what the token
+    knows. Raises `errors.DatabaseUnavailable`.
     """
-    if isinstance(since, FollowerPosition) and _is_unchanged(context, since):
+    if isinstance(since, FollowerToken) and _is_unchanged(context, since):
         return Changes((), (), since)
 
     def read(connection: db.Connection, snapshot: Snapshot) -> Changes:
         feed = FollowedFeed(connection, time.time())
-        position = since if isinstance(since, FollowerPosition) else _find(connection, feed, since)
-        told = Untold.LOST if position is None else feed.read(position, limit)
-        if told is Untold.BEHIND:
-            return Changes((), (), position)
-        if told is Untold.LOST:
+        token = since if isinstance(since, FollowerToken) else _find(connection, feed, since)
+        batch = Interruption.LOST if token is None else feed.read(token, limit)
+        if batch is Interruption.BEHIND:
+            return Changes((), (), token)
+        if batch is Interruption.LOST:
             return LOST
-        ids = {change.provider_id for change in told.changes if change.deleted_uuid is None}
+        ids = {change.provider_id for change in batch.changes if change.deleted_uuid is None}
         rows = provider_filters.list_by_ids(connection, ids)
         listed = described(connection, snapshot, rows, with_allocations)
-        return Changes(listed, _deleted(connection, told.changes), told.position)
+        return Changes(listed, _deleted(connection, batch.changes), batch.token)
 
     return context.snapshots.read_at_one_moment(read)
 
 
 def _find(
     connection: db.Connection, feed: FollowedFeed, since: datetime.datetime
-) -> FollowerPosition | None:
-    """The position of somebody who has read all that was committed before a time, or less.
+) -> FollowerToken | None:
+    """The token of somebody who has read all that was committed before a time, or less.
 
     None where changes since then were removed from the feed.
     """
@@ -81,14 +81,13 @@ def _find(
     if not statements.has_all_since(connection, since):
         return None
     first = statements.find_first_entry(connection, since)
-    position = feed.position()
-    return position if first is None else dataclasses.replace(position, told=first - 1)
+    token = feed.token()
+    return token if first is None else dataclasses.replace(token, delivered=first - 1)
 
 
 @db.reader
-def _is_unchanged(context: RequestContext, position: FollowerPosition) -> bool:
-    feed = FollowedFeed(context.connection, time.time())
-    return position.is_unchanged(feed.figures(position))
+def _is_unchanged(context: RequestContext, token: FollowerToken) -> bool:
+    return FollowedFeed(context.connection, time.time()).is_unchanged(token)
 
 
 def _deleted(connection: db.Connection, changes: Sequence[Change]) -> list[str]:

@@ -9,10 +9,10 @@ import pytest
 from placement.db.engine.database import Database
 from placement.feed import change_feed as change_feed_module
 from placement.feed import follower as follower_module
-from placement.feed import follower_position
+from placement.feed import follower_token
 from placement.feed import position as position_module
-from placement.feed.follower import FollowedFeed, Untold
-from placement.feed.follower_position import MAX_LAG_SECONDS, FollowerPosition
+from placement.feed.follower import MAX_LAG_SECONDS, FollowedFeed, Interruption
+from placement.feed.follower_token import FollowerToken
 
 from .fixtures.feed_cluster import Cluster, Rows, Values, examples, sequences
 
@@ -85,33 +85,33 @@ class Followers(Cluster):
     def _read_page(self, number: int, values: Values) -> bool:
         """Whether a page was read behind which there was no other."""
         self.seconds += 1
-        position = FollowerPosition.decoded(self.tokens_of[number])
+        token = FollowerToken.decoded(self.tokens_of[number])
         with self.database.consistent_reader() as connection:
             feed = FollowedFeed(connection, self.seconds)
-            is_unchanged = position.is_unchanged(feed.figures(position))
-            told = feed.read(position, self.limit)
-        if isinstance(told, Untold):
+            is_unchanged = feed.is_unchanged(token)
+            batch = feed.read(token, self.limit)
+        if isinstance(batch, Interruption):
             assert not is_unchanged
-            self.found[told.name] += 1
-            if told is Untold.LOST:
+            self.found[batch.name] += 1
+            if batch is Interruption.LOST:
                 self._read_everything(number, values)
-            return told is Untold.LOST
-        assert len(told.changes) <= self.limit
+            return batch is Interruption.LOST
+        assert len(batch.changes) <= self.limit
         if is_unchanged:
-            assert not told.changes
+            assert not batch.changes
             # Which would otherwise show a moment before that of the token.
             assert self.known[number] == values
-        self.found['told'] += bool(told.changes)
-        for provider_id, _uuid in told.changes:
+        self.found['told'] += bool(batch.changes)
+        for provider_id, _uuid in batch.changes:
             self.known[number][provider_id] = values[provider_id]
-        self.tokens_of[number] = told.position.encoded()
-        return not told.position.has_more
+        self.tokens_of[number] = batch.token.encoded()
+        return not batch.token.has_more
 
     def _read_everything(self, number: int, values: Values | None = None) -> None:
         with self.database.consistent_reader() as connection:
-            position = FollowedFeed(connection, self.seconds).position()
+            token = FollowedFeed(connection, self.seconds).token()
         self.known[number] = dict(self.values if values is None else values)
-        self.tokens_of[number] = position.encoded()
+        self.tokens_of[number] = token.encoded()
 
 
 @pytest.mark.parametrize('limit', [2, 100])
@@ -120,7 +120,7 @@ class Followers(Cluster):
 def test_each_follower_has_what_was_committed_before(
     database: Database, nodes: int, window: int, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower_position, 'WINDOW', window)
+    monkeypatch.setattr(follower_token, 'WINDOW', window)
     monkeypatch.setattr(follower_module, 'ENTRIES_FOR_EACH', 2)
     monkeypatch.setattr(position_module, 'BLOCK', 12 * nodes)
     monkeypatch.setattr(change_feed_module, 'MAX_LATE', 3)

@@ -15,7 +15,7 @@ from placement.db.schema.own_tables import change_feed
 from placement.feed import change_feed as change_feed_module
 from placement.feed import position as position_module
 from placement.feed.change_feed import ChangeFeed
-from placement.feed.position import Position, Reload
+from placement.feed.position import News, Position, Reload
 
 from .fixtures.feed_cluster import Cluster, examples, sequences
 
@@ -49,7 +49,7 @@ class Workers(Cluster):
             self.found[news.name] += 1
             self.positions[worker] = self.load()
         else:
-            assert is_unchanged == (not news.entries)
+            assert is_unchanged == (news == News((), position))
             found = {(entry.id, entry.token) for entry in news.entries}
             assert self.committed - self.replaced <= seen | found <= self.committed
             self.found['news'] += bool(found)

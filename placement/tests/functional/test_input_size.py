@@ -13,7 +13,8 @@ import os_traits
 import pytest
 
 from placement import routes
-from placement.feed.follower_position import FollowerPosition
+from placement.feed.follower_token import FollowerToken
+from placement.feed.position import Position
 from placement.microversions import NEWEST
 from placement.search.insight import explain
 from placement.tests.thorough import THOROUGH
@@ -27,7 +28,7 @@ from .fixtures.work import steps_of
 SIZES = (100, 2_000) if THOROUGH else (100,)
 HOST = clouds.uuid_of('host')
 CALLER = {'x-auth-token': 'admin', 'x-roles': 'admin,service'}
-TOKEN = FollowerPosition(1, 1, 1, 1, 1, 1).encoded()
+TOKEN = FollowerToken(Position(1, 1, (1,)), 1, 1).encoded()
 STANDARD_TRAITS = sorted(os_traits.get_traits())
 
 

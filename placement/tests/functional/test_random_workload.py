@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from placement import deploy
 from placement.db.engine.database import Database
-from placement.feed import follower_position, position
+from placement.feed import follower_token, position
 from placement.objects import provider_identity
 from placement.tests.thorough import examples
 
@@ -57,7 +57,7 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
 ) -> None:
     freshness.prune_often(monkeypatch, block)
     if block != BLOCK:
-        monkeypatch.setattr(follower_position, 'WINDOW', 8)
+        monkeypatch.setattr(follower_token, 'WINDOW', 8)
     monkeypatch.setattr(provider_identity, 'CONSUMERS_AT_ONCE', 2)
     with worker(url) as (client, configuration, database), worker(url) as other:
         workload = Workload(client, seed, configuration)
@@ -108,7 +108,7 @@ def work(url: str, seed: int) -> list[str]:
     Between the comparisons it also searches and follows while others write.
     """
     freshness.prune_often(pytest.MonkeyPatch(), SMALL_BLOCK)
-    follower_position.WINDOW = 8
+    follower_token.WINDOW = 8
     lines = []
     with worker(url) as (client, configuration, database):
         workload = Workload(client, seed, configuration)

@@ -7,10 +7,16 @@ import sqlalchemy as sa
 from placement.db.engine.database import Database
 from placement.db.schema import tables
 from placement.db.schema.own_tables import change_feed as feed
-from placement.feed import change_feed, follower_position, position
+from placement.feed import change_feed, follower_token, position
 from placement.feed.change_feed import ChangeFeed
-from placement.feed.follower import Change, FollowedFeed, Told, Untold
-from placement.feed.follower_position import MAX_LAG_SECONDS, FollowerPosition
+from placement.feed.follower import (
+    MAX_LAG_SECONDS,
+    Batch,
+    Change,
+    FollowedFeed,
+    Interruption,
+)
+from placement.feed.follower_token import FollowerToken
 from placement.feed.position import Zone
 
 NOW = 1_000.0
@@ -19,7 +25,7 @@ LIMIT = 100
 
 @pytest.fixture(autouse=True)
 def _small_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower_position, 'WINDOW', 4)
+    monkeypatch.setattr(follower_token, 'WINDOW', 4)
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
 
 
@@ -44,29 +50,34 @@ def remove(database: Database, *ids: int) -> None:
         connection.execute(sa.delete(feed).where(feed.c.id.in_(ids)))
 
 
-def position_in(database: Database, now: float = NOW) -> FollowerPosition:
+def as_sent(token: FollowerToken) -> FollowerToken:
+    """Return the token as the follower has it."""
+    return FollowerToken.decoded(token.encoded())
+
+
+def token_of(database: Database, now: float = NOW) -> FollowerToken:
     with database.consistent_reader() as connection:
-        return FollowedFeed(connection, now).position()
+        return as_sent(FollowedFeed(connection, now).token())
 
 
 def read(
-    database: Database, since: FollowerPosition, limit: int = LIMIT, now: float = NOW
-) -> Told | Untold:
+    database: Database, since: FollowerToken, limit: int = LIMIT, now: float = NOW
+) -> Batch | Interruption:
     with database.consistent_reader() as connection:
         return FollowedFeed(connection, now).read(since, limit)
 
 
 def told(
-    database: Database, since: FollowerPosition, limit: int = LIMIT
-) -> tuple[list[int], FollowerPosition]:
+    database: Database, since: FollowerToken, limit: int = LIMIT
+) -> tuple[list[int], FollowerToken]:
     """The providers that are told, and the position after that."""
     news = read(database, since, limit)
-    assert isinstance(news, Told), news
-    return [change.provider_id for change in news.changes], news.position
+    assert isinstance(news, Batch), news
+    return [change.provider_id for change in news.changes], as_sent(news.token)
 
 
 def test_nothing_is_told_before_anything_happens(database: Database) -> None:
-    start = position_in(database)
+    start = token_of(database)
 
     assert told(database, start) == ([], start)
 
@@ -74,16 +85,16 @@ def test_nothing_is_told_before_anything_happens(database: Database) -> None:
 def test_one_statement_tells_that_nothing_has_changed(
     database: Database, statements: list[str]
 ) -> None:
-    start = position_in(database)
+    start = token_of(database)
     statements.clear()
     with database.reader() as connection:
-        assert start.is_unchanged(FollowedFeed(connection, NOW).figures(start))
+        assert FollowedFeed(connection, NOW).is_unchanged(start)
 
     assert [one[:6] for one in statements if one != 'BEGIN'] == ['SELECT']
 
 
 def test_each_provider_is_told_once_in_the_order_of_the_entries(database: Database) -> None:
-    start = position_in(database)
+    start = token_of(database)
     with database.writer() as connection:
         ChangeFeed(connection).record([7, 3])
         ChangeFeed(connection).record([3, 5], allocations_only=True)
@@ -94,27 +105,27 @@ def test_each_provider_is_told_once_in_the_order_of_the_entries(database: Databa
 
 
 def test_entries_about_no_provider_are_told_nobody(database: Database) -> None:
-    start = position_in(database)
+    start = token_of(database)
     with database.writer() as connection:
         ChangeFeed(connection).record([0])
 
     changed, after = told(database, start)
-    assert (changed, after.told) == ([], start.told + 1)
+    assert (changed, after.delivered) == ([], start.delivered + 1)
 
 
 def test_a_deletion_is_told_with_the_uuid(database: Database) -> None:
-    start = position_in(database)
+    start = token_of(database)
     with database.writer() as connection:
         ChangeFeed(connection).record([7])
         ChangeFeed(connection).record_former_uuid(7, 'uuid of 7')
 
     news = read(database, start)
-    assert isinstance(news, Told)
+    assert isinstance(news, Batch)
     assert news.changes == (Change(7, None), Change(7, 'uuid of 7'))
 
 
 def test_pages_go_on_where_the_one_before_ended(database: Database) -> None:
-    start = position_in(database)
+    start = token_of(database)
     write(database, 2, 3, 4)
 
     first, after = told(database, start, limit=2)
@@ -126,7 +137,7 @@ def test_pages_go_on_where_the_one_before_ended(database: Database) -> None:
 
 def test_an_entry_that_appears_late_in_the_window_is_told(database: Database) -> None:
     write(database, 2, 4)
-    start = position_in(database)
+    start = token_of(database)
     write(database, 3)
 
     # With those after it, which were told before.
@@ -137,8 +148,8 @@ def test_an_entry_that_appears_late_in_the_window_is_told(database: Database) ->
 
 def test_an_entry_that_appears_late_below_the_window_is_told(database: Database) -> None:
     write(database, 2, 4, *range(6, 12))
-    start = position_in(database)
-    assert start.zone == Zone(1, 8, 5)
+    start = token_of(database)
+    assert start.position.zones == (Zone(1, 8, 5),)
     write(database, 5)
 
     changed, after = told(database, start)
@@ -148,11 +159,12 @@ def test_an_entry_that_appears_late_below_the_window_is_told(database: Database)
 
 def test_an_entry_is_told_that_appears_in_a_window_of_earlier_on(database: Database) -> None:
     write(database, 2, 4)
-    start = position_in(database)
-    assert start.zone == follower_position.NO_ZONE
+    start = token_of(database)
+    assert start.position.zones == ()
     write(database, *range(5, 40))
     _changed, after = told(database, start)
-    assert after.zone.start <= 3 < after.zone.end
+    (zone,) = after.position.zones
+    assert zone.start <= 3 < zone.end
     write(database, 3)
 
     changed, _after = told(database, after)
@@ -161,28 +173,26 @@ def test_an_entry_is_told_that_appears_in_a_window_of_earlier_on(database: Datab
 
 def test_there_is_no_zone_where_no_id_is_missing(database: Database) -> None:
     write(database, *range(2, 5_000))
-    start = position_in(database)
-    assert start.zone == follower_position.NO_ZONE
+    start = token_of(database)
+    assert start.position.zones == ()
     write(database, *range(5_000, 9_000))
 
     _changed, after = told(database, start, limit=10_000)
-    assert after.zone == follower_position.NO_ZONE
+    assert after.position.zones == ()
 
 
-def test_a_zone_is_no_longer_than_the_ranges_in_which_ids_are_missing(database: Database) -> None:
-    ids = {*range(2, 9_000)} - {3_000, 4_500}
-    write(database, *ids)
+def test_a_zone_has_all_ids_below_the_window_where_one_is_missing(database: Database) -> None:
+    write(database, *({*range(2, 9_000)} - {3_000, 4_500}))
 
-    start = 3_000 - 3_000 % 1_024
-    end = 4_500 - 4_500 % 1_024 + 1_024
-    assert position_in(database).zone == Zone(start, end, end - start - 2)
+    position = token_of(database).position
+    assert position.zones == (Zone(1, position.start, position.start - 3),)
 
 
 def test_an_entry_that_appears_below_all_others_is_told(database: Database) -> None:
     write(database, 20, 21, 22)
     remove(database, 1)
-    start = position_in(database)
-    assert start.lowest == 20
+    start = token_of(database)
+    assert start.position.lowest == 20
     write(database, 7)
 
     changed, after = told(database, start)
@@ -204,22 +214,22 @@ def test_followers_that_are_near_do_not_notice_that_old_entries_are_removed(
     database: Database, first: int, lowest: int
 ) -> None:
     write(database, *range(first, 20))
-    start = position_in(database)
+    start = token_of(database)
     write(database, 20)
     prune(database)
 
     changed, after = told(database, start)
-    assert (changed, after.lowest) == ([200], lowest)
+    assert (changed, after.position.lowest) == ([200], lowest)
 
 
 @pytest.mark.usefixtures('small_blocks')
 def test_followers_of_removed_entries_have_to_read_everything(database: Database) -> None:
     write(database, *range(2, 9))
-    start = position_in(database)
+    start = token_of(database)
     write(database, *range(9, 21))
     prune(database)
 
-    assert read(database, start) is Untold.LOST
+    assert read(database, start) is Interruption.LOST
 
 
 @pytest.mark.parametrize('missing', [(3,), (3, 8), (3, 12), (12,), (3, 8, 12, 14)])
@@ -228,19 +238,19 @@ def test_followers_with_gaps_do_not_notice_that_old_entries_are_removed(
     database: Database, missing: tuple[int, ...]
 ) -> None:
     write(database, *({*range(2, 20)} - {*missing}))
-    start = position_in(database)
-    assert start.zone.entries
+    start = token_of(database)
+    assert start.position.zones
     write(database, 20, 21)
     prune(database)
     changed, after = told(database, start)
-    assert (changed, after.lowest) == ([200, 210], 10)
+    assert (changed, after.position.lowest) == ([200, 210], 10)
     write(database, *range(22, 30))
     _changed, after = told(database, after)
     write(database, 30)
     prune(database)
 
     changed, after = told(database, after)
-    assert (changed, after.lowest) == ([300], 20)
+    assert (changed, after.position.lowest) == ([300], 20)
 
 
 @pytest.mark.parametrize('late', [3, 8])
@@ -249,11 +259,11 @@ def test_followers_read_everything_when_what_was_late_was_removed_before_they_sa
     database: Database, late: int
 ) -> None:
     write(database, *({*range(2, 20)} - {3, 8}))
-    start = position_in(database)
+    start = token_of(database)
     write(database, late, 20)
     prune(database)
 
-    assert read(database, start) is Untold.LOST
+    assert read(database, start) is Interruption.LOST
 
 
 @pytest.mark.usefixtures('small_blocks')
@@ -262,28 +272,28 @@ def test_followers_read_everything_when_the_lowest_of_all_was_removed_before_the
 ) -> None:
     remove(database, 1)
     write(database, *range(5, 40))
-    start = position_in(database)
+    start = token_of(database)
     write(database, 3)
     prune(database)
 
-    assert read(database, start) is Untold.LOST
+    assert read(database, start) is Interruption.LOST
 
 
 def test_followers_read_everything_when_nobody_noted_what_was_removed(database: Database) -> None:
     write(database, *({*range(2, 20)} - {3, 8}))
-    start = position_in(database)
+    start = token_of(database)
     remove(database, *range(1, 10))
 
-    assert read(database, start) is Untold.LOST
+    assert read(database, start) is Interruption.LOST
 
 
 def test_another_token_at_the_head_is_another_database(database: Database) -> None:
     write(database, 2, token=5)
-    start = position_in(database)
+    start = token_of(database)
     remove(database, 2)
     write(database, 2, token=6)
 
-    assert read(database, start) is Untold.LOST
+    assert read(database, start) is Interruption.LOST
 
 
 @pytest.mark.parametrize('missing', [8, 6, 2])
@@ -291,20 +301,20 @@ def test_a_node_without_entries_that_were_seen_is_behind_for_a_while(
     database: Database, missing: int
 ) -> None:
     write(database, *range(2, 4), *range(5, 9))
-    start = position_in(database)
+    start = token_of(database)
     remove(database, missing)
 
-    assert read(database, start) is Untold.BEHIND
-    assert read(database, start, now=NOW + MAX_LAG_SECONDS - 1) is Untold.BEHIND
-    assert read(database, start, now=NOW + MAX_LAG_SECONDS) is Untold.LOST
-    assert read(database, start, now=NOW - MAX_LAG_SECONDS) is Untold.LOST
+    assert read(database, start) is Interruption.BEHIND
+    assert read(database, start, now=NOW + MAX_LAG_SECONDS - 1) is Interruption.BEHIND
+    assert read(database, start, now=NOW + MAX_LAG_SECONDS) is Interruption.LOST
+    assert read(database, start, now=NOW - MAX_LAG_SECONDS) is Interruption.LOST
 
 
 def test_a_node_is_behind_a_position_only_until_it_has_what_that_knows(
     database: Database,
 ) -> None:
     write(database, 2, 3)
-    start = position_in(database)
+    start = token_of(database)
     with database.consistent_reader() as connection:
         assert not FollowedFeed(connection, NOW).is_behind(start)
     remove(database, 3)
@@ -316,11 +326,11 @@ def test_a_node_is_behind_a_position_only_until_it_has_what_that_knows(
 
 
 def test_nobody_can_follow_an_empty_feed(database: Database) -> None:
-    start = position_in(database)
+    start = token_of(database)
     remove(database, 1)
-    empty = position_in(database)
+    empty = token_of(database)
 
-    assert read(database, start) is Untold.LOST
-    assert read(database, empty) is Untold.LOST
+    assert read(database, start) is Interruption.LOST
+    assert read(database, empty) is Interruption.LOST
     write(database, 2)
-    assert read(database, empty) is Untold.LOST
+    assert read(database, empty) is Interruption.LOST

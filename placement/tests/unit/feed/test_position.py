@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions in the change feed: what is news, what is remembered, what makes a worker reload."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
 from placement.feed import position as position_module
-from placement.feed.position import Entry, Mark, News, Position, Reading, Reload, Zone
+from placement.feed.position import Entry, News, Position, Reading, Reload, Zone
 from placement.tests.thorough import examples
 
 
-def entries(*ids: int, token: int = 1) -> list[Entry]:
-    return [Entry(one, 10 * one, False, token) for one in ids]
+def entries(*ids: int, token: int = 1) -> tuple[Entry, ...]:
+    return tuple(Entry(entry_id, 10 * entry_id, False, token) for entry_id in ids)
 
 
 def at(*ids: int) -> Position:
@@ -25,6 +25,7 @@ def answer(position: Position, present: Collection[int]) -> Reading:
     """What a database answers whose feed has these entries."""
     return Reading(
         entries(*sorted(one for one in present if one >= position.start)),
+        False,
         min(present, default=None),
         sum(zone.start <= one < zone.end for one in present for zone in position.zones),
     )
@@ -34,10 +35,6 @@ def read_on(position: Position, *present: int) -> Position:
     news = position.read_on(answer(position, present))
     assert isinstance(news, News)
     return news.position
-
-
-def ids_of(marks: Iterable[Mark]) -> list[int]:
-    return [mark.id for mark in marks]
 
 
 def test_a_position_without_news_stays_the_same() -> None:
@@ -57,33 +54,33 @@ def test_a_position_tells_news_by_id() -> None:
 
 def test_without_gaps_the_window_is_the_last_reading() -> None:
     position = read_on(at(1), 1, 2, 3, 4)
-    assert ids_of(position.window) == [2, 3, 4]
+    assert position.window == (2, 3, 4)
     position = read_on(position, 1, 2, 3, 4, 5)
 
-    assert ids_of(position.window) == [5]
+    assert position.window == (5,)
     assert position.zones == ()
 
 
 def test_the_window_of_a_large_reading_is_its_newest_entries() -> None:
     position = read_on(at(1), *range(1, 90))
 
-    assert ids_of(position.window) == [*range(90 - position_module.MIN_WINDOW, 90)]
+    assert position.window == (*range(90 - position_module.MIN_WINDOW, 90),)
 
 
 def test_the_window_begins_before_the_oldest_gap() -> None:
     position = read_on(at(1), 1, 2, 3, 5, 6)
     position = read_on(position, 1, 2, 3, 5, 6, 7, 8)
 
-    assert ids_of(position.window) == [3, 5, 6, 7, 8]
+    assert position.window == (3, 5, 6, 7, 8)
     position = read_on(position, *range(1, 10))
-    assert ids_of(position.window) == [4, 5, 6, 7, 8, 9]
+    assert position.window == (4, 5, 6, 7, 8, 9)
 
 
 def test_a_gap_that_leaves_the_window_becomes_a_zone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(position_module, 'MAX_WINDOW', 3)
     position = read_on(at(1), 1, 3, 4, 5, 6)
 
-    assert ids_of(position.window) == [4, 5, 6]
+    assert position.window == (4, 5, 6)
     assert position.zones == (Zone(2, 3, 0),)
     position = read_on(position, 1, 3, 4, 5, 6, 9, 10, 11, 12)
     assert position.zones == (Zone(2, 3, 0), Zone(7, 9, 0))
@@ -121,7 +118,7 @@ def test_a_removed_block_is_nothing_to_a_worker_that_has_read_every_id() -> None
     position = at(*range(1, 20))
     position = read_on(position, *range(8, 21))
 
-    assert (position.lowest, ids_of(position.window)) == (8, [20])
+    assert (position.lowest, position.window) == (8, (20,))
     assert position.read_on(answer(position, range(15, 21))) is Reload.PRUNED
 
 
@@ -133,7 +130,7 @@ def test_a_removed_block_makes_a_worker_reload_that_misses_ids_below_its_window(
     assert position.zones
 
     assert position.read_on(answer(position, [1, *range(3, 20)])) == News((), position)
-    removed = Reading(entries(18, 19), 8, position.in_zones)
+    removed = Reading(entries(18, 19), False, 8, position.in_zones)
     assert position.read_on(removed) is Reload.PRUNED
 
 
@@ -146,7 +143,7 @@ def test_a_worker_reads_on_after_each_removed_block(monkeypatch: pytest.MonkeyPa
 
 
 def test_another_token_makes_a_worker_reload() -> None:
-    reading = Reading(entries(5, 6, token=2), 1, 0)
+    reading = Reading(entries(5, 6, token=2), False, 1, 0)
 
     assert at(1, 5).read_on(reading) is Reload.OTHER
 
@@ -160,7 +157,7 @@ def test_a_zone_with_more_entries_makes_a_worker_reload(monkeypatch: pytest.Monk
 
 
 def test_an_empty_feed_makes_a_worker_reload() -> None:
-    assert Position.of(0, ()).read_on(Reading((), None, 0)) is Reload.EMPTY
+    assert Position.of(0, ()).read_on(Reading((), False, None, 0)) is Reload.EMPTY
 
 
 @pytest.mark.parametrize('window', [1, 2, 5])

@@ -106,11 +106,11 @@ def test_a_page_takes_few_statements_however_long_it_is(cloud: Cloud) -> None:
     providers(cloud.context)
     with cloud.statements() as statements:
         page = providers(cloud.context, after=uuid_of(HOSTS[0]))
-        assert page.position is None
+        assert page.token is None
         # The change feed, providers and allocations.
         assert len(statements) == 3
         page = providers(cloud.context)
-        assert page.position is not None
+        assert page.token is not None
 
     # The newest entries of the feed besides, and those that may be missing below them.
     assert len(statements) - 3 <= 3 + 2

@@ -43,7 +43,7 @@ def since(cloud: Cloud, age: datetime.timedelta, limit: int = 10) -> Changes:
 
 
 def names(changes: Changes) -> list[str]:
-    assert changes.position is not None
+    assert changes.token is not None
     return [provider.row.name for provider in changes.providers]
 
 
@@ -63,15 +63,15 @@ def test_nothing_changed_since_a_time_to_come(cloud: Cloud) -> None:
     changes = since(cloud, -HOUR)
 
     assert names(changes) == []
-    assert changes.position is not None
-    assert not changes.position.has_more
+    assert changes.token is not None
+    assert not changes.token.has_more
 
 
 def test_pages_follow_the_position_of_the_first(cloud: Cloud) -> None:
     first = since(cloud, 2 * HOUR, limit=1)
-    assert first.position is not None
-    assert first.position.has_more
-    second = pages.list_changes(cloud.context, first.position, 1)
+    assert first.token is not None
+    assert first.token.has_more
+    second = pages.list_changes(cloud.context, first.token, 1)
 
     assert names(first) + names(second) == ['old', 'new']
 
