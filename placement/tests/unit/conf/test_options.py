@@ -50,30 +50,21 @@ def test_defaults_are_those_that_the_specification_has_words_for(configured: Loa
     assert conf.placement.incomplete_consumer_user_id == nobody
 
 
-def test_without_a_connection_nothing_is_loaded(configured: Load) -> None:
-    with pytest.raises(cfg.RequiredOptError, match=r'connection in group \[placement_database\]'):
-        configured('[api]\nauth_strategy = noauth2\n')
-
-
 @pytest.mark.parametrize(
-    'line',
+    'text',
     [
-        '[api]\nauth_strategy = basic',
-        '[placement]\nallocation_candidates_generation_strategy = random',
-        '[placement]\nmax_allocation_candidates = many',
+        '[api]\nauth_strategy = noauth2\n',
+        f'{MINIMUM}[api]\nauth_strategy = basic',
+        f'{MINIMUM}[placement]\nallocation_candidates_generation_strategy = random',
+        f'{MINIMUM}[placement]\nmax_allocation_candidates = many',
     ],
 )
-def test_a_value_that_is_none_of_the_choices_is_refused(configured: Load, line: str) -> None:
-    with pytest.raises(placement_conf.Error, match=line.split(' ')[-1]):
-        configured(f'{MINIMUM}{line}\n')
-
-
-def test_both_strategies_of_generation_are_accepted(configured: Load) -> None:
-    for name in ('depth-first', 'breadth-first'):
-        conf = configured(
-            f'{MINIMUM}[placement]\nallocation_candidates_generation_strategy = {name}\n'
-        )
-        assert conf.placement.allocation_candidates_generation_strategy == name
+def test_missing_connection_and_values_of_another_kind_are_refused(
+    configured: Load, text: str
+) -> None:
+    words = text.split(' ')[-1] if text.startswith(MINIMUM) else r'connection in group \[placem'
+    with pytest.raises(placement_conf.Error, match=words):
+        configured(text)
 
 
 def test_the_strategy_of_authentication_is_also_read_from_its_former_group(
@@ -165,25 +156,16 @@ def test_the_defaults_of_libraries_stay_as_they_are_for_others(configured: Load)
     assert other.cors.allow_headers == []
 
 
-@pytest.fixture(scope='module')
-def sample() -> str:
-    """Output of ``oslo-config-generator``, whose hook alters libraries: not in this process."""
+def test_the_sample_shows_every_option_and_the_defaults_of_libraries() -> None:
+    """By ``oslo-config-generator``, whose hook alters libraries: not in this process."""
     command = [sys.executable, '-m', 'oslo_config.generator']
     for namespace in ('placement.conf', 'oslo.middleware.cors', 'oslo.log'):
         command += ['--namespace', namespace]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    sample = subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-
-def test_the_sample_shows_every_option(sample: str) -> None:
     names = [option.name for _, options in opts.list_opts() for option in options]
-
     assert [name for name in names if f'\n#{name} =' not in sample] == []
-
-
-def test_the_sample_shows_the_defaults_of_libraries(sample: str) -> None:
     assert '#allow_headers = X-Auth-Token,' in sample
     assert ',routes=INFO\n' in sample
-
-
-def test_the_sample_does_not_tell_where_it_was_made(sample: str) -> None:
+    # It does not tell where it was made.
     assert PARENT not in sample

@@ -4,13 +4,14 @@
 import os
 import pathlib
 import warnings
+from typing import Any
 
 import pytest
 from oslo_config import cfg
 from oslo_policy import policy as oslo_policy
 
 from placement import conf as placement_conf
-from placement import errors
+from placement import errors, policies
 from placement.context import RequestContext
 from placement.policies import enforcer as policy
 
@@ -26,10 +27,9 @@ def conf(tmp_path: pathlib.Path) -> cfg.ConfigOpts:
     return placement_conf.load(environ={'OS_PLACEMENT_CONFIG_DIR': str(tmp_path)})
 
 
-def caller(*roles: str, system_scope: str | None = None) -> RequestContext:
-    return RequestContext(
-        user_id='user', project_id='project', roles=list(roles), system_scope=system_scope
-    )
+def caller(*roles: str, **identity: Any) -> RequestContext:
+    identity = {'user_id': 'user', 'project_id': 'project', **identity}
+    return RequestContext(roles=list(roles), **identity)
 
 
 def allows(enforcer: policy.Enforcer, *roles: str) -> bool:
@@ -38,6 +38,31 @@ def allows(enforcer: policy.Enforcer, *roles: str) -> bool:
     except errors.PolicyNotAuthorised:
         return False
     return True
+
+
+def test_roles_are_compared_case_insensitively(conf: cfg.ConfigOpts) -> None:
+    assert allows(policy.Enforcer(conf), 'Admin')
+
+
+def test_every_rule_of_a_route_is_for_projects_alone() -> None:
+    rules = [rule for rule in policies.list_rules() if rule.name.startswith('placement:')]
+    assert {tuple(rule.scope_types or ()) for rule in rules} == {('project',)}
+
+
+@pytest.mark.parametrize(
+    ('rule', 'context'),
+    [
+        (RULE, caller('admin', 'service', project_id=None, domain_id='domain')),
+        (RULE, caller('reader', service_roles=['admin', 'service'])),
+        ('placement:usages', caller('reader', project_id=None)),
+    ],
+    ids=['domain', 'roles of a service token', 'no project'],
+)
+def test_caller_without_role_in_a_project_is_refused(
+    conf: cfg.ConfigOpts, rule: str, context: RequestContext
+) -> None:
+    with pytest.raises(errors.PolicyNotAuthorised):
+        policy.Enforcer(conf).authorise(context, rule, {'project_id': None})
 
 
 def test_refusal_of_a_scope_is_the_name_of_the_rule(conf: cfg.ConfigOpts) -> None:
@@ -58,16 +83,6 @@ def test_enforcer_does_not_warn_of_changed_defaults(conf: cfg.ConfigOpts) -> Non
         allows(policy.Enforcer(conf), 'admin')
 
     assert found == []
-
-
-def test_policy_file_overrides_a_rule_by_its_name(
-    conf: cfg.ConfigOpts, tmp_path: pathlib.Path
-) -> None:
-    tmp_path.joinpath('policy.yaml').write_text(f'"{RULE}": "role:librarian"\n')
-    enforcer = policy.Enforcer(conf)
-
-    assert allows(enforcer, 'librarian')
-    assert not allows(enforcer, 'admin')
 
 
 def test_override_of_the_admin_rule_does_not_change_other_rules(
@@ -126,35 +141,23 @@ def test_files_of_the_policy_directory_override_the_policy_file(
     assert allows(enforcer, 'librarian')
 
 
-def test_unreadable_file_leaves_the_previous_rules_in_force(
-    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    file = tmp_path / 'policy.yaml'
-    file.write_text(f'"{RULE}": "role:librarian"\n')
-    enforcer = policy.Enforcer(conf)
-    file.write_text('{ this is: [no policy')
-
-    assert allows(enforcer, 'librarian')
-    assert not allows(enforcer, 'admin')
-    assert caplog.text.count('the previous rules stay in force') == 1
-
-
 CYCLIC = f'"{RULE}": "role:librarian or rule:{RULE}"\n'
 
 
-def test_file_with_a_rule_that_refers_to_itself_leaves_the_previous_rules_in_force(
-    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize('text', ['{ this is: [no policy', CYCLIC])
+def test_unusable_file_leaves_the_previous_rules_in_force(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
     file = tmp_path / 'policy.yaml'
     file.write_text(f'"{RULE}": "role:librarian"\n')
     enforcer = policy.Enforcer(conf)
-    file.write_text(CYCLIC)
+    file.write_text(text)
 
     assert allows(enforcer, 'librarian')
     assert not allows(enforcer, 'admin')
     (line,) = [r.getMessage() for r in caplog.records if r.name == 'placement.policy']
-    assert RULE in line
-    assert 'the previous rules stay in force' in line
+    assert text is not CYCLIC or RULE in line
+    assert line.count('the previous rules stay in force') == 1
     assert '\n' not in line
 
 
