@@ -6,6 +6,7 @@ Specification: commands, "placement-manage", "placement-status"
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -14,40 +15,19 @@ from placement.cmd import manage, status
 MAINS = {'placement-manage': manage.main, 'placement-status': status.main}
 
 
-class Shells:
-    """The scripts that commands print for shells."""
+@pytest.fixture
+def script(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str, str], str]:
+    """A function that returns the script of a command for a shell."""
 
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-
-    def script(self, command: str, shell: str) -> str:
-        """The script of a command for a shell."""
-        self._monkeypatch.setattr('sys.argv', [command])
+    def print_script(command: str, shell: str) -> str:
+        monkeypatch.setattr('sys.argv', [command])
         with pytest.raises(SystemExit):
             MAINS[command](['--shell_completion', shell])
-        return self._capsys.readouterr().out
+        return capsys.readouterr().out
 
-    def completions(self, command: str, typed: str) -> set[str]:
-        """The words that bash offers for the last of the words typed."""
-        words = typed.split(' ')
-        lines = [
-            self.script(command, 'bash'),
-            f'COMP_WORDS=({command} {" ".join(word or repr("") for word in words)})',
-            f'COMP_CWORD={len(words)}',
-            f'_shtab_{command.replace("-", "_")}',
-            'printf "%s\\n" "${COMPREPLY[@]}"',
-        ]
-        bash = ['bash', '--norc', '-c', '\n'.join(lines)]
-        done = subprocess.run(bash, check=True, capture_output=True, text=True)
-        return set(done.stdout.split())
-
-
-@pytest.fixture
-def shells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shells:
-    return Shells(monkeypatch, capsys)
+    return print_script
 
 
 @pytest.mark.parametrize(
@@ -61,14 +41,21 @@ def shells(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_bash_completes_commands_and_options(
-    shells: Shells, command: str, typed: str, offered: set[str]
+    script: Callable[[str, str], str], command: str, typed: str, offered: set[str]
 ) -> None:
-    assert offered <= shells.completions(command, typed)
+    words = typed.split(' ')
+    lines = [
+        script(command, 'bash'),
+        f'COMP_WORDS=({command} {" ".join(word or repr("") for word in words)})',
+        f'COMP_CWORD={len(words)}',
+        f'_shtab_{command.replace("-", "_")}',
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+    ]
+    bash = ['bash', '--norc', '-c', '\n'.join(lines)]
+    done = subprocess.run(bash, check=True, capture_output=True, text=True)
 
-
-@pytest.mark.parametrize('command', ['placement-manage', 'placement-status'])
-def test_zsh_gets_a_script_of_its_own(shells: Shells, command: str) -> None:
-    assert shells.script(command, 'zsh').startswith(f'#compdef {command}\n')
+    assert offered <= set(done.stdout.split())
+    assert script(command, 'zsh').startswith(f'#compdef {command}\n')
 
 
 def test_missing_extra_is_named(

@@ -14,26 +14,14 @@ def made() -> Cloud:
     return cloud.make_cloud()
 
 
-def used(made: Cloud) -> collections.Counter[tuple[str, str]]:
-    """Sum usage by the uuid of the provider and the resource class."""
-    found: collections.Counter[tuple[str, str]] = collections.Counter()
-    for consumer in made.consumers:
-        for uuid, resources in consumer.allocations.items():
-            for name, amount in resources.items():
-                found[uuid, name] += amount
-    return found
-
-
 def root_of(provider: DemoProvider) -> DemoProvider:
     return provider if provider.parent is None else root_of(provider.parent)
 
 
-def test_it_is_the_same_each_time(made: Cloud) -> None:
-    assert cloud.make_cloud() == made
-
-
-def test_another_seed_gives_another_cloud(made: Cloud) -> None:
+def test_seed_alone_makes_the_consumers_differ(made: Cloud) -> None:
     other = cloud.make_cloud(seed=18)
+
+    assert cloud.make_cloud() == made
     assert other.providers == made.providers
     assert other.consumers != made.consumers
 
@@ -47,20 +35,11 @@ def test_it_has_a_thousand_hosts_of_every_kind(made: Cloud) -> None:
     assert zones == {'az1': 250, 'az2': 251, 'az3': 250, 'az4': 250}
 
 
-def test_uuids_are_different(made: Cloud) -> None:
-    uuids = [one.uuid for one in made.providers] + [one.uuid for one in made.consumers]
-    assert len(set(uuids)) == len(uuids)
-
-
-def test_parents_come_before_their_children(made: Cloud) -> None:
-    seen: set[str] = set()
-    for one in made.providers:
-        assert one.parent is None or one.parent.uuid in seen
-        seen.add(one.uuid)
-
-
 def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:
-    taken = used(made)
+    taken: collections.Counter[tuple[str, str]] = collections.Counter()
+    for consumer in made.consumers:
+        for uuid, resources in consumer.allocations.items():
+            taken.update({(uuid, name): amount for name, amount in resources.items()})
     over = {
         one.name
         for one in made.providers
