@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A database in a file that the commands find through their environment."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +13,17 @@ from placement.cmd import manage
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, tables
-from placement.tests.unit.cmd.outcomes import Outcome, Run
+
+
+class Outcome(NamedTuple):
+    """The exit status of a command of `placement-manage`, and what it wrote."""
+
+    status: int
+    printed: str
+    complained: str
+
+
+Run = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)

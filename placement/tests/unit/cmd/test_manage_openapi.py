@@ -12,7 +12,7 @@ import pytest
 from placement import microversions
 from placement.cmd import manage
 from placement.cmd.openapi import document
-from placement.tests.unit.cmd.outcomes import Run
+from placement.tests.unit.cmd.conftest import Run
 
 
 def test_the_newest_version_is_printed_unless_another_one_is_named(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from placement.db.engine.drivers import MissingDriverError
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
 from placement.db.schema.revisions import MissingSchemaError
-from placement.tests.unit.cmd.outcomes import Run
+from placement.tests.unit.cmd.conftest import Run
 
 CANNOT = 'The configuration cannot be used: '
 RESTORE = 'Stop the service and restore the database from a backup.'

@@ -10,13 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from placement import errors
-from placement.cmd import manage
 from placement.db.engine.database import Database
 from placement.db.schema import migration, own_tables
 from placement.feed import change_feed
 from placement.objects import provider_identity
 from placement.objects.resource_provider import ResourceProvider
-from placement.tests.unit.cmd.outcomes import Run
+from placement.tests.unit.cmd.conftest import Run
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 OLD, NEW = uuid_of('compute1'), uuid_of('new')
@@ -87,48 +86,43 @@ def test_refusal_is_one_line_and_changes_nothing(
     assert cloud.everything() == before
 
 
-def test_without_a_terminal_it_has_to_be_confirmed_beforehand(run: Run, cloud: Cloud) -> None:
-    before = cloud.everything()
-    outcome = run(OLD, NEW)
-    assert (outcome.status, outcome.printed) == (1, '')
-    assert outcome.complained.endswith(
-        'Nothing was changed: give --yes, because there is no terminal to ask at.\n'
-    )
-    assert cloud.everything() == before
-
-
-def answering(monkeypatch: pytest.MonkeyPatch, answer: str | type[BaseException]) -> None:
-    """Answer at a terminal."""
+@pytest.mark.parametrize(
+    ('answer', 'is_confirmed'),
+    [
+        *((answer, True) for answer in ('y', 'YES', ' yes ')),
+        *((answer, False) for answer in ('', 'n', 'yesterday', EOFError, KeyboardInterrupt, None)),
+    ],
+)
+def test_change_is_made_when_it_is_confirmed(
+    run: Run,
+    cloud: Cloud,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str | type[BaseException] | None,
+    is_confirmed: bool,
+) -> None:
+    """Without a terminal, which gives no answer, it has to be confirmed beforehand."""
 
     def give() -> str:
         if isinstance(answer, str):
             return answer
+        assert answer is not None
         raise answer
 
-    monkeypatch.setattr(sys.stdin, 'isatty', lambda: True)
+    monkeypatch.setattr(sys.stdin, 'isatty', lambda: answer is not None)
     monkeypatch.setattr(builtins, 'input', give)
-
-
-@pytest.mark.parametrize('answer', ['y', 'YES', ' yes '])
-def test_confirmed_change_is_made(
-    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, answer: str
-) -> None:
-    answering(monkeypatch, answer)
-    outcome = run(OLD, NEW)
-    assert outcome.status == 0
-    assert '[y/N]' in outcome.complained
-    assert name_of(cloud, NEW) == 'compute1'
-
-
-@pytest.mark.parametrize('answer', ['', 'n', 'yesterday', EOFError, KeyboardInterrupt])
-def test_change_that_is_not_confirmed_is_not_made(
-    run: Run, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, answer: str | type[BaseException]
-) -> None:
-    answering(monkeypatch, answer)
     before = cloud.everything()
     outcome = run(OLD, NEW)
+
+    if is_confirmed:
+        assert outcome.status == 0
+        assert name_of(cloud, NEW) == 'compute1'
+        return
+    reason = 'you did not confirm'
+    if answer is None:
+        reason = 'give --yes, because there is no terminal to ask at'
     assert (outcome.status, outcome.printed) == (1, '')
-    assert outcome.complained.endswith('Nothing was changed: you did not confirm.\n')
+    assert outcome.complained.endswith(f'Nothing was changed: {reason}.\n')
+    assert ('[y/N]' in outcome.complained) == (answer is not None)
     assert cloud.everything() == before
 
 
@@ -182,16 +176,3 @@ def test_history_has_the_change_where_it_is_on(
     assert cloud.rows(table.uuid, table.state.is_(None)) == [(NEW,)]
     assert cloud.rows(table.uuid, table.generation == 2) == [(OLD,)]
     assert set(cloud.rows(table.action)) == {('resource_providers.set_uuid',)}
-
-
-def test_provider_alone_prints_its_help(
-    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert manage.main(['provider']) == 0
-    assert 'set-uuid' in capsys.readouterr().out
-
-
-def test_both_uuids_are_needed(run: Run) -> None:
-    outcome = run(OLD)
-    assert outcome.status == 2
-    assert 'required: NEW' in outcome.complained

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.cmd import manage, status
+from placement.cmd import status
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, tables
+from placement.tests.unit.cmd.conftest import Run
 
 ALL_IS_WELL = """\
 +-------------------------------------------+
@@ -61,28 +62,6 @@ def test_a_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ALL_IS_WELL
 
 
-@pytest.mark.usefixtures('database')
-def test_healthy_database_passes_all_checks(check: Check) -> None:
-    assert check() == (
-        0,
-        {
-            'Schema Revisions': (0, None),
-            'Missing Root Provider IDs': (0, None),
-            'Incomplete Consumers': (0, None),
-            'Policy File JSON to YAML Migration': (0, None),
-        },
-    )
-
-
-@pytest.mark.usefixtures('old_data')
-def test_a_missing_root_is_a_failure(check: Check) -> None:
-    exit_status, found = check()
-    assert exit_status == 2
-    result, details = found['Missing Root Provider IDs']
-    assert result == 2
-    assert 'online_data_migrations' in details
-
-
 def test_incomplete_consumers_are_a_warning_with_their_number(
     check: Check, old_data: Database
 ) -> None:
@@ -98,13 +77,15 @@ def test_incomplete_consumers_are_a_warning_with_their_number(
 
 
 @pytest.mark.usefixtures('old_data')
-def test_the_online_data_migrations_are_the_remedy(
-    check: Check, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_missing_roots_are_a_failure_and_online_data_migrations_the_remedy(
+    check: Check, run: Run
 ) -> None:
-    monkeypatch.setattr(manage.log, 'setup', lambda *_args: None)
-    assert check()[0] == 2
-    assert manage.main(['db', 'online_data_migrations']) == 0
-    capsys.readouterr()
+    exit_status, found = check()
+    result, details = found['Missing Root Provider IDs']
+    assert (exit_status, result) == (2, 2)
+    assert 'online_data_migrations' in details
+
+    assert run('db', 'online_data_migrations').status == 0
     assert check()[0] == 0
 
 

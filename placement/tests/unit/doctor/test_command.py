@@ -15,7 +15,7 @@ from placement.cmd import manage
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
 from placement.doctor import check, command
-from placement.tests.unit.cmd.outcomes import Outcome, Run
+from placement.tests.unit.cmd.conftest import Outcome, Run
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 
 from typing import Any
 
+import pytest
+
 from placement.cmd.openapi.reply_templates import Described, Name, described, parse_template
 from placement.http import conversions
 from placement.http.reply import Reply
@@ -10,45 +12,45 @@ from placement.http.reply import Reply
 NUMBER = Described({'type': 'integer'})
 
 
-def test_value_of_a_template_is_described_by_its_schema() -> None:
-    assert described(NUMBER) == {'type': 'integer'}
-
-
-def test_schema_requires_members_unless_they_are_optional() -> None:
-    schema = described({'a': NUMBER, 'b': Described({'type': 'string'}, optional=True)})
-
-    assert schema == {
-        'type': 'object',
-        'properties': {'a': {'type': 'integer'}, 'b': {'type': 'string'}},
-        'additionalProperties': False,
-        'required': ['a'],
-    }
-
-
-def test_pattern_as_member_name_describes_any_number_of_members() -> None:
-    schema = described({Name('^[A-Z]+$'): NUMBER})
-
-    assert schema == {
-        'type': 'object',
-        'patternProperties': {'^[A-Z]+$': {'type': 'integer'}},
-        'additionalProperties': False,
-    }
-
-
-def test_schema_requires_fixed_members_beside_patterns() -> None:
-    schema = described({'count': NUMBER, Name('^[A-Z]+$'): NUMBER})
-
-    assert schema['required'] == ['count']
-    assert list(schema['properties']) == ['count']
-
-
-def test_literal_of_a_template_is_described_as_a_constant() -> None:
-    assert described('CURRENT') == {'const': 'CURRENT'}
-
-
-def test_list_of_a_template_describes_alternatives_of_its_elements() -> None:
-    assert described([NUMBER]) == {'type': 'array', 'items': {'type': 'integer'}}
-    assert described(['a', 'b'])['items'] == {'anyOf': [{'const': 'a'}, {'const': 'b'}]}
+@pytest.mark.parametrize(
+    ('template', 'schema'),
+    [
+        (NUMBER, {'type': 'integer'}),
+        ('CURRENT', {'const': 'CURRENT'}),
+        ([NUMBER], {'type': 'array', 'items': {'type': 'integer'}}),
+        (['a', 'b'], {'type': 'array', 'items': {'anyOf': [{'const': 'a'}, {'const': 'b'}]}}),
+        (
+            {'a': NUMBER, 'b': Described({'type': 'string'}, optional=True)},
+            {
+                'type': 'object',
+                'properties': {'a': {'type': 'integer'}, 'b': {'type': 'string'}},
+                'additionalProperties': False,
+                'required': ['a'],
+            },
+        ),
+        # A pattern describes any number of members.
+        (
+            {Name('^[A-Z]+$'): NUMBER},
+            {
+                'type': 'object',
+                'patternProperties': {'^[A-Z]+$': {'type': 'integer'}},
+                'additionalProperties': False,
+            },
+        ),
+        (
+            {'count': NUMBER, Name('^[A-Z]+$'): NUMBER},
+            {
+                'type': 'object',
+                'properties': {'count': {'type': 'integer'}},
+                'patternProperties': {'^[A-Z]+$': {'type': 'integer'}},
+                'additionalProperties': False,
+                'required': ['count'],
+            },
+        ),
+    ],
+)
+def test_template_is_described_by_a_schema(template: Any, schema: dict[str, Any]) -> None:
+    assert described(template) == schema
 
 
 def test_downgrade_of_a_template_downgrades_its_schema() -> None:
