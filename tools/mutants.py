@@ -129,7 +129,7 @@ MUTANTS = (
         'solver/plan.py',
         '                if capacity.unit_refusal(amount):\n                    return False\n',
         '                pass\n',
-        'test_candidate.py',
+        'test_examples.py',
     ),
     Mutant(
         'solver/problem.py',

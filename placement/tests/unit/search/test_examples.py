@@ -238,23 +238,21 @@ def test_amounts_of_all_groups_are_added_up() -> None:
     assert what(search(FUNCTIONS, query + 'isolate')) == found
 
 
+UNITS = cloud(provider('cn', VCPU={'total': 20, 'min_unit': 4, 'max_unit': 12, 'step_size': 2}))
+
+
 @pytest.mark.parametrize(
-    ('used', 'amount', 'fits'),
-    [(0, 1, True), (0, 4, True), (0, 5, False), (2, 2, True), (2, 3, False)],
+    ('query', 'is_found'),
+    [
+        ('resources=VCPU:4', True),
+        ('resources=VCPU:12', True),
+        ('resources=VCPU:2', False),
+        ('resources=VCPU:5', False),
+        ('resources=VCPU:14', False),
+        ('resources_A=VCPU:6&resources_B=VCPU:6&group_policy=none', True),
+        ('resources_A=VCPU:2&resources_B=VCPU:6&group_policy=none', False),
+        ('resources_A=VCPU:8&resources_B=VCPU:6&group_policy=none', False),
+    ],
 )
-def test_capacity_is_not_truncated_before_it_is_compared(
-    used: int, amount: int, fits: bool
-) -> None:
-    inventory = {'total': 3, 'allocation_ratio': 1.5, 'used': used}
-    snapshot = cloud(provider('cn', VCPU=inventory))
-    result = search(snapshot, f'resources=VCPU:{amount}')
-    assert bool(result.candidates) is fits
-    assert snapshot.provider(1).kind.capacities[0].reported_capacity == 4
-
-
-@pytest.mark.parametrize(('second', 'fits'), [(4, True), (6, False)])
-def test_a_sum_is_held_against_max_unit(second: int, fits: bool) -> None:
-    inventory = {'total': 100, 'max_unit': 8, 'min_unit': 4, 'step_size': 2}
-    snapshot = cloud(provider('cn', VF=inventory))
-    query = f'resources1=VF:4&resources2=VF:{second}&group_policy=none'
-    assert bool(search(snapshot, query).candidates) is fits
+def test_units_bound_what_one_consumer_takes(query: str, is_found: bool) -> None:
+    assert bool(who(search(UNITS, query))) is is_found

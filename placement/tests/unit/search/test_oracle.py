@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from placement.search.candidate import Candidate
 from placement.search.candidates import find_candidates
-from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
@@ -368,28 +367,6 @@ def test_a_changed_snapshot_answers_like_a_fresh_one(before: tuple, after: tuple
     # Whoever still holds the old one sees nothing of the change.
     assert old == Snapshot.of(old_rows)
     assert [ask(old, request) for request in (one, other)] == answers
-
-
-@examples(500)
-@hypothesis.given(questions())
-def test_an_empty_answer_tells_never_from_not_now(question: tuple) -> None:
-    rows, request = question
-    # Most of what there is, is used, so that there are enough empty answers of either kind.
-    full = [
-        row._replace(
-            inventories={
-                name: inventory._replace(used=max(inventory.used, inventory.total - 1))
-                for name, inventory in row.inventories.items()
-            }
-        )
-        for row in rows
-    ]
-    result = find_candidates(Snapshot.of(full), request)
-    assert (result.explanation is None) == bool(result.candidates)
-    if result.explanation is not None:
-        could_ever_fit = bool(solve(Cloud(full).unused(), request))
-        expected = Verdict.FULL if could_ever_fit else Verdict.INFEASIBLE
-        assert result.explanation.verdict is expected
 
 
 def test_random_search_may_return_every_candidate() -> None:

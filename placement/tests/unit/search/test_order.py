@@ -12,7 +12,6 @@ import pytest
 from placement.search.candidate import Candidate, Layout
 from placement.search.candidates import Result, find_candidates
 from placement.search.model.provider import Provider
-from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.solver.backtracking import PartialAssignment
@@ -24,7 +23,6 @@ from placement.tests.unit.search.cloud import (
     parse,
     provider,
     search,
-    summarised,
     who,
 )
 
@@ -94,11 +92,8 @@ def test_search_with_a_limit_generates_what_it_returns(
 ) -> None:
     result = search(hosts(1000), SERVER, limit=10, randomize=randomize)
     assert len(result.candidates) == 10
+    assert result.trees_examined < 100
     assert len(generated) == 10
-
-
-def test_search_with_a_limit_examines_few_trees() -> None:
-    assert search(hosts(1000), SERVER, limit=10).trees_examined < 100
 
 
 def test_search_of_a_wide_tree_generates_what_it_returns(
@@ -126,18 +121,6 @@ def test_bounds_count_a_used_child_as_missing(tried: list[int]) -> None:
     assert not search(snapshot, equal_groups(64)).candidates
     # The shape is tried while nothing counts as used; the tree itself is not.
     assert len(tried) < 2 * 64 * 64
-
-
-def test_bounds_refuse_groups_that_leave_room_over_in_every_slot(
-    tried: list[int],
-) -> None:
-    # Room for 24, and yet no room for nine times two: three hold one group of two.
-    snapshot = cloud(
-        provider('cn'), *[provider(f'pf{one}', parent='cn', VF=3) for one in range(8)]
-    )
-    groups = '&'.join(f'resources{number}=VF:2' for number in range(9))
-    assert not search(snapshot, groups + '&group_policy=none').candidates
-    assert tried == []
 
 
 def test_nogoods_cover_slots_that_mean_the_same(tried: list[int]) -> None:
@@ -232,72 +215,6 @@ def test_search_finds_what_sharing_providers_serve_alone_once(generated: list[Ca
     assert len(generated) == 1
 
 
-def test_candidates_come_from_many_hosts() -> None:
-    found = mapped(search(nested(4, 4), 'resources1=VF:1', limit=4))
-    assert [one['1'] for one in found] == [['pf1_1'], ['pf2_1'], ['pf3_1'], ['pf4_1']]
-
-
-def test_bound_spreads_candidates_over_hosts_as_limit_does() -> None:
-    found = mapped(search(nested(2, 4), 'resources1=VF:1', bound=3))
-    assert [one['1'] for one in found] == [['pf1_1'], ['pf2_1'], ['pf1_2']]
-
-
-def test_candidates_come_from_one_host_after_the_other() -> None:
-    result = search(nested(4, 4), 'resources1=VF:1', limit=5, strategy=Strategy.DEPTH_FIRST)
-    hosts_used = [one['1'][0].split('_')[0] for one in mapped(result)]
-    assert hosts_used == ['pf1', 'pf1', 'pf1', 'pf1', 'pf2']
-
-
-@pytest.mark.parametrize(
-    ('settings', 'wanted'),
-    [
-        ({}, None),
-        ({'limit': 3}, 3),
-        ({'bound': 3}, 3),
-        ({'limit': 3, 'bound': 5}, 3),
-        ({'limit': 5, 'bound': 3}, 3),
-        ({'bound': 0}, 1),
-        ({'bound': -1}, None),
-        ({'limit': 5, 'bound': -1}, 5),
-    ],
-)
-def test_the_smaller_of_limit_and_bound_counts(settings: dict, wanted: int | None) -> None:
-    assert CandidateRequest((), **settings).wanted == wanted
-
-
-def test_summaries_cover_the_returned_candidates_only() -> None:
-    assert summarised(search(nested(4, 2), 'resources1=VF:1', limit=1)) == [
-        'cn1',
-        'pf1_1',
-        'pf1_2',
-    ]
-
-
-@pytest.mark.parametrize('limit', [None, 7])
-def test_equal_searches_return_candidates_in_equal_order(limit: int | None) -> None:
-    snapshot, request = nested(3, 4), parse(equal_groups(2), limit=limit)
-    orders = [mapped(find_candidates(snapshot, request)) for _ in range(3)]
-    assert orders[0] == orders[1] == orders[2]
-    assert orders[0] == mapped(search(snapshot, equal_groups(2)))[:limit]
-
-
-def test_random_answer_has_every_candidate_in_another_order() -> None:
-    snapshot = nested(3, 4)
-    found = mapped(search(snapshot, equal_groups(2)))
-    shuffled = mapped(search(snapshot, equal_groups(2), randomize=True))
-    assert shuffled != found
-    assert sorted(map(str, shuffled)) == sorted(map(str, found))
-
-
-def test_random_searches_return_different_samples() -> None:
-    snapshot, request = hosts(200), parse(SERVER, limit=5, randomize=True)
-    samples = {
-        tuple(who(find_candidates(snapshot, request, random.Random(seed)))) for seed in range(20)
-    }
-    assert len(samples) == 20
-    assert {len(set(sample)) for sample in samples} == {5}
-
-
 def test_random_search_begins_with_every_host_about_equally_often() -> None:
     snapshot, request = hosts(70), parse(SERVER, limit=1, randomize=True)
     generator = random.Random(11)
@@ -316,21 +233,3 @@ def test_random_answers_do_not_take_hosts_in_turn() -> None:
         same_host += first['1'][0][:3] == second['1'][0][:3]
     # Three of seven others are on the same host.
     assert 60 < same_host < 112
-
-
-def test_every_candidate_may_be_in_a_random_sample() -> None:
-    snapshot, request = nested(3, 3), parse('resources1=VF:1', limit=2, randomize=True)
-    seen = {
-        name
-        for seed in range(200)
-        for name in who(find_candidates(snapshot, request, random.Random(seed)))
-    }
-    assert len(seen) == 9
-
-
-def test_hosts_outside_the_wanted_aggregates_are_passed_over() -> None:
-    hosts = [provider(f'cn{one}', aggregates=f'A{one}', VCPU=8) for one in range(200)]
-    result = search(cloud(*hosts), 'resources=VCPU:1&member_of=in:A7,A9')
-
-    assert who(result) == ['cn7', 'cn9']
-    assert result.trees_examined == 200

@@ -26,15 +26,24 @@ HOSTS = cloud(
     provider('cn3', VCPU={'total': 8, 'used': 9}, MEMORY_MB=100),
     provider('odd', VCPU={'total': 8, 'min_unit': 4}, MEMORY_MB=100),
 )
-NUMA = [
-    part
-    for n in range(3)
-    for part in (
-        provider(f'cn{n}', MEMORY_MB=1000),
-        provider(f'cn{n}_0', parent=f'cn{n}', VCPU=4),
-        provider(f'cn{n}_1', parent=f'cn{n}', VCPU=4),
+
+
+def numa_hosts(count: int, processors: int = 4, used: bool = False) -> Snapshot:
+    """Hosts with two NUMA nodes each; with `used` they differ in what is in use."""
+    return cloud(
+        *[
+            part
+            for n in range(count)
+            for part in (
+                provider(f'cn{n}', MEMORY_MB={'total': 10_000, 'used': n * used}),
+                provider(f'cn{n}_0', parent=f'cn{n}', VCPU=processors),
+                provider(f'cn{n}_1', parent=f'cn{n}', VCPU=processors),
+            )
+        ]
     )
-]
+
+
+NUMA = numa_hosts(3)
 
 
 def searched_for_claims() -> contextlib.AbstractContextManager[mock.Mock]:
@@ -85,7 +94,7 @@ def test_fragmentation_sets_free_beside_usable() -> None:
 def test_groups_are_claimed_on_a_copy() -> None:
     query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
     with searched_for_claims() as searched:
-        answer = capacity_of(cloud(*NUMA), parse(query))
+        answer = capacity_of(NUMA, parse(query))
     assert answer.now == answer.if_empty == Count(6, 6)
     # Trees that are alike are claimed on once: two claims and a refusal, now and when empty.
     assert searched.call_count == 2 * (2 + 1)
@@ -111,16 +120,9 @@ def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
 
 
 def test_bounds_are_told_after_so_many_claims() -> None:
-    large = [
-        part
-        for n in range(2)
-        for part in (
-            provider(f'cn{n}', MEMORY_MB=10_000 + n),
-            provider(f'cn{n}_0', parent=f'cn{n}', VCPU=400),
-            provider(f'cn{n}_1', parent=f'cn{n}', VCPU=400),
-        )
-    ]
-    answer = capacity_of(cloud(*large), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=RootPage(9))
+    answer = capacity_of(
+        numa_hosts(2, 400, used=True), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=RootPage(9)
+    )
     assert answer.now == Count(MAX_CLAIMS, 1600)
     assert not answer.is_exact
     assert answer.trees is not None
@@ -204,7 +206,7 @@ def test_hosts_of_several_pools_are_counted_after_those_of_one() -> None:
 def test_spent_budget_gives_bounds() -> None:
     query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
     work = SlicedWork(10, pause=lambda: None)
-    answer = capacity_of(cloud(*NUMA), parse(query), work)
+    answer = capacity_of(NUMA, parse(query), work)
     assert answer.now.at_least < 12
     assert answer.now.at_most == 12
 
@@ -220,8 +222,8 @@ def test_several_requests_share_one_budget() -> None:
     query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
     requests = {str(number): parse(query) for number in range(100)}
     work = SlicedWork(20_000, pause=lambda: None)
-    alone = capacity_of(hosts_with_odd_usage(), parse(query), SlicedWork(20_000, lambda: None))
-    found = capacities_of(hosts_with_odd_usage(), requests, work)
+    alone = capacity_of(numa_hosts(30, used=True), parse(query), SlicedWork(20_000, lambda: None))
+    found = capacities_of(numa_hosts(30, used=True), requests, work)
     assert list(found) == list(requests)
     assert alone.now.is_exact
     assert work.spent < 3 * 20_000
@@ -231,23 +233,8 @@ def test_several_requests_share_one_budget() -> None:
 def test_several_requests_are_exact_where_the_budget_suffices() -> None:
     query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
     requests = {'hard': parse(query), 'easy': parse('resources=VCPU:1')}
-    found = capacities_of(cloud(*NUMA), requests, SlicedWork(None))
-    assert found == {name: capacity_of(cloud(*NUMA), one) for name, one in requests.items()}
-
-
-def hosts_with_odd_usage() -> Snapshot:
-    """Hosts that each take two consumers and differ in what is used."""
-    return cloud(
-        *[
-            part
-            for n in range(30)
-            for part in (
-                provider(f'cn{n}', MEMORY_MB={'total': 1000, 'used': n}),
-                provider(f'cn{n}_0', parent=f'cn{n}', VCPU=4),
-                provider(f'cn{n}_1', parent=f'cn{n}', VCPU=4),
-            )
-        ]
-    )
+    found = capacities_of(NUMA, requests, SlicedWork(None))
+    assert found == {name: capacity_of(NUMA, one) for name, one in requests.items()}
 
 
 def test_no_search_is_prepared_when_the_budget_is_spent() -> None:

@@ -65,63 +65,51 @@ def test_what_is_missing_in_one_subtree_is_told(
     ] == missing
 
 
-def test_subtree_that_lacks_a_class_comes_after_one_that_lacks_an_amount() -> None:
-    """Whichever comes first: the node without a card, or that with one in use."""
-    for names in (('bare', 'full'), ('full', 'bare')):
-        snapshot = cloud(
-            provider('host', DISK_GB=100),
-            *[provider(name, 'host', VCPU=8) for name in names],
-            provider('nic', 'full', VF={'total': 4, 'used': 3}),
-            provider('beside', 'host', VF=4),
-        )
-        (nearest,) = explain_request(snapshot, parse(ON_ONE_NODE)).nearest
-        assert [(one.provider.uuid, one.suffix) for one in nearest.missing] == [('nic', '_B')]
-        assert nearest.subtree is not None
-        assert nearest.subtree.top == 'full'
-        assert [one.full_words for one in nearest.subtree.failed] == [
-            'group _B: VF: 2 asked, most free 1, largest 4 (used)'
-        ]
+HOST = provider('host', DISK_GB=100)
+BARE, FULL = provider('bare', 'host', VCPU=8), provider('full', 'host', VCPU=8)
+CARD_IN_USE = provider('nic', 'full', VF={'total': 4, 'used': 3})
+BESIDE = provider('beside', 'host', VF=4)
+WITH_ROOT = f'{ON_ONE_NODE}&required_C=HW_NUMA_ROOT'.replace('_A,_B', '_A,_B,_C')
 
 
-def test_subtree_may_be_below_a_provider_that_serves_nothing_now() -> None:
-    snapshot = cloud(
-        provider('host', DISK_GB=100),
-        provider('node1', 'host', VCPU={'total': 8, 'used': 5}),
-        provider('nic1', 'node1', VF=4),
-        provider('node2', 'host', VCPU=8),
-    )
-    (nearest,) = explain_request(snapshot, parse(ON_ONE_NODE)).nearest
+@pytest.mark.parametrize(
+    ('providers', 'query', 'missing', 'top', 'failed'),
+    [
+        # Whichever comes first: the node without a card, or that with one in use.
+        *[
+            (
+                (HOST, *nodes, CARD_IN_USE, BESIDE), ON_ONE_NODE, [('nic', '_B', 1)], 'full',
+                ['group _B: VF: 2 asked, most free 1, largest 4 (used)'],
+            )
+            for nodes in ((BARE, FULL), (FULL, BARE))
+        ],
+        # The provider on top serves nothing now.
+        (
+            (HOST, provider('node1', 'host', VCPU={'total': 8, 'used': 5}),
+             provider('nic1', 'node1', VF=4), provider('node2', 'host', VCPU=8)),
+            ON_ONE_NODE, [('node1', '_A', 3)], 'node1',
+            ['group _A: VCPU: 4 asked, most free 3, largest 8 (used)'],
+        ),
+        # A group without resources belongs to the subtree.
+        (
+            (HOST, provider('full', 'host', VCPU=8, traits='HW_NUMA_ROOT'), CARD_IN_USE, BESIDE),
+            WITH_ROOT, [('nic', '_B', 1)], 'full',
+            ['group _B: VF: 2 asked, most free 1, largest 4 (used)'],
+        ),
+        # Nothing is missing where groups only lie apart.
+        ((HOST, BARE, BESIDE), ON_ONE_NODE, [], 'bare', ['group _B: class missing VF']),
+    ],
+)  # fmt: skip
+def test_subtree_is_that_which_lacks_least(
+    providers: tuple[dict, ...],
+    query: str,
+    missing: list[tuple[str, str, int]],
+    top: str,
+    failed: list[str],
+) -> None:
+    (nearest,) = explain_request(cloud(*providers), parse(query)).nearest
+    assert [one.reason for one in nearest.failed] == ['subtree']
+    assert [(one.provider.uuid, one.suffix, one.free) for one in nearest.missing] == missing
     assert nearest.subtree is not None
-    assert nearest.subtree.top == 'node1'
-    assert [(one.provider.uuid, one.free) for one in nearest.missing] == [('node1', 3)]
-
-
-def test_group_without_resources_belongs_to_the_subtree() -> None:
-    query = f'{ON_ONE_NODE}&required_C=HW_NUMA_ROOT'.replace('_A,_B', '_A,_B,_C')
-    snapshot = cloud(
-        provider('host', DISK_GB=100),
-        provider('node', 'host', traits='HW_NUMA_ROOT', VCPU=8),
-        provider('nic', 'node', VF={'total': 4, 'used': 3}),
-        provider('other', 'host', VF=4),
-    )
-
-    (nearest,) = explain_request(snapshot, parse(query)).nearest
-
-    assert [(one.provider.uuid, one.suffix, one.free) for one in nearest.missing] == [
-        ('nic', '_B', 1)
-    ]
-
-
-def test_nothing_is_missing_where_groups_only_lie_apart() -> None:
-    snapshot = cloud(
-        provider('host', DISK_GB=100),
-        provider('node', 'host', VCPU=8),
-        provider('nic', 'host', VF=4),
-    )
-
-    (nearest,) = explain_request(snapshot, parse(ON_ONE_NODE)).nearest
-
-    assert [one.words for one in nearest.failed] == ['subtree _A,_B']
-    assert nearest.missing == ()
-    assert nearest.subtree is not None
-    assert [one.full_words for one in nearest.subtree.failed] == ['group _B: class missing VF']
+    assert nearest.subtree.top == top
+    assert [one.full_words for one in nearest.subtree.failed] == failed

@@ -30,6 +30,13 @@ from placement.search.model.capacity import Capacity, Refusal
         (Capacity(3, allocation_ratio=1.5), 5, 0, Refusal.TOO_SMALL),
         (Capacity(3, allocation_ratio=1.5), 3, 2, Refusal.USED),
         (Capacity(1, reserved=2), 1, 0, Refusal.RESERVED),
+        # Nothing fits an absurd ratio, everything an infinite one; a step of zero is none.
+        *[
+            (Capacity(8, allocation_ratio=ratio), 1, 0, Refusal.TOO_SMALL)
+            for ratio in (math.nan, -1.0, -math.inf, 0.0)
+        ],
+        (Capacity(8, allocation_ratio=math.inf), 2**31 - 1, 2**31, None),
+        (Capacity(8, step_size=0), 3, 0, None),
     ],
 )
 def test_a_refusal_says_why(
@@ -52,19 +59,6 @@ def test_a_refusal_says_why(
 )
 def test_capacity_is_reported_truncated_towards_zero(capacity: Capacity, reported: int) -> None:
     assert capacity.reported_capacity == reported
-
-
-@pytest.mark.parametrize('ratio', [math.nan, -1.0, -math.inf, 0.0])
-def test_nothing_fits_an_absurd_ratio(ratio: float) -> None:
-    assert Capacity(8, allocation_ratio=ratio).refusal(1) is Refusal.TOO_SMALL
-
-
-def test_everything_fits_an_infinite_ratio() -> None:
-    assert Capacity(8, allocation_ratio=math.inf).refusal(2**31 - 1, 2**31) is None
-
-
-def test_a_step_of_zero_is_no_step() -> None:
-    assert Capacity(8, step_size=0).refusal(3) is None
 
 
 @pytest.mark.parametrize(
