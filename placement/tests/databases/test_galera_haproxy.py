@@ -31,6 +31,9 @@ MACHINES = 2
 FREEZES = 2
 FROZEN_SECONDS = 12
 
+#: How long haproxy checks a node that is back before it is asked: `rise` of the sample.
+SECONDS_UNTIL_ASKED = 17
+
 
 @pytest.fixture(scope='module')
 def nodes() -> Iterator[Nodes]:
@@ -101,6 +104,25 @@ def test_a_frozen_node_gives_no_old_answers_when_it_goes_on(nodes: Nodes) -> Non
                     node_behind(port, nodes[1].port, nodes[2].port)
                 # Each machine goes back to the first node by itself.
                 time.sleep(1)
+        assert claims.wrong_answers == []
+
+
+def test_no_answer_is_false_while_each_node_is_restarted(nodes: Nodes) -> None:
+    with contextlib.ExitStack() as stack:
+        ports = [stack.enter_context(haproxy_before(nodes)) for _ in range(MACHINES)]
+        machines = [stack.enter_context(_service_behind(port)) for port in ports]
+        claims = acknowledged_claims.AcknowledgedClaims(machines)
+        with claims.running():
+            # As the page about high availability says: first those that stand by.
+            for restarted in (nodes[1:], nodes[:1]):
+                for node in restarted:
+                    count = claims.count
+                    node.stop()
+                    node.start()
+                    assert claims.count > count
+                time.sleep(SECONDS_UNTIL_ASKED)
+            assert [node_behind(port) for port in ports] == [nodes[0].port] * MACHINES
+        print(claims.count, 'writes acknowledged')
         assert claims.wrong_answers == []
 
 

@@ -3,10 +3,12 @@
 
 import concurrent.futures
 import contextlib
+import csv
 import os
 import pathlib
 import pwd
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -45,6 +47,9 @@ sqlite_synchronous = false
 
 class Process:
     """A process that answers at a URL; a context manager starts and stops it."""
+
+    #: What its manager sends to stop it.
+    stop_signal = signal.SIGTERM
 
     def __init__(self, log: pathlib.Path) -> None:
         self.log = log
@@ -95,7 +100,7 @@ class Process:
     def stop(self) -> None:
         """Stop it as its manager would; it may be stopped already."""
         if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
+            self._process.send_signal(self.stop_signal)
             self._process.wait(TIMEOUT)
             self._process = None
 
@@ -189,6 +194,8 @@ class Server(Process):
 
 class Apache(Server):
     """Apache with mod_wsgi: a daemon process group, made from the sample of a virtual host."""
+
+    stop_signal = signal.SIGWINCH
 
     def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
         super().__init__(directory, environment, prefix)
@@ -303,7 +310,7 @@ class UwsgiWithCommand(Uwsgi):
 
 
 class Gunicorn(Server):
-    """gunicorn, whose prefix is an environment variable."""
+    """gunicorn, from the sample of its unit; its prefix is an environment variable."""
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -312,14 +319,17 @@ class Gunicorn(Server):
         return {**super().environ, **mount}
 
     def command(self) -> list[str]:
-        """gunicorn with several threads in several processes."""
-        return [
-            str(self.environment / 'bin' / 'gunicorn'),
-            '--bind', f'127.0.0.1:{self.port}',
-            '--workers', str(PROCESSES), '--threads', str(THREADS),
-            '--limit-request-line', '0', '--backlog', '1024', '--graceful-timeout', '60',
-            'placement.wsgi.api:application',
-        ]  # fmt: skip
+        """The command of the unit on a loopback port."""
+        text = replaced(
+            installation.REPOSITORY / 'etc' / 'systemd' / 'placement-gunicorn.service',
+            {
+                'ExecStart=/opt/placement': f'ExecStart={self.environment}',
+                '--workers 4 --threads 4': f'--workers {PROCESSES} --threads {THREADS}',
+                '127.0.0.1:8779': f'127.0.0.1:{self.port}',
+            },
+        )
+        (command,) = re.findall(r'^ExecStart=((?:.*\\\n)*.*)$', text, re.M)
+        return shlex.split(command.replace('\\\n', ''))
 
     def reload(self) -> None:
         """Start new processes, and end the old ones when they have answered."""
@@ -342,6 +352,7 @@ class PlacementApi(Server):
 class Nginx(Process):
     """nginx in front of a server, from the sample of its configuration."""
 
+    stop_signal = signal.SIGQUIT
     environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
 
     def __init__(self, directory: pathlib.Path, server: Server) -> None:
@@ -383,11 +394,12 @@ class Haproxy(Process):
 
     environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
 
-    def __init__(self, directory: pathlib.Path, *servers: Server) -> None:
+    def __init__(self, directory: pathlib.Path, *ports: int) -> None:
         super().__init__(directory / 'haproxy.log')
         self.directory = directory
-        self.servers = servers
+        self.ports = ports
         self.port = free_port()
+        self.socket = directory / 'haproxy.socket'
 
     @property
     def probe(self) -> str:
@@ -399,15 +411,32 @@ class Haproxy(Process):
         text = re.sub(
             '    server controller1 .*',
             '\n'.join(
-                f'    server controller{number} 127.0.0.1:{server.port}'
-                for number, server in enumerate(self.servers, 1)
+                f'    server controller{number} 127.0.0.1:{port}'
+                for number, port in enumerate(self.ports, 1)
             ),
             (installation.REPOSITORY / 'etc' / 'haproxy' / 'placement.cfg').read_text(),
         )
         assert text.count('bind :8778') == 1
         path = self.directory / 'haproxy.cfg'
         path.write_text(text.replace('bind :8778', f'bind 127.0.0.1:{self.port}'))
-        return ['haproxy', '-db', '-f', str(path)]
+        # Debian has it in the file of the distribution.
+        other = self.directory / 'haproxy-socket.cfg'
+        other.write_text(f'global\n    stats socket {self.socket}\n')
+        return ['haproxy', '-db', '-f', str(other), '-f', str(path)]
+
+    def passes_to(self, port: int) -> bool:
+        """Tell if requests are passed to a server, as its health checks were until now."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(self.socket))
+            client.sendall(b'show stat\n')
+            with client.makefile() as answer:
+                rows = csv.DictReader(answer)
+                (status,) = [
+                    row['status']
+                    for row in rows
+                    if row['addr'] == f'127.0.0.1:{port}' and row['# pxname'] == 'placement'
+                ]
+        return status.startswith('UP')
 
 
 #: What Apache with mod_wsgi takes of Debian.
@@ -447,7 +476,7 @@ def in_front_of(server: Server, name: str) -> Iterator[Server | Nginx | Haproxy]
             yield nginx
     elif kind == 'haproxy':
         installation.install_system_packages('haproxy')
-        with Haproxy(server.directory, server) as haproxy:
+        with Haproxy(server.directory, server.port) as haproxy:
             yield haproxy
     else:
         yield server

@@ -6,9 +6,10 @@ No request is without an answer, and no answer is false.
 
 import contextlib
 import pathlib
+import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import requests
@@ -23,6 +24,9 @@ from placement.tests.servers import installation, servers
 
 CLIENTS = 4
 SECONDS = 6
+
+#: What a machine runs behind haproxy.
+MACHINES = ('uwsgi', 'nginx-uwsgi', 'apache', 'nginx-apache', 'gunicorn')
 
 NAMES = ('apache', 'nginx-apache', 'nginx-uwsgi', 'haproxy-uwsgi', 'nginx-gunicorn')
 
@@ -75,27 +79,70 @@ disable_by_file_path = {path}
 """
 
 
-@pytest.fixture
-def controllers() -> Iterator[tuple[servers.Uwsgi, servers.Uwsgi]]:
-    """Two machines with uWSGI that share a database."""
+class Machine:
+    """A machine that runs the service, and perhaps nginx before it, for haproxy before both."""
+
+    def __init__(self, name: str, directory: pathlib.Path) -> None:
+        self.name = name
+        self.server = servers.made(name, directory)
+        self.mark = directory / 'out-of-service'
+        self.server.options = OUT_OF_SERVICE.format(path=self.mark)
+        self.front: servers.Server | servers.Nginx = self.server
+
+    def start(self, database: pathlib.Path | None, stack: contextlib.ExitStack) -> None:
+        """Start it on a database, or on an empty one; the stack stops it."""
+        if database is None:
+            self.server.start()
+        else:
+            self.server.database = database
+            self.server.configure()
+            self.server.restart()
+        stack.callback(self.server.stop)
+        front = stack.enter_context(servers.in_front_of(self.server, self.name))
+        assert not isinstance(front, servers.Haproxy)
+        self.front = front
+
+    def restart(self, haproxy: servers.Haproxy) -> None:
+        """Take it out of service, stop its processes as their manager does, and start them."""
+        self.mark.touch()
+        wait_for(lambda: not haproxy.passes_to(self.front.port))
+        self.front.stop()
+        self.server.stop()
+        self.server.restart()
+        if self.front is not self.server:
+            self.front.start()
+        self.mark.unlink()
+        wait_for(lambda: haproxy.passes_to(self.front.port))
+
+
+@contextlib.contextmanager
+def machines(name: str) -> Iterator[Sequence[Machine]]:
+    """Two machines that share a database."""
     with (
         installation.directory() as one,
         installation.directory() as two,
         contextlib.ExitStack() as stack,
     ):
-        machines = []
-        for directory in (one, two):
-            machine = servers.made('uwsgi', directory)
-            assert isinstance(machine, servers.Uwsgi)
-            machine.options = OUT_OF_SERVICE.format(path=directory / 'out-of-service')
-            machines.append(machine)
-        first, second = machines
-        stack.enter_context(first)
-        second.database = first.database
-        second.configure()
-        stack.callback(second.stop)
-        second.restart()
+        first, second = Machine(name, one), Machine(name, two)
+        first.start(None, stack)
+        second.start(first.server.database, stack)
         yield first, second
+
+
+@contextlib.contextmanager
+def haproxy_before(controllers: Sequence[Machine]) -> Iterator[servers.Haproxy]:
+    """Run haproxy before machines."""
+    installation.install_system_packages('haproxy')
+    ports = [machine.front.port for machine in controllers]
+    with servers.Haproxy(controllers[0].server.directory, *ports) as haproxy:
+        yield haproxy
+
+
+@pytest.fixture
+def controllers() -> Iterator[Sequence[Machine]]:
+    """Two machines with uWSGI."""
+    with machines('uwsgi') as controllers:
+        yield controllers
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -106,41 +153,38 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def test_no_request_is_lost_in_a_rolling_restart(
-    controllers: tuple[servers.Uwsgi, servers.Uwsgi],
-) -> None:
-    first, _second = controllers
-    with servers.Haproxy(first.directory, *controllers) as haproxy:
+@pytest.mark.parametrize('name', MACHINES)
+def test_no_request_is_lost_in_a_rolling_restart(name: str) -> None:
+    with machines(name) as controllers, haproxy_before(controllers) as haproxy:
         claims = claims_at(haproxy.port)
         with claims.running():
             for machine in controllers:
-                mark = machine.directory / 'out-of-service'
-                mark.touch()
-                # Two health checks, two seconds apart.
-                time.sleep(6)
-                machine.stop()
-                mark.unlink()
-                machine.restart()
-                time.sleep(6)
-        check(claims, first.database)
+                machine.restart(haproxy)
+            time.sleep(1)
+        check(claims, controllers[0].server.database)
 
 
-def test_an_idle_connection_takes_no_thread_of_uwsgi(
-    controllers: tuple[servers.Uwsgi, servers.Uwsgi],
-) -> None:
-    answer = requests.get(controllers[0].probe)
-    assert answer.headers['Connection'] == 'close'
+def test_each_process_of_apache_loads_the_service_before_its_first_request() -> None:
+    with installation.directory() as directory, servers.made('apache', directory) as server:
+        loaded = re.compile(r' (\d+) DEBUG placement.wsgi \[-\] Configuration options gathered')
+        wait_for(lambda: len(set(loaded.findall(server.log.read_text()))) == servers.PROCESSES)
+
+
+@pytest.mark.parametrize('name', ['uwsgi', 'gunicorn'])
+def test_haproxy_is_told_that_a_connection_ends_with_its_answer(name: str) -> None:
+    with installation.directory() as directory, servers.made(name, directory) as server:
+        assert requests.get(server.probe).headers['Connection'] == 'close'
 
 
 def test_the_api_answers_while_no_worker_has_its_database(
-    controllers: tuple[servers.Uwsgi, servers.Uwsgi],
+    controllers: Sequence[Machine],
 ) -> None:
-    first, _second = controllers
-    with servers.Haproxy(first.directory, *controllers) as haproxy:
+    database = controllers[0].server.database
+    with haproxy_before(controllers) as haproxy:
         url = f'http://127.0.0.1:{haproxy.port}'
-        aside = first.database.with_name('aside')
-        first.database.rename(aside)
-        first.database.mkdir()
+        aside = database.with_name('aside')
+        database.rename(aside)
+        database.mkdir()
         end = time.monotonic() + 8
         while time.monotonic() < end:
             version = requests.get(f'{url}/', timeout=servers.TIMEOUT)
@@ -151,17 +195,16 @@ def test_the_api_answers_while_no_worker_has_its_database(
             (error,) = refused.json()['errors']
             assert 'database' in error['detail']
             time.sleep(0.3)
-        first.database.rmdir()
-        aside.rename(first.database)
+        database.rmdir()
+        aside.rename(database)
         wait_for(lambda: requests.get(f'{url}/healthcheck').status_code == 200)
         assert requests.get(f'{url}/resource_providers', headers=HEADERS).status_code == 200
 
 
 def test_haproxy_itself_answers_with_errors_of_the_api(
-    controllers: tuple[servers.Uwsgi, servers.Uwsgi],
+    controllers: Sequence[Machine],
 ) -> None:
-    first, second = controllers
-    with servers.Haproxy(first.directory, *controllers) as haproxy:
+    with haproxy_before(controllers) as haproxy:
         url = f'http://127.0.0.1:{haproxy.port}/resource_providers'
         body = b'x' * ((16 << 20) + 1)
         for status in (413, 503):
@@ -170,7 +213,7 @@ def test_haproxy_itself_answers_with_errors_of_the_api(
             assert answer.headers['Content-Type'] == 'application/json'
             (error,) = answer.json()['errors']
             assert error['status'] == status
-            first.stop()
-            second.stop()
+            for machine in controllers:
+                machine.server.stop()
             body = b'{}'
         assert answer.headers['Retry-After'] == '2'
