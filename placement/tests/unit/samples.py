@@ -78,13 +78,6 @@ class Parameters(nodes.General, nodes.Element):
     """The parameters of a request."""
 
 
-def refer_to_section(
-    _name: str, _rawtext: str, text: str, *_: Any, **_options: Any
-) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """The role ``ref`` of Sphinx, as its text."""
-    return [nodes.Text(text)], []
-
-
 class Elsewhere(rst.Directive):
     """Directive that only Sphinx shows."""
 
@@ -115,16 +108,21 @@ class Glossary(rst.Directive):
         return parent.children
 
 
-rst.directives.register_directive('rest_method', RestMethod)
-rst.directives.register_directive('rest_parameters', RestParameters)
-rst.directives.register_directive('toctree', Elsewhere)
-rst.directives.register_directive('include', Elsewhere)
-rst.directives.register_directive('openapi-documents', Elsewhere)
-rst.directives.register_directive('openapi-operations', Elsewhere)
-rst.directives.register_directive('release-notes', Elsewhere)
-rst.directives.register_directive('microversion-history', Elsewhere)
-rst.directives.register_directive('glossary', Glossary)
-rst.roles.register_local_role('ref', refer_to_section)
+for name, directive in {
+    'rest_method': RestMethod,
+    'rest_parameters': RestParameters,
+    'glossary': Glossary,
+    **dict.fromkeys(
+        (
+            'toctree', 'include', 'openapi-documents', 'openapi-operations', 'release-notes',
+            'microversion-history',
+        ),
+        Elsewhere,
+    ),
+}.items():  # fmt: skip
+    rst.directives.register_directive(name, directive)
+# The role of Sphinx, as its text.
+rst.roles.register_local_role('ref', lambda _name, _raw, text, *_rest: ([nodes.Text(text)], []))
 
 
 @functools.cache
@@ -186,56 +184,49 @@ def _headers_and_body(lines: list[str]) -> tuple[dict[str, str], str]:
     return headers, '\n'.join(lines).strip()
 
 
-@dataclasses.dataclass(frozen=True)
-class Candidate:
-    """A candidate as a line of text: what each provider gives, and which group it serves.
+# What each provider gives, and on which of them each group is.
+Candidate = tuple[frozenset[str], frozenset[str]]
 
-    ``host VCPU:1,MEMORY_MB:512 + share DISK_GB:10 (_A on host, _B on share)``
-    """
 
-    gives: frozenset[tuple[str, frozenset[str]]]
-    serves: frozenset[str]
+def candidate_of_line(line: str) -> Candidate:
+    """Parse ``host VCPU:1,MEMORY_MB:512 + share DISK_GB:10 (_A on host, _B on share)``."""
+    parts, _, groups = line.strip().rstrip(')').partition(' (')
+    gives = {
+        f'{name} {amount}'
+        for name, amounts in (part.split(' ') for part in parts.split(' + '))
+        for amount in amounts.split(',')
+    }
+    return frozenset(gives), frozenset(groups.split(', ')) if groups else frozenset()
 
-    @classmethod
-    def of_line(cls, line: str) -> Candidate:
-        """Parse a line, in which groups are optional."""
-        parts, _, groups = line.strip().rstrip(')').partition(' (')
-        gives = (part.split(' ') for part in parts.split(' + '))
-        return cls(
-            frozenset((name, frozenset(amounts.split(','))) for name, amounts in gives),
-            frozenset(groups.split(', ')) if groups else frozenset(),
-        )
 
-    @classmethod
-    def of_answer(cls, request: Any, names: Mapping[str, str]) -> Candidate:
-        """The same of an allocation request, with the names of providers by their uuids."""
-        return cls(
-            frozenset(
-                (names[uuid], frozenset(f'{name}:{n}' for name, n in given['resources'].items()))
-                for uuid, given in request['allocations'].items()
-            ),
-            frozenset(
-                f'{suffix} on {names[uuid]}'
-                for suffix, uuids in request['mappings'].items()
-                for uuid in uuids
-                if suffix
-            ),
-        )
-
-    def without_groups(self) -> Candidate:
-        """The same, where it is of no interest who serves which group."""
-        return dataclasses.replace(self, serves=frozenset())
+def candidate_of_answer(request: Any, names: Mapping[str, str]) -> Candidate:
+    """Convert an allocation request, with the names of providers by their uuids."""
+    gives = {
+        f'{names[uuid]} {name}:{amount}'
+        for uuid, given in request['allocations'].items()
+        for name, amount in given['resources'].items()
+    }
+    serves = {
+        f'{suffix} on {names[uuid]}'
+        for suffix, uuids in request['mappings'].items()
+        for uuid in uuids
+        if suffix
+    }
+    return frozenset(gives), frozenset(serves)
 
 
 def candidates_differ(lines: tuple[str, ...], answer: Any, names: Mapping[str, str]) -> str:
-    """How the candidates of an answer differ from those of the lines; nothing if they do not."""
-    told = collections.Counter(Candidate.of_line(line) for line in lines)
-    found = collections.Counter(
-        Candidate.of_answer(request, names) for request in answer['allocation_requests']
+    """Describe how the candidates of an answer differ from those of the lines, if they do.
+
+    Lines may leave it open which provider serves which group.
+    """
+    documented = collections.Counter(map(candidate_of_line, lines))
+    answered = collections.Counter(
+        candidate_of_answer(request, names) for request in answer['allocation_requests']
     )
-    if not any(candidate.serves for candidate in told):
-        found = collections.Counter(candidate.without_groups() for candidate in found.elements())
-    missing, unexpected = told - found, found - told
+    if not any(serves for _gives, serves in documented):
+        answered = collections.Counter((gives, frozenset()) for gives, _ in answered.elements())
+    missing, unexpected = documented - answered, answered - documented
     return f'not answered: {missing}, not told: {unexpected}' if missing or unexpected else ''
 
 

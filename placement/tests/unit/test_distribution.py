@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 from packaging.version import Version
 
 from placement import conf
@@ -74,13 +73,3 @@ def test_bill_of_materials_has_every_pin(tmp_path: pathlib.Path) -> None:
     assert min(hashes) > 0
     assert sum(hashes) == len(set(re.findall(r'--hash=sha256:(\w+)', texts)))
     assert bill['metadata']['component']['name'] == conf.DISTRIBUTION
-
-
-@pytest.mark.parametrize('path', HASHED)
-def test_every_pinned_requirement_has_a_hash(path: str) -> None:
-    text = (REPOSITORY / path).read_text()
-    requirements = re.split(r'^(?=[\w-]+==)', text, flags=re.MULTILINE)[1:]
-
-    assert [
-        requirement for requirement in requirements if '--hash=sha256:' not in requirement
-    ] == []

@@ -104,13 +104,8 @@ def test_a_derived_fixture_chooses_the_database(use: Use, tmp_path: pathlib.Path
 
     again = use(WithOwnDatabase(f'sqlite:///{path}'))
     assert names(again) == ['host']
-
-
-def test_a_database_in_memory_is_made_by_its_service(use: Use) -> None:
-    service = use(WithOwnDatabase('sqlite://'))
-    create(service, 'host')
-
-    assert names(service) == ['host']
+    # One in memory is made by its service.
+    assert names(use(WithOwnDatabase('sqlite://'))) == []
 
 
 def test_the_administrator_of_the_tests_may_do_everything(use: Use) -> None:
@@ -145,11 +140,7 @@ def test_a_log_is_collected_and_stays_so(use: Use) -> None:
 
     assert 'INFO [placement.sample] kept 1' in logging_fixture.logger.output
     assert 'not kept' not in logging_fixture.logger.output
-
-
-def test_a_debug_message_that_does_not_fit_its_values_is_an_error(use: Use) -> None:
-    use(capture.Logging())
-
+    # A message that does not fit its values is an error nevertheless.
     with pytest.raises(TypeError, match='not all arguments'):
         logging.getLogger('placement.sample').debug('no place', 1)
 

@@ -6,7 +6,6 @@ import pkgutil
 import re
 import types
 
-import os_resource_classes
 import pytest
 from docutils import nodes
 from oslo_config import cfg
@@ -20,42 +19,70 @@ from placement.tests.unit import specification
 from placement.tests.unit.db.schema import expected_schema
 
 
-def test_the_routes_have_these_paths_and_methods() -> None:
+def test_the_routes_have_these_paths_and_methods_since_these_microversions() -> None:
     specified = {
-        path.partition(' and ')[0]: methods
-        for path, methods, _since in specification.rows_of('http', 'Routes')
+        path.partition(' and ')[0]: (methods, since.partition(';')[0])
+        for path, methods, since in specification.rows_of('http', 'Routes')
     }
-    declared: dict[str, list[str]] = {}
+    methods: dict[str, list[str]] = {}
+    versions: dict[str, str] = {}
     for route in routes.ROUTES:
-        if route.path:
-            declared.setdefault(route.path, []).append(route.method)
-    assert specified == {path: ', '.join(methods) for path, methods in declared.items()}
-
-
-def test_the_routes_exist_since_these_microversions() -> None:
-    specified = {
-        path.partition(' and ')[0]: since.partition(';')[0]
-        for path, _methods, since in specification.rows_of('http', 'Routes')
+        methods.setdefault(route.path, []).append(route.method)
+        for api in microversions.APIS.values():
+            if route.action in api.handlers:
+                # The first of its actions introduces a path.
+                versions[route.path] = min(
+                    versions.get(route.path, str(api.version)), str(api.version),
+                    key=lambda version: int(version.partition('.')[2]),
+                )  # fmt: skip
+    assert specified == {
+        path: (', '.join(methods[path]), versions[path]) for path in methods if path
     }
-    declared: dict[str, str] = {}
-    for api in microversions.APIS.values():
-        for route in routes.ROUTES:
-            if route.path and route.action in api.handlers:
-                declared.setdefault(route.path, str(api.version))
-    assert specified == declared
 
 
-def test_the_error_codes_are_these() -> None:
-    specified = [code for code, _used_for in specification.rows_of('http', 'Error codes')]
-    declared = {
-        value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
-    }
-    assert sorted(specified) == sorted(declared)
+def chain_of(package: types.ModuleType) -> list[str]:
+    """The revisions of a package in their order, the newest marked as the page marks it."""
+    modules = [
+        importlib.import_module(f'{package.__name__}.{module.name}')
+        for module in pkgutil.iter_modules(package.__path__)
+    ]
+    following = {module.down_revision: module.revision for module in modules}
+    chain: list[str] = []
+    while (last := chain[-1] if chain else None) in following:
+        chain.append(following[last])
+    return [*chain[:-1], f'{chain[-1]} (head)']
 
 
-def test_the_microversions_are_these() -> None:
-    specified = [version for version, _change in specification.rows_of('microversions', 'History')]
-    assert specified == [change.version for change in microversions.HISTORY]
+OWN = 'Tables of this service alone'
+CODES = [
+    value for name, value in vars(errors).items() if name.isupper() and isinstance(value, str)
+]
+
+
+@pytest.mark.parametrize(
+    ('page', 'title', 'place', 'column', 'declared'),
+    [
+        ('http', 'Error codes', 0, 0, CODES),
+        ('microversions', 'History', 0, 0, [change.version for change in microversions.HISTORY]),
+        ('data_model', 'Migrations', 0, 1, chain_of(versions)),
+        ('data_model', OWN, 0, 0, [*own_tables.metadata.tables, revisions.OWN.table]),
+        ('data_model', OWN, 1, 1, chain_of(own_migrations)),
+        # The tables of the database that have a table on the page; the others are sentences.
+        *(
+            ('data_model', name, 0, 0, list(expected_schema.UPSTREAM_TABLES[name].columns))
+            for name in (
+                'resource_providers', 'inventories', 'allocations', 'consumers',
+                'resource_provider_traits',
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_a_table_lists_these(
+    page: str, title: str, place: int, column: int, declared: list[str]
+) -> None:
+    rows = specification.rows_of(page, title, place)
+    names = [name for row in rows for name in row[column].split(', ')]
+    assert names == declared or (declared is CODES and sorted(names) == sorted(declared))
 
 
 def test_the_base_rules_are_these() -> None:
@@ -133,60 +160,3 @@ def test_the_options_have_these_types_and_defaults() -> None:
         assert type(declared[place]) is KINDS[word], place
         assert declared[place].secret == ('secret' in kind), place
         assert (declared[place].help or '').strip(), place
-
-
-# The tables of the database that have a table on the page; the others are sentences.
-TABULATED = [
-    'resource_providers', 'inventories', 'allocations', 'consumers', 'resource_provider_traits',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize('name', TABULATED)
-def test_a_table_has_these_columns(name: str) -> None:
-    specified = [
-        column
-        for row in specification.rows_of('data_model', name)
-        for column in row[0].split(', ')
-    ]
-    assert specified == list(expected_schema.UPSTREAM_TABLES[name].columns)
-
-
-def chain_of(package: types.ModuleType) -> list[str]:
-    """The revisions of a package in their order, the newest marked as the page marks it."""
-    modules = [
-        importlib.import_module(f'{package.__name__}.{module.name}')
-        for module in pkgutil.iter_modules(package.__path__)
-    ]
-    following = {module.down_revision: module.revision for module in modules}
-    chain: list[str] = []
-    while (last := chain[-1] if chain else None) in following:
-        chain.append(following[last])
-    return [*chain[:-1], f'{chain[-1]} (head)']
-
-
-def test_the_upstream_revisions_are_these() -> None:
-    specified = [
-        revision
-        for _order, revision, _content in specification.rows_of('data_model', 'Migrations')
-    ]
-    assert specified == chain_of(versions)
-
-
-def test_the_revisions_of_this_service_alone_are_these() -> None:
-    rows = specification.rows_of('data_model', 'Tables of this service alone', place=1)
-    assert [revision for _order, revision, _content in rows] == chain_of(own_migrations)
-
-
-def test_the_tables_of_this_service_alone_are_these() -> None:
-    specified = [
-        name for name, _ in specification.rows_of('data_model', 'Tables of this service alone')
-    ]
-    assert specified == [*own_tables.metadata.tables, revisions.OWN.table]
-
-
-def test_the_standard_classes_have_these_ids() -> None:
-    cells = [
-        cell for row in specification.rows_of('data_model', 'Resource class ids') for cell in row
-    ]
-    specified = {int(number): name for number, name in zip(cells[::2], cells[1::2], strict=True)}
-    assert specified == dict(enumerate(os_resource_classes.STANDARDS))
