@@ -75,7 +75,7 @@ def _collected(search: Search) -> tuple[list[Candidate], bool]:
     candidates = list[Candidate]()
     wanted, is_cut = search.request.wanted, False
     try:
-        for candidate in _distinct(search, _in_order(search.request, Anchors(search))):
+        for candidate in _in_order(search):
             candidates.append(candidate)
             if len(candidates) == wanted:
                 break
@@ -84,23 +84,20 @@ def _collected(search: Search) -> tuple[list[Candidate], bool]:
     return candidates, is_cut
 
 
-def _in_order(request: CandidateRequest, anchors: Anchors) -> Iterator[Candidate]:
-    """Every candidate in the order the request wants; random ones are of many trees, too."""
-    if request.randomize or request.strategy is Strategy.BREADTH_FIRST:
-        return breadth_first(anchors.streams())
-    return depth_first(anchors.streams())
+def _in_order(search: Search) -> Iterator[Candidate]:
+    """Every candidate once, in the order the request wants; random ones are of many trees, too."""
+    request, streams = search.request, Anchors(search).streams()
+    is_broad = request.randomize or request.strategy is Strategy.BREADTH_FIRST
+    candidates = breadth_first(streams) if is_broad else depth_first(streams)
+    return _distinct(candidates) if search.snapshot.has_sharing else candidates
 
 
-def _distinct(search: Search, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+def _distinct(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
     """Each candidate once.
 
     Only one that is made of sharing providers can be found under several anchors; any other
     names its anchor. So no more than some of what was yielded is held.
     """
-    return _without_repeats(candidates) if search.snapshot.has_sharing else candidates
-
-
-def _without_repeats(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
     seen: set[tuple[int, ...]] = set()
     for candidate in candidates:
         if candidate.is_all_shared:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placement.search.model.provider import Provider
@@ -77,7 +78,7 @@ class Room:
         self.totals: Mapping[str, int] = resolved.totals
         self._requests = resolved.provider_requests
         self._exclusive = [one.number for one in self._requests if one.is_exclusive]
-        self._left: dict[tuple[Provider, str], int] = {}
+        self._taken = Counter[tuple[Provider, str]]()
 
     def free(self, provider: Provider, name: str) -> int:
         """The amount of a class that all consumers together may take of a provider at first."""
@@ -91,27 +92,25 @@ class Room:
 
     def take(self, taken: Taken) -> int:
         """Claim as many consumers as there is room for now, which take so much each."""
-        pairs = [
-            (provider, name, amount)
+        often = min(
+            (self.free(provider, name) - self._taken[provider, name]) // amount
+            if amount <= provider.inventory(name)[0].largest
+            else 0
             for provider, amounts in taken
             for name, amount in amounts.items()
-        ]
-        often = min(self._times_left(*one) for one in pairs)
-        for provider, name, amount in pairs:
-            self._left[provider, name] -= often * amount
+        )
+        for provider, amounts in taken:
+            for name, amount in amounts.items():
+                self._taken[provider, name] += often * amount
         return often
-
-    def _times_left(self, provider: Provider, name: str, amount: int) -> int:
-        left = self._left.setdefault((provider, name), self.free(provider, name))
-        return left // amount if amount <= provider.inventory(name)[0].largest else 0
 
     def left_of(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot in which that is used which consumers have taken."""
         used: dict[int, dict[str, int]] = {}
-        for (provider, name), left in self._left.items():
+        for (provider, name), amount in self._taken.items():
             before = snapshot.provider(provider.id)
             of_provider = used.setdefault(provider.id, {n: u for n, _, u in before.inventories})
-            of_provider[name] += self.free(provider, name) - left
+            of_provider[name] += amount
         return snapshot.with_used(used)
 
     def most(self, servers: Servers) -> int:

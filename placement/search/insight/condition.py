@@ -144,6 +144,11 @@ class Condition:
         return (self.suffix, self.names[0]) if self.parameter is RESOURCES else None
 
     @property
+    def is_amount(self) -> bool:
+        """True where the condition is on an amount."""
+        return self.asked is not None
+
+    @property
     def is_of_class(self) -> bool:
         """True where the condition is that a class is there at all."""
         return self.reason == Reason.CLASS_MISSING
@@ -229,7 +234,6 @@ class GroupConditions:
             for one, two, three in zip(present, size, free, strict=True)
         }
         self.steps: list[Condition] = [*tree, *present, *self.named, *size, *free]
-        self.amount_steps = {one.bit: one for one in (*size, *free)}
         self.collected = 0 if group.is_suffixed else self._bits('is_collected')
         spanning = 0 if group.is_suffixed else self._bits('spans_tree')
         self.barred = spanning & self._bits('is_barred')
@@ -265,8 +269,8 @@ class ConditionTable:
             GroupConditions(group, self, resolved.tree_ids.get(group.in_tree or ''))
             for group in request.groups
         ]
-        numbers = {group.suffix: n for n, group in enumerate(request.groups)}
-        self.group_of = [numbers[one.group.suffix] for one in self.requests]
+        self._numbers = {group.suffix: n for n, group in enumerate(request.groups)}
+        self.group_of = [self._numbers[one.group.suffix] for one in self.requests]
         self.requests_of: list[list[int]] = [[] for _ in self.groups]
         for number, group in enumerate(self.group_of):
             self.requests_of[group].append(number)
@@ -293,6 +297,14 @@ class ConditionTable:
         numbered = [dataclasses.replace(one, bit=self.next_bit()) for one in conditions]
         self.visible |= sum(one.bit for one in numbered)
         return numbered
+
+    def number_of(self, condition: Condition) -> int:
+        """The number of the group that has a condition."""
+        return self._numbers[condition.suffix or '']
+
+    def amount_of(self, condition: Condition) -> Amount:
+        """The bits of the class that a condition is about."""
+        return self.groups[self.number_of(condition)].amounts[condition.names[0]]
 
     def asking(self, group: int, name: str) -> list[int]:
         """The numbers of the provider requests of a group that ask for a class."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from placement.search.insight.condition import Condition
 from placement.search.insight.feasibility import Feasibility
@@ -24,30 +23,8 @@ from placement.search.solver.work import BudgetSpent
 MAX_SMALLEST = 16
 
 
-class Choice(NamedTuple):
-    """A condition that can be given up.
-
-    Without it the bits of `given_up` do not count, nor the provider requests `dropped`, and those
-    of `instead` do. One on an amount is given up by asking for another one.
-    """
-
-    condition: Condition
-    given_up: int = 0
-    instead: int = 0
-    dropped: frozenset[int] = frozenset()
-
-    @classmethod
-    def of(cls, condition: Condition) -> Choice:
-        """The choice to do without a condition that has no other one beside it."""
-        return cls(condition, condition.bit)
-
-    @property
-    def is_amount(self) -> bool:
-        """True where another amount is asked for."""
-        return self.condition.asked is not None
-
-
-Chosen = tuple[Choice, ...]
+# Conditions that are given up together.
+Chosen = tuple[Condition, ...]
 # Inventories of one class, each with what is used of it.
 Inventories = Sequence[tuple[Capacity, int]]
 
@@ -61,7 +38,9 @@ def count_without(survey: Survey, chosen: Chosen) -> int:
     if not trees:
         return 0
     # Where any amount fits, the smallest that its provider takes does.
-    sizes = [_smallest(survey, choice, trees) if choice.is_amount else [0] for choice in chosen]
+    sizes = [
+        _smallest(survey, condition, trees) if condition.is_amount else [0] for condition in chosen
+    ]
     tests = [_test(survey, chosen, amounts) for amounts in itertools.product(*sizes)]
     return sum(any(test.fits(tree) for test in tests) for tree in trees)
 
@@ -135,24 +114,42 @@ def _largest(
 def _outcomes(survey: Survey, chosen: Chosen) -> list[Outcome]:
     """The outcomes in which every group is served without these conditions."""
     kept = _kept(survey, chosen)
-    dropped = frozenset[int]().union(*[choice.dropped for choice in chosen])
+    dropped = frozenset[int]().union(*[_dropped(survey, condition) for condition in chosen])
     survey.work.spent += len(survey.outcomes) * len(survey.table.groups)
     return [outcome for outcome in survey.outcomes if outcome.fits(kept, dropped)]
 
 
 def _kept(survey: Survey, chosen: Chosen) -> int:
-    """The bits that count when these conditions are given up."""
+    """The bits that count when these conditions are given up.
+
+    One on an amount is given up by asking for another one, of which something has to be free.
+    """
     kept = survey.table.visible
-    for choice in chosen:
-        kept = kept & ~choice.given_up | choice.instead
+    for condition in chosen:
+        if condition.subject is None:
+            kept &= ~condition.bit
+        else:
+            amount = survey.table.amount_of(condition)
+            kept &= ~amount.refused
+            kept = kept | amount.some if condition.is_amount else kept & ~amount.present
     return kept
+
+
+def _dropped(survey: Survey, condition: Condition) -> Sequence[int]:
+    """The provider requests, by number, that are not asked for when a class is given up."""
+    if not condition.is_of_class:
+        return ()
+    number = survey.table.number_of(condition)
+    group = survey.table.groups[number].group
+    is_alone = len(group.resources) == 1 or not group.is_suffixed
+    return survey.table.asking(number, condition.names[0]) if is_alone else ()
 
 
 def _serving(survey: Survey, chosen: Chosen) -> Iterator[Inventories]:
     """The inventories that can serve the class of the amount that is given up, of each tree of
     which every group is served and that has some."""
     kept = _kept(survey, chosen)
-    (condition,) = [choice.condition for choice in chosen if choice.is_amount]
+    (condition,) = [condition for condition in chosen if condition.is_amount]
     name = condition.names[0]
     for outcome in _outcomes(survey, chosen):
         for state in outcome.states:
@@ -166,7 +163,7 @@ def _serving(survey: Survey, chosen: Chosen) -> Iterator[Inventories]:
 def _slots_serving(survey: Survey, state: State, amount: Condition, kept: int) -> list[int]:
     """The slots whose providers can serve a class in trees that fit."""
     table = survey.table
-    number = next(n for n, one in enumerate(table.groups) if one.group.suffix == amount.suffix)
+    number = table.number_of(amount)
     asking = table.asking(number, amount.names[0])
     slots = []
     for slot, elements in enumerate(state.elements):
@@ -179,14 +176,14 @@ def _slots_serving(survey: Survey, state: State, amount: Condition, kept: int) -
 def _test(survey: Survey, chosen: Chosen, amounts: Sequence[int]) -> Feasibility:
     """A test of the request without these conditions; with amounts in place of others."""
     request = survey.request
-    for choice, amount in zip(chosen, amounts, strict=True):
-        request = choice.condition.without(request, amount if choice.is_amount else 0)
+    for condition, amount in zip(chosen, amounts, strict=True):
+        request = condition.without(request, amount if condition.is_amount else 0)
     return Feasibility(survey.snapshot, request, survey.work)
 
 
-def _smallest(survey: Survey, amount: Choice, trees: Sequence[Tree]) -> list[int]:
+def _smallest(survey: Survey, amount: Condition, trees: Sequence[Tree]) -> list[int]:
     """The smallest amounts of a class that providers of these trees take."""
-    name, sizes = amount.condition.names[0], set[int]()
+    name, sizes = amount.names[0], set[int]()
     for tree in trees:
         survey.work.spent += len(tree.members)
         for provider in survey.state(tree).providers_of(tree):

@@ -10,15 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from placement.search.insight.condition import combined_conditions
+from placement.search.insight.condition import Condition, GroupConditions, combined_conditions
 from placement.search.insight.explanation import Relaxation
 from placement.search.insight.funnel import most_of, with_amounts
-from placement.search.insight.relaxation_counter import (
-    Choice,
-    Chosen,
-    amounts_without,
-    count_without,
-)
+from placement.search.insight.relaxation_counter import Chosen, amounts_without, count_without
 from placement.search.insight.survey import Survey
 from placement.search.solver.work import BudgetSpent
 
@@ -45,64 +40,57 @@ class Relaxations(NamedTuple):
 def relaxations(survey: Survey, fitting: int) -> Relaxations:
     """The single conditions without which more trees fit; where nothing fits and there is none,
     the pairs."""
-    all_choices = choices(survey, has_amounts=not fitting)
+    every = conditions_to_give_up(survey, has_amounts=not fitting)
     deciding = _Deciding(survey, fitting)
     try:
-        for choice in all_choices:
-            deciding.try_out((choice,))
+        for condition in every:
+            deciding.try_out((condition,))
         if fitting or deciding.counts:
             return Relaxations(deciding.relaxations())
     except BudgetSpent:
         return Relaxations(deciding.relaxations(), is_cut=True)
     # Some thousand conditions have millions of pairs, so these are made one at a time.
-    all_pairs, examined = _number_of_pairs(survey, all_choices), 0
+    all_pairs, examined = _number_of_pairs(survey, every), 0
     with contextlib.suppress(BudgetSpent):
-        for pair in itertools.islice(_pairs(survey, all_choices), MAX_PAIRS):
+        for pair in itertools.islice(_pairs(survey, every), MAX_PAIRS):
             deciding.try_out(pair)
             examined += 1
     return Relaxations(deciding.relaxations(), examined, all_pairs, examined < all_pairs)
 
 
-def choices(survey: Survey, has_amounts: bool) -> list[Choice]:
+def conditions_to_give_up(survey: Survey, has_amounts: bool) -> list[Condition]:
     """Everything that can be given up: conditions on single providers, on the root, and on the
     combination, then amounts, and at last whole classes."""
     groups = survey.table.groups
     conditions = [step for group in groups for step in group.steps if step.subject is None]
     conditions += [*survey.table.root_conditions, *combined_conditions(survey.request)]
-    single = [Choice.of(condition) for condition in conditions if condition.can_be_given_up]
+    single = [condition for condition in conditions if condition.can_be_given_up]
     if not has_amounts:
         return single
-    numbers = range(len(groups))
-    amounts = [choice for number in numbers for choice in _amounts(survey, number)]
-    classes = [choice for number in numbers for choice in _classes(survey, number)]
+    amounts = [amount for number in range(len(groups)) for amount in _amounts(survey, number)]
+    classes = [step for group in groups for step in _classes(survey, group)]
     return [*single, *amounts, *classes]
 
 
-def _amounts(survey: Survey, number: int) -> Iterator[Choice]:
-    """Another amount of each class of a group, in the words of the rule that refuses this one."""
+def _amounts(survey: Survey, number: int) -> Iterator[Condition]:
+    """The amount of each class of a group, in the words of the rule that refuses it."""
     group = survey.table.groups[number]
     others = sum(step.bit for step in group.steps if step.asked is None)
     for amount in group.amounts.values():
         most = most_of(survey, number, amount.resource_class, others)
         is_refused = most is not None and most.capacity.refusal(amount.asked) is not None
-        step = group.amount_steps[amount.size if is_refused else amount.free]
-        yield Choice(with_amounts(step, most), amount.refused, amount.some)
+        bit = amount.size if is_refused else amount.free
+        yield from (with_amounts(step, most) for step in group.steps if step.bit == bit)
 
 
-def _classes(survey: Survey, number: int) -> Iterator[Choice]:
-    """Each class of a group, unless nothing would be asked for without it."""
-    table, request = survey.table, survey.request
-    group = table.groups[number]
-    suffix, is_last = group.group.suffix, len(group.amounts) == 1
+def _classes(survey: Survey, group: GroupConditions) -> list[Condition]:
+    """That each class of a group is there, unless nothing would be asked for without it."""
+    suffix, request = group.group.suffix, survey.request
     has_others = any(other.resources for other in request.groups if other.suffix != suffix)
-    if is_last and not (has_others and not any(suffix in held for held in request.same_subtree)):
-        return
-    is_alone = is_last or not group.group.is_suffixed
-    for step in group.steps:
-        if step.is_of_class:
-            amount = group.amounts[step.names[0]]
-            dropped = frozenset(table.asking(number, step.names[0]) if is_alone else ())
-            yield Choice(step, amount.present | amount.refused, 0, dropped)
+    is_held = any(suffix in suffixes for suffixes in request.same_subtree)
+    if len(group.amounts) == 1 and (is_held or not has_others):
+        return []
+    return [step for step in group.steps if step.is_of_class]
 
 
 class _Deciding:
@@ -134,35 +122,33 @@ class _Deciding:
 
     def _relaxation(self, chosen: Chosen, trees: int) -> Relaxation:
         amounts: tuple[tuple[int, int], ...] = ()
-        if sum(choice.is_amount for choice in chosen) == 1:
+        if sum(condition.is_amount for condition in chosen) == 1:
             with contextlib.suppress(BudgetSpent):
                 amounts = amounts_without(self.survey, chosen)
-        return Relaxation(tuple([choice.condition for choice in chosen]), trees, amounts)
+        return Relaxation(chosen, trees, amounts)
 
 
-def _pairs(survey: Survey, all_choices: Sequence[Choice]) -> Iterator[Chosen]:
+def _pairs(survey: Survey, every: Sequence[Condition]) -> Iterator[Chosen]:
     """The pairs that are not about the same amount, and leave something that is asked for of each
     group whose classes are given up, and of any."""
     classes = _classes_asked(survey)
-    for pair in itertools.combinations(all_choices, 2):
-        first, second = (choice.condition for choice in pair)
+    for first, second in itertools.combinations(every, 2):
         if first.subject is not None and first.subject == second.subject:
             continue
         if first.is_of_class and second.is_of_class:
             is_same = first.suffix == second.suffix
             if (classes[first.suffix or ''] if is_same else classes.total()) <= 2:
                 continue
-        yield pair
+        yield first, second
 
 
-def _number_of_pairs(survey: Survey, all_choices: Sequence[Choice]) -> int:
+def _number_of_pairs(survey: Survey, every: Sequence[Condition]) -> int:
     """The number of pairs that `_pairs` makes, without making them."""
     classes = _classes_asked(survey)
-    conditions = [choice.condition for choice in all_choices]
-    subjects = Counter(one.subject for one in conditions if one.subject is not None)
-    suffixes = Counter(one.suffix or '' for one in conditions if one.is_of_class)
+    subjects = Counter(one.subject for one in every if one.subject is not None)
+    suffixes = Counter(one.suffix or '' for one in every if one.is_of_class)
     same = {suffix: math.comb(count, 2) for suffix, count in suffixes.items()}
-    number = math.comb(len(conditions), 2) - sum(math.comb(n, 2) for n in subjects.values())
+    number = math.comb(len(every), 2) - sum(math.comb(n, 2) for n in subjects.values())
     number -= sum(count for suffix, count in same.items() if classes[suffix] <= 2)
     if classes.total() <= 2:
         number -= math.comb(suffixes.total(), 2) - sum(same.values())
@@ -174,19 +160,18 @@ def _classes_asked(survey: Survey) -> Counter[str]:
     return Counter({group.suffix: len(group.resources) for group in survey.request.groups})
 
 
-def _key(choice: Choice) -> object:
-    """The identity of a choice; a class and its amount differ in whether it is an amount."""
-    condition = choice.condition
-    return condition if condition.subject is None else (condition.subject, choice.is_amount)
+def _key(condition: Condition) -> object:
+    """The identity of a condition; those on a class and its amount differ in `is_amount`."""
+    return condition if condition.subject is None else (condition.subject, condition.is_amount)
 
 
 def _keys_with_amounts(chosen: Chosen) -> Iterator[frozenset[object]]:
     """The keys of these conditions with amounts given up instead of classes, in every way."""
     ways = [
-        [_key(choice), (choice.condition.subject, True)]
-        if choice.condition.is_of_class
-        else [_key(choice)]
-        for choice in chosen
+        [_key(condition), (condition.subject, True)]
+        if condition.is_of_class
+        else [_key(condition)]
+        for condition in chosen
     ]
     # The first way gives up every class.
     return map(frozenset, itertools.islice(itertools.product(*ways), 1, None))

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.search.insight.claims import Claims, emptied, emptied_tree
 from placement.search.insight.closed_form import Count, Room, Servers, Taken, quotients
+from placement.search.insight.feasibility import Claims, emptied, emptied_tree
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_states import State, TreeStates
 from placement.search.model.provider import Provider

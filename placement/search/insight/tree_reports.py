@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from typing import NamedTuple
 
 from placement.search.insight.combination import Combination
@@ -161,10 +161,6 @@ class Lack(NamedTuple):
     mask: int
 
 
-# How much is lacking in all, how much of it the top lacks, the top, and by group who serves it.
-Way = tuple[float, float, int, dict[int, Lack]]
-
-
 def closest_subtree(
     survey: Survey, tree: Tree, suffixes: Collection[str]
 ) -> tuple[int, dict[int, Lack]]:
@@ -176,21 +172,19 @@ def closest_subtree(
         for number, group in enumerate(survey.table.group_of)
         if survey.table.groups[group].group.suffix in suffixes
     }
-    ways: list[Way] = []
+    # How much is lacking in all, how much of it the top lacks, the top, and who serves each group.
+    ways: list[tuple[float, float, int, dict[int, Lack]]] = []
     for top in members:
         survey.work.spent += len(members)
         survey.work.check()
-        ways.extend(_ways(lacks, top, [member for member in members if is_within(member, top)]))
+        beneath = [member for member in members if is_within(member, top)]
+        least = {group: min(lacks[group][member] for member in beneath) for group in lacks}
+        for group, of_group in lacks.items():
+            serving = least | {group: of_group[top]}
+            distance = sum(lack.distance for lack in serving.values())
+            ways.append((distance, of_group[top].distance, top, serving))
     *_, top, serving = min(ways, key=lambda way: way[:3])
     return top, serving
-
-
-def _ways(lacks: Mapping[int, list[Lack]], top: int, members: list[int]) -> Iterator[Way]:
-    """A way for each group that the top may serve."""
-    best = {group: min(of_group[one] for one in members) for group, of_group in lacks.items()}
-    for group, of_group in lacks.items():
-        serving = best | {group: of_group[top]}
-        yield sum(one.distance for one in serving.values()), of_group[top].distance, top, serving
 
 
 def _lack(survey: Survey, tree: Tree, member: int, request: int, group: int) -> Lack:

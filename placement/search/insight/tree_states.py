@@ -179,7 +179,6 @@ class TreeStates:
             for request, group in zip(self.table.requests, self.table.group_of, strict=True)
         ]
         self._roles: dict[object, Role] = {}
-        self._sharing: dict[frozenset[str], tuple[Provider, ...]] = {}
         self._arrangements: dict[object, Arrangement] = {}
         self._of_structure: dict[Structure, Arrangement] = {}
 
@@ -198,7 +197,7 @@ class TreeStates:
 
     def _arrangement(self, tree: Tree, structure: Structure) -> Arrangement:
         """The arrangement of a tree; of others of its structure, too, unless it is special."""
-        sharing = self._sharing_with(tree, structure)
+        sharing = tuple(sharing_with(self.snapshot, tree)) if self.snapshot.has_sharing else ()
         roles = tuple(map(self._role, structure.profiles))
         if sharing:
             roles += tuple([self._role(provider.kind.profile) for provider in sharing])
@@ -240,17 +239,6 @@ class TreeStates:
             outside = [own, above] if is_member else [own]
             slot.append(least((fixed | mask & group.wanted, gained) for mask in outside))
         return slot
-
-    def _sharing_with(self, tree: Tree, structure: Structure) -> tuple[Provider, ...]:
-        if not self.snapshot.has_sharing:
-            return ()
-        if structure.has_sharing:
-            return tuple(sharing_with(self.snapshot, tree))
-        sharing = self._sharing.get(structure.aggregates)
-        if sharing is None:
-            sharing = tuple(sharing_with(self.snapshot, tree))
-            self._sharing[structure.aggregates] = sharing
-        return sharing
 
     def _role(self, profile: Profile) -> Role:
         key = (

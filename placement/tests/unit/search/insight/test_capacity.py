@@ -6,16 +6,15 @@ from unittest import mock
 
 import pytest
 
-from placement.search.insight import claims
+from placement.search.insight import feasibility
 from placement.search.insight.capacity import (
     ClassFragmentation,
     RootPage,
     capacities_of,
     capacity_of,
 )
-from placement.search.insight.claims import MAX_CLAIMS
 from placement.search.insight.closed_form import Count
-from placement.search.insight.feasibility import Feasibility
+from placement.search.insight.feasibility import MAX_CLAIMS, Feasibility
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
@@ -251,7 +250,7 @@ def test_no_search_is_prepared_when_the_budget_is_spent() -> None:
             prepared += 1
             super().__init__(*args)  # type: ignore[arg-type]
 
-    with mock.patch.object(claims, 'Feasibility', Counting):
+    with mock.patch.object(feasibility, 'Feasibility', Counting):
         capacity_of(shared, request, work)
     # One for each of the three ways to claim, which is not prepared tree by tree.
     assert prepared <= 3 + 2
