@@ -112,7 +112,10 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
     """Return the application as `loadapp` does, on a database that the caller closes."""
     change_feed.keep(database.engine, config.placement.change_feed_max_ids)
     if config.metrics.enabled:
-        _begin_to_count(database, config.metrics.directory)
+        # Imported here because services without metrics need not have the library.
+        from placement.metrics.recorder import Recorder
+
+        database.count_with(Recorder(config.metrics.directory))
     if config.placement_database.sync_on_startup and not revisions.is_newest(database.engine):
         # Imported here because Alembic is large, and few starts find something to migrate.
         from placement.db.schema import migration
@@ -157,11 +160,3 @@ def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestConte
         yield context
     finally:
         database.dispose()
-
-
-def _begin_to_count(database: Database, directory: str) -> None:
-    """Count what this process does from now on."""
-    # Imported here because services without metrics need not have the library.
-    from placement.metrics.recorder import Recorder
-
-    database.count_with(Recorder(directory))

@@ -5,13 +5,13 @@ The version is negotiated, path and method become an action, the handler of the 
 the newest shape, and the reply is downgraded to the shape and the headers of the version.
 """
 
+import dataclasses
 import datetime
 import functools
 import json
 import time
 import urllib.parse
 from collections.abc import Iterable
-from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import routes.middleware
@@ -35,22 +35,17 @@ from placement.policies.enforcer import Enforcer
 VERSION_HEADER = 'openstack-api-version'
 
 
+@dataclasses.dataclass(eq=False)
 class Application:
     """The service as a WSGI application, inside of all middleware."""
 
-    def __init__(
-        self,
-        conf: ConfigOpts,
-        database: Database,
-        snapshots: SnapshotKeeper,
-        enforcer: Enforcer,
-        insight: Insight,
-    ) -> None:
-        self._conf = conf
-        self._database = database
-        self._snapshots = snapshots
-        self._enforcer = enforcer
-        self._insight = insight
+    conf: ConfigOpts
+    database: Database
+    snapshots: SnapshotKeeper
+    enforcer: Enforcer
+    insight: Insight
+
+    def __post_init__(self) -> None:
         self._map = URLMap(url_map.ROUTES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -90,15 +85,13 @@ class Application:
         environ[environ_keys.ACTION] = route.action
         context: RequestContext = environ[environ_keys.CONTEXT]
         context.attach(
-            self._database,
-            self._snapshots,
-            self._insight,
+            self.database,
+            self.snapshots,
+            self.insight,
             route.allows_replica_read,
             route.action,
         )
-        request = Request(
-            webob.Request(environ), api, urlvars, context, self._enforcer, self._conf
-        )
+        request = Request(webob.Request(environ), api, urlvars, context, self.enforcer, self.conf)
         if route.body_before_version:
             request.check_media_types(route.replies_json, sends_json=route.method != 'GET')
         handler = api.handlers.get(route.action)
@@ -176,9 +169,12 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
     # A list of headers, since webob looks through all of them for each one that it sets: a
     # twentieth of the time of a small request.
     headers: list[tuple[str, str]] = []
-    content = None if reply.body is None else _content(reply.body)
-    if content is not None:
+    pieces = None
+    if reply.body is not None:
+        is_json = isinstance(reply.body, JSONPieces)
+        content = reply.body if is_json else JSONPieces([json.dumps(reply.body).encode()])
         headers = [('Content-Type', JSON), ('Content-Length', str(content.size))]
+        pieces = content.pieces
     headers.extend(reply.headers)
     if reply.location is not None:
         path = urllib.parse.quote(reply.location, safe='/')
@@ -187,13 +183,7 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
         headers.append(('cache-control', 'no-cache'))
         if not reply.omit_last_modified:
             headers.append(('last-modified', _http_date(reply.last_modified or int(time.time()))))
-    pieces = None if content is None else content.pieces
     return webob.Response(status=reply.status, headerlist=headers, app_iter=pieces)
-
-
-def _content(body: Any) -> JSONPieces:
-    """The bytes of a body, which is JSON already or becomes JSON."""
-    return body if isinstance(body, JSONPieces) else JSONPieces([json.dumps(body).encode()])
 
 
 # Most answers that have a time say now, or when the same few things were changed.

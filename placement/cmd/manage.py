@@ -276,10 +276,8 @@ class Batches:
         except Exception as error:
             self.failed = True
             reason = failures.unusable_reason(error)
-            if reason is not None:
-                print(f'Error attempting to run {name}: {reason}')
-            else:
-                print(f'Error attempting to run {name}')
+            print(f'Error attempting to run {name}', *filter(None, [reason]), sep=': ')
+            if reason is None:
                 LOG.exception('Error attempting to run %s', name)
         if matched:
             print(f'{matched} rows matched query {name}, {done} migrated')

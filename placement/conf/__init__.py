@@ -73,7 +73,10 @@ def load(
             default_config_files=paths,
             default_config_dirs=None if paths is None else [],
         )
-    _check_values(conf)
+    # Look at every value once: oslo.config would find a wrong one only when it is first used.
+    for value in conf.values():
+        if isinstance(value, Mapping):
+            dict(value)
     return conf
 
 
@@ -88,13 +91,6 @@ def warn_of_mistakes(conf: ConfigOpts) -> None:
     """Log the unknown groups and options of the files, which have no effect."""
     for mistake in files.mistakes(conf):
         LOG.warning('Unknown in the configuration, and without effect: %s.', mistake)
-
-
-def _check_values(conf: ConfigOpts) -> None:
-    """Look at every value once: oslo.config would find a wrong one only when it is first used."""
-    for value in conf.values():
-        if isinstance(value, Mapping):
-            dict(value)
 
 
 def files_of_web_application(environ: Mapping[str, str]) -> list[str] | None:

@@ -156,13 +156,10 @@ def _missing_reason(conf: cfg.ConfigOpts) -> str:
         unknown = [f'; unknown: {mistake}' for mistake in mistakes(conf)]
         return f'it is not set in {", ".join(paths)}{"".join(unknown)}'
     directories = [os.path.expanduser(directory) for directory in DIRECTORIES]
-    closed = [directory for directory in directories if _is_closed(directory)]
+    present = filter(os.path.isdir, directories)
+    closed = [directory for directory in present if not os.access(directory, os.X_OK)]
     suffix = f'; permission denied for {", ".join(closed)}' if closed else ''
     return f'no configuration file was found in {", ".join(directories)}{suffix}'
-
-
-def _is_closed(directory: str) -> bool:
-    return os.path.isdir(directory) and not os.access(directory, os.X_OK)
 
 
 def _is_binary(path: str) -> bool:

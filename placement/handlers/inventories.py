@@ -68,7 +68,7 @@ def create(request: Request) -> Reply:
     return Reply(
         views.one_inventory(provider.generation, added.objects[0], request.body_as_sent()),
         status=CREATED,
-        location=views.inventory_path(provider.uuid, name),
+        location=f'{views.provider_path(provider.uuid)}/inventories/{name}',
     )
 
 

@@ -72,7 +72,7 @@ def put(request: Request) -> Reply:
     existing, created = Trait.ensure(request.context, name)
     return Reply(
         status=CREATED if created else NO_CONTENT.status,
-        location=views.trait_path(name),
+        location=f'/traits/{name}',
         last_modified=existing.created_at,
         has_cache_headers=True,
     )

@@ -53,7 +53,9 @@ def as_pieces(result: Result) -> JSONPieces:
     texts = (_candidate_text(candidate, templates) for candidate in result.candidates)
     requests = _joined(texts, '{"allocation_requests": [')
     summaries = _joined(map(_summary_text, result.providers), '], "provider_summaries": {')
-    return JSONPieces(_together([*requests, *summaries, b'}}']))
+    pieces = [*requests, *summaries, b'}}']
+    # One piece where there are few: an answer that fits a buffer should be sent at once.
+    return JSONPieces([b''.join(pieces)] if len(pieces) <= FEW_PIECES else pieces)
 
 
 def _joined(texts: Iterator[str], opening: str) -> Iterator[bytes]:
@@ -64,11 +66,6 @@ def _joined(texts: Iterator[str], opening: str) -> Iterator[bytes]:
         separator = ', '
     if separator is opening:
         yield opening.encode()
-
-
-def _together(pieces: list[bytes]) -> list[bytes]:
-    """One piece where there are few: an answer that fits a buffer should be sent at once."""
-    return [b''.join(pieces)] if len(pieces) <= FEW_PIECES else pieces
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

@@ -164,9 +164,7 @@ def negotiated(apis: Apis, header: str | None, otherwise: str | None = None) -> 
     )
     oldest = next(iter(apis.values()))
     if wanted is None:
-        wanted = otherwise
-    if wanted is None:
-        return oldest
+        wanted = otherwise or oldest.oldest
     if wanted == LATEST:
         return apis[next(reversed(apis))]
     try:

@@ -64,10 +64,6 @@ class Wanted:
     required: tuple[frozenset[str], ...] = ()
     forbidden: frozenset[str] = frozenset()
 
-    def names(self) -> frozenset[str]:
-        """Every name that is mentioned."""
-        return self.forbidden.union(*self.required)
-
 
 NOTHING_WANTED = Wanted()
 
@@ -172,12 +168,6 @@ def parse_required(api: Api, values: Iterable[str]) -> Wanted:
     return _all_of('required', (_parse_required_value(api, value) for value in values))
 
 
-def _parse_required_value(api: Api, value: str) -> Wanted:
-    if value.startswith(ANY_OF):
-        return _parse_any_trait(api, value)
-    return parse_traits(value, may_forbid=api.allows(Rule.FORBIDDEN_TRAITS))
-
-
 def unsupported_any_trait(api: Api, value: str) -> errors.InvalidQuery:
     """The refusal of `in:` where traits cannot be asked for that way."""
     return errors.InvalidQuery(
@@ -186,7 +176,9 @@ def unsupported_any_trait(api: Api, value: str) -> errors.InvalidQuery:
     )
 
 
-def _parse_any_trait(api: Api, value: str) -> Wanted:
+def _parse_required_value(api: Api, value: str) -> Wanted:
+    if not value.startswith(ANY_OF):
+        return parse_traits(value, may_forbid=api.allows(Rule.FORBIDDEN_TRAITS))
     if not api.allows(Rule.ANY_TRAITS):
         raise unsupported_any_trait(api, value)
     names = [name.strip() for name in value.removeprefix(ANY_OF).split(',')]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests as handlers see them: the caller, the path variables, the checked content."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -24,25 +25,17 @@ JSON = 'application/json'
 LARGEST_EXACT_FLOAT = 2**53
 
 
+@dataclasses.dataclass(eq=False)
 class Request:
     """One request: its identity, its path variables, and what it brings."""
 
-    def __init__(
-        self,
-        http: webob.Request,
-        api: Api,
-        urlvars: Mapping[str, str],
-        context: RequestContext,
-        enforcer: Enforcer,
-        conf: ConfigOpts,
-    ) -> None:
-        self.http = http
-        self.api = api
-        self.context = context
-        self.conf = conf
-        self.urlvars = urlvars
-        self._enforcer = enforcer
-        self._valid_text = b'null'
+    http: webob.Request
+    api: Api
+    urlvars: Mapping[str, str]
+    context: RequestContext
+    enforcer: Enforcer
+    conf: ConfigOpts
+    _valid_text: bytes = dataclasses.field(default=b'null', init=False)
 
     @property
     def mount_point(self) -> str:
@@ -71,7 +64,7 @@ class Request:
     def authorise_for_project(self, rule: PolicyRule, project_id: str | None) -> None:
         """As `authorise`, with what belongs to a project; None when none was named."""
         target = {'project_id': project_id, 'user_id': self.context.user_id}
-        self._enforcer.authorise(self.context, rule.name, target)
+        self.enforcer.authorise(self.context, rule.name, target)
 
     def check_media_types(self, replies_json: bool, sends_json: bool) -> None:
         """Check the Accept header of a reply in JSON, and the media type of a body that is read.

@@ -32,19 +32,9 @@ def provider_path(uuid: str) -> str:
     return f'/resource_providers/{uuid}'
 
 
-def inventory_path(uuid: str, resource_class: str) -> str:
-    """The path of one inventory below the mount point."""
-    return f'{provider_path(uuid)}/inventories/{resource_class}'
-
-
 def resource_class_path(name: str) -> str:
     """The path of a resource class below the mount point."""
     return f'/resource_classes/{name}'
-
-
-def trait_path(name: str) -> str:
-    """The path of a trait below the mount point."""
-    return f'/traits/{name}'
 
 
 def provider(provider: Any, mount_point: str) -> dict[str, Any]:

@@ -186,7 +186,8 @@ def _lock(context: RequestContext, claims: Sequence[Claim], also: Collection[str
     connection = context.connection
     claims, existing = _lock_consumers(connection, claims)
     used = statements.list_providers_used(connection, existing)
-    released = _released_ids(claims, used)
+    leaving = {claim.consumer_uuid for claim in claims if not claim.resources}
+    released = {provider_id for uuid, provider_id in used if uuid in leaving}
     ids, generations = _lock_providers(context, named_providers(claims), released, also)
     return _Locked(claims, existing, used, ids, generations)
 
@@ -239,12 +240,6 @@ def _lock_providers(
     changed = released | {ids[uuid] for uuid in named if uuid in ids}
     providers.increment_generations(connection, changed)
     return ids, {row.uuid: row.generation for row in rows}
-
-
-def _released_ids(claims: Sequence[Claim], used: Sequence[tuple[str, int]]) -> set[int]:
-    """The ids of providers of which a consumer had something that is to have nothing."""
-    leaving = {claim.consumer_uuid for claim in claims if not claim.resources}
-    return {provider_id for uuid, provider_id in used if uuid in leaving}
 
 
 # Decide

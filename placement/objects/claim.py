@@ -38,34 +38,27 @@ class Claim:
     consumer_type: str | NotSent
 
     @classmethod
-    def from_body(
-        cls,
-        consumer_uuid: str,
-        body: Mapping[str, Any],
-        incomplete_project: str,
-        incomplete_user: str,
-    ) -> Claim:
-        """The claim that a client describes; a client that sends no owner means the incomplete."""
-        project_id, user_id = body['project_id'], body['user_id']
-        return cls(
-            consumer_uuid=consumer_uuid,
-            resources={
-                uuid: allocation['resources'] for uuid, allocation in body['allocations'].items()
-            },
-            project_id=incomplete_project if project_id is NOT_SENT else project_id,
-            user_id=incomplete_user if user_id is NOT_SENT else user_id,
-            generation=body['consumer_generation'],
-            consumer_type=body['consumer_type'],
-        )
-
-    @classmethod
     def from_bodies(cls, conf: ConfigOpts, bodies: Mapping[str, Any]) -> list[Claim]:
-        """One claim for each consumer, in the order of validated bodies by uuid."""
-        owner = (
-            conf.placement.incomplete_consumer_project_id,
-            conf.placement.incomplete_consumer_user_id,
-        )
-        return [cls.from_body(uuid, body, *owner) for uuid, body in bodies.items()]
+        """One claim for each consumer, in the order of validated bodies by uuid.
+
+        A client that sends no owner means the incomplete one of the configuration.
+        """
+        project = conf.placement.incomplete_consumer_project_id
+        user = conf.placement.incomplete_consumer_user_id
+        return [
+            cls(
+                consumer_uuid=uuid,
+                resources={
+                    provider_uuid: allocation['resources']
+                    for provider_uuid, allocation in body['allocations'].items()
+                },
+                project_id=project if body['project_id'] is NOT_SENT else body['project_id'],
+                user_id=user if body['user_id'] is NOT_SENT else body['user_id'],
+                generation=body['consumer_generation'],
+                consumer_type=body['consumer_type'],
+            )
+            for uuid, body in bodies.items()
+        ]
 
     @property
     def is_of_new_consumer(self) -> bool:

@@ -61,20 +61,6 @@ class Inventory(base.Timestamped):
     allocation_ratio: float
 
     @classmethod
-    def from_body(
-        cls, context: RequestContext, resource_class: str, body: Mapping[str, Any]
-    ) -> Self:
-        """The inventory that a client describes, with defaults for what it leaves out.
-
-        Under a name that no class can have, schemas let any object through, so that the error
-        names the class. Such an inventory is never written, so its members do not matter.
-        """
-        if not _CLASS_NAME.search(resource_class):
-            body = {'total': 1}
-        values = DEFAULTS | {name: body[name] for name in MEMBERS if name in body}
-        return cls(context, resource_class=resource_class, **values)
-
-    @classmethod
     @db.reader
     def find(
         cls, context: RequestContext, provider: ResourceProvider, resource_class: str
@@ -86,17 +72,6 @@ class Inventory(base.Timestamped):
     def capacity(self) -> Capacity:
         """The capacity of this inventory, by the one rule of search and claims."""
         return Capacity(**self.members())
-
-    def check_capacity(self, uuid: str, may_be_empty: bool) -> None:
-        """Raise `errors.InvalidInventoryCapacity` for a capacity below one, or below nothing.
-
-        Capacity is judged as it is reported: truncated. `uuid` is the provider's.
-        """
-        capacity = self.capacity().reported_capacity
-        if may_be_empty and capacity < 0:
-            raise errors.InvalidInventoryReserved(resource_class=self.resource_class, uuid=uuid)
-        if not may_be_empty and capacity <= 0:
-            raise errors.InvalidInventoryCapacity(resource_class=self.resource_class, uuid=uuid)
 
     def members(self) -> dict[str, Any]:
         """The six members that clients read and write."""
@@ -124,8 +99,16 @@ class InventoryList(base.PlacementObjectList):
 
     @classmethod
     def from_bodies(cls, context: RequestContext, bodies: Mapping[str, Mapping[str, Any]]) -> Self:
-        """The inventories that a client describes, by resource class."""
-        inventories = [Inventory.from_body(context, name, body) for name, body in bodies.items()]
+        """The inventories that a client describes, with defaults for what it leaves out.
+
+        Under a name that no class can have, schemas let any object through, so that the error
+        names the class. Such an inventory is never written, so its members do not matter.
+        """
+        inventories = []
+        for name, body in bodies.items():
+            sent = body if _CLASS_NAME.search(name) else {'total': 1}
+            values = DEFAULTS | {member: sent[member] for member in MEMBERS if member in sent}
+            inventories.append(Inventory(context, resource_class=name, **values))
         return cls(context, objects=inventories)
 
     @classmethod
@@ -135,9 +118,17 @@ class InventoryList(base.PlacementObjectList):
         return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
 
     def check_capacities(self, uuid: str, may_be_empty: bool) -> None:
-        """Raise `errors.InvalidInventoryCapacity` for the first that has none."""
+        """Raise `errors.InvalidInventoryCapacity` for the first capacity below one, or below zero.
+
+        Capacity is judged as it is reported: truncated. `uuid` is the provider's.
+        """
+        refusal = (
+            errors.InvalidInventoryReserved if may_be_empty else errors.InvalidInventoryCapacity
+        )
         for inventory in self.objects:
-            inventory.check_capacity(uuid, may_be_empty)
+            capacity = inventory.capacity().reported_capacity
+            if capacity < 0 or not (capacity or may_be_empty):
+                raise refusal(resource_class=inventory.resource_class, uuid=uuid)
 
     @db.writer
     def replace(self, provider: ResourceProvider, generation: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self, TypeVar
 
@@ -94,12 +95,12 @@ class ResourceProvider(base.Timestamped):
         """
         connection = context.connection
         if not name:
-            raise _create_failed('name is required')
+            raise _create_failed(reason='name is required')
         parent = None
         if parent_uuid is not None:
             if parent_uuid == uuid:
                 raise _create_failed(
-                    'parent provider UUID cannot be same as UUID. '
+                    reason='parent provider UUID cannot be same as UUID. '
                     'Please set parent provider UUID to None if there is no parent.'
                 )
             parent = _lock_by_uuid(connection, parent_uuid)
@@ -201,17 +202,17 @@ class ResourceProvider(base.Timestamped):
             if current.parent_provider_id is None:
                 return None
             if not may_reparent:
-                raise _update_failed('un-parenting a provider is not currently allowed.')
+                raise _update_failed(reason='un-parenting a provider is not currently allowed.')
             self._set_root(connection, {current.root_provider_id}, self.id, None)
             return None
         parent_ids = providers.list_ids(connection, [str(parent_uuid)])
         if not parent_ids:
-            raise _create_failed(_NO_PARENT)
+            raise _create_failed(reason=_NO_PARENT)
         parent_id = parent_ids[str(parent_uuid)]
         if parent_id == current.parent_provider_id:
             return parent_id
         if current.parent_provider_id is not None and not may_reparent:
-            raise _update_failed('re-parenting a provider is not currently allowed.')
+            raise _update_failed(reason='re-parenting a provider is not currently allowed.')
         parent = _lock_by_uuid(connection, str(parent_uuid))
         roots = {current.root_provider_id, parent.root_provider_id}
         self._set_root(connection, roots, parent.root_provider_id, parent.id)
@@ -231,7 +232,7 @@ class ResourceProvider(base.Timestamped):
         members = providers.lock_trees(connection, roots)
         subtree = _subtree(self.id, members)
         if parent_id in subtree:
-            raise _update_failed('creating loop in the provider tree is not allowed.')
+            raise _update_failed(reason='creating loop in the provider tree is not allowed.')
         providers.set_root(connection, subtree, new_root)
         ChangeFeed(connection).record(subtree)
         note_providers(self._context, subtree, Part.PLACE)
@@ -290,8 +291,13 @@ def filters_by_id(
     Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
     """
     required, forbidden = filters.required_traits, filters.forbidden_traits
-    trait_ids = _trait_ids(connection, forbidden.union(*required))
-    amounts = _amounts(connection, filters.resources)
+    mentioned = forbidden.union(*required)
+    trait_ids = names.trait_ids(connection, mentioned)
+    unknown = sorted(mentioned - trait_ids.keys())
+    if unknown:
+        raise errors.TraitNotFound(names=', '.join(unknown))
+    class_ids = names.resource_class_ids(connection, filters.resources, lock=False)
+    amounts = [(class_ids[name], amount) for name, amount in filters.resources.items()]
     if any(amount > common.MAX_INT for _class_id, amount in amounts):
         return None
     return provider_filters.Filters(
@@ -309,12 +315,8 @@ def filters_by_id(
 _NO_PARENT = 'parent provider UUID does not exist.'
 
 
-def _create_failed(reason: str) -> errors.ResourceProviderActionFailed:
-    return errors.ResourceProviderActionFailed(action='create', reason=reason)
-
-
-def _update_failed(reason: str) -> errors.ResourceProviderActionFailed:
-    return errors.ResourceProviderActionFailed(action='update', reason=reason)
+_create_failed = functools.partial(errors.ResourceProviderActionFailed, action='create')
+_update_failed = functools.partial(errors.ResourceProviderActionFailed, action='update')
 
 
 def _lock_by_uuid(connection: db.Connection, uuid: str) -> db.Row:
@@ -323,7 +325,7 @@ def _lock_by_uuid(connection: db.Connection, uuid: str) -> db.Row:
     rows = providers.lock(connection, list(ids.values())) if ids else []
     # Until it was locked, it could be given another uuid.
     if not rows or rows[0].uuid != uuid:
-        raise _create_failed(_NO_PARENT)
+        raise _create_failed(reason=_NO_PARENT)
     return rows[0]
 
 
@@ -352,16 +354,3 @@ def _subtree(provider_id: int, members: Sequence[db.Row]) -> set[int]:
         subtree.add(member_id)
         remaining.extend(children.get(member_id, ()))
     return subtree
-
-
-def _trait_ids(connection: db.Connection, wanted: frozenset[str]) -> dict[str, int]:
-    ids = names.trait_ids(connection, wanted)
-    unknown = sorted(wanted - ids.keys())
-    if unknown:
-        raise errors.TraitNotFound(names=', '.join(unknown))
-    return ids
-
-
-def _amounts(connection: db.Connection, resources: Mapping[str, int]) -> list[tuple[int, int]]:
-    ids = names.resource_class_ids(connection, resources, lock=False)
-    return [(ids[name], amount) for name, amount in resources.items()]

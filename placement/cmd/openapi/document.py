@@ -81,9 +81,11 @@ def _error_statuses(api: Api, route: Route) -> list[int]:
 
 def _components(api: Api) -> dict[str, Any]:
     """The components that the responses of all operations refer to."""
+    in_force = _TEXT | {'const': f'{SERVICE_TYPE} {api.version}'}
+    version = FRAGMENTS['headers']['version'] | {'schema': in_force}
     responses = {str(status): _error_response(status) for status in FRAGMENTS['errors']}
     return {
-        'headers': FRAGMENTS['headers'] | {'version': _version_in_force(api)},
+        'headers': FRAGMENTS['headers'] | {'version': version},
         'responses': responses,
         'schemas': {
             'Errors': _errors(api),
@@ -95,13 +97,6 @@ def _components(api: Api) -> dict[str, Any]:
 
 def _referred(names: Iterable[str]) -> dict[str, Any]:
     return {_HEADERS[name]: {'$ref': f'#/components/headers/{name}'} for name in names}
-
-
-def _version_in_force(api: Api) -> dict[str, Any]:
-    """The header of a response with its microversion."""
-    schema = _TEXT | {'const': f'{SERVICE_TYPE} {api.version}'}
-    header: dict[str, Any] = FRAGMENTS['headers']['version'] | {'schema': schema}
-    return header
 
 
 def _error_response(status: int) -> dict[str, Any]:
@@ -131,20 +126,13 @@ def _errors(api: Api, version_is_known: bool = True) -> Schema:
         }
     )
     if api.allows(Rule.ERROR_CODES):
-        error['properties']['code'] = {'type': 'string', 'enum': sorted(_codes())}
+        values = (value for value in vars(errors).values() if isinstance(value, str))
+        codes = {value for value in values if value.startswith(f'{SERVICE_TYPE}.')}
+        error['properties']['code'] = {'type': 'string', 'enum': sorted(codes)}
         error['required'] += ['code'] if version_is_known else []
     if not version_is_known:
         error['properties'] |= {'max_version': _TEXT, 'min_version': _TEXT}
     return an_object({'errors': {'type': 'array', 'minItems': 1, 'items': error}})
-
-
-def _codes() -> set[str]:
-    """Every code that an error can have."""
-    return {
-        value
-        for value in vars(errors).values()
-        if isinstance(value, str) and value.startswith(f'{SERVICE_TYPE}.')
-    }
 
 
 def version_named(text: str) -> Api:

@@ -13,6 +13,7 @@ from typing import Any
 from placement.http import views
 from placement.http.reply import JSONPieces
 from placement.insight.bulk.pages import CloudConsumer, CloudProvider, UsageSum
+from placement.insight.pages import members
 from placement.objects.trait import listing_order
 from placement.schemas.usage import UNKNOWN_TYPE
 from placement.search.model.kind import ProviderKind
@@ -43,18 +44,12 @@ def providers_text(providers: Iterable[CloudProvider], included: Collection[str]
 
 def _own_members(provider: CloudProvider, with_usages: bool) -> dict[str, Any]:
     row, record, allocations = provider
-    members: dict[str, Any] = {
-        'uuid': row.uuid,
-        'name': row.name,
-        'generation': row.generation,
-        'parent_provider_uuid': row.parent_provider_uuid,
-        'root_provider_uuid': row.root_provider_uuid,
-    }
+    own = members(row, 'uuid', 'name', 'generation', 'parent_provider_uuid', 'root_provider_uuid')
     if with_usages:
-        members[USAGES] = dict(zip(record.kind.profile.classes, record.used, strict=True))
+        own[USAGES] = dict(zip(record.kind.profile.classes, record.used, strict=True))
     if allocations is not None:
-        members[ALLOCATIONS] = views.provider_allocations(row.generation, allocations)[ALLOCATIONS]
-    return members
+        own[ALLOCATIONS] = views.provider_allocations(row.generation, allocations)[ALLOCATIONS]
+    return own
 
 
 def _inventories(record: Provider) -> str:
@@ -69,19 +64,11 @@ def _inventories(record: Provider) -> str:
     return f'{{{", ".join(texts)}}}'
 
 
-def _traits(record: Provider) -> str:
-    return json.dumps(sorted(record.traits, key=listing_order))
-
-
-def _aggregates(record: Provider) -> str:
-    return json.dumps(sorted(record.aggregates))
-
-
 # The JSON of what providers of one kind have in common.
 OF_KIND: dict[str, Callable[[Provider], str]] = {
     INVENTORIES: _inventories,
-    TRAITS: _traits,
-    AGGREGATES: _aggregates,
+    TRAITS: lambda record: json.dumps(sorted(record.traits, key=listing_order)),
+    AGGREGATES: lambda record: json.dumps(sorted(record.aggregates)),
 }
 
 

@@ -48,7 +48,7 @@ def normalized(request: CandidateRequest) -> NormalizedQuery:
     suffixes = _suffixes(request)
     parameters: list[Pair] = []
     trees: list[Pair] = []
-    for group in sorted(request.groups, key=lambda one: _order(suffixes[one.suffix])):
+    for group in sorted(request.groups, key=lambda group: _order(suffixes[group.suffix])):
         suffix = suffixes[group.suffix]
         parameters += [(name + suffix, value) for name, value in _conditions(group)]
         if group.in_tree is not None:
@@ -68,20 +68,17 @@ def _suffixes(request: CandidateRequest) -> dict[str, str]:
     suffixed = {group.suffix: group for group in request.groups if group.is_suffixed}
     named = sorted(suffixed, key=lambda suffix: suffixed[suffix].in_tree or '')
     ranks = _ranked({suffix: list(_conditions(suffixed[suffix])) for suffix in named})
+    held = frozenset().union(*request.same_subtree)
     for _ in range(MAX_TIES):
         ranks = _refined(ranks, request.same_subtree)
         taken = Counter(ranks.values())
-        tied = next((s for s in named if taken[ranks[s]] > 1 and _is_held(s, request)), None)
+        tied = next((s for s in named if taken[ranks[s]] > 1 and s in held), None)
         if tied is None:
             break
         # Groups that nothing tells apart are interchangeable, so any of them may be the first.
         ranks = _ranked({s: (rank, s != tied) for s, rank in ranks.items()})
     ordered = sorted(named, key=lambda suffix: ranks[suffix])
     return {'': ''} | {suffix: str(number) for number, suffix in enumerate(ordered, start=1)}
-
-
-def _is_held(suffix: str, request: CandidateRequest) -> bool:
-    return any(suffix in subtree for subtree in request.same_subtree)
 
 
 def _refined(ranks: Ranks, subtrees: Iterable[frozenset[str]]) -> Ranks:
@@ -124,7 +121,7 @@ def _named(
     holder: CandidateRequest | RequestGroup, parameters: Iterable[Parameter]
 ) -> Iterator[Pair]:
     """The names of some parameters as a query has them; single traits are joined by commas."""
-    for query, of_query in itertools.groupby(parameters, lambda one: one.query):
+    for query, of_query in itertools.groupby(parameters, lambda parameter: parameter.query):
         joined: list[str] = []
         values: list[str] = []
         for parameter in of_query:

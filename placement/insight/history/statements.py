@@ -202,6 +202,9 @@ class Part(enum.Flag):
     AGGREGATES = enum.auto()
 
 
+_PLACE = ('name', 'parent_provider_uuid', 'root_provider_uuid')
+
+
 class ProviderState(NamedTuple):
     """A provider, with those parts of it that were asked for, in the words of the API."""
 
@@ -218,25 +221,18 @@ def read_states(connection: sa.Connection, parts: Mapping[int, Part]) -> dict[in
     """
     states = {}
     for row in provider_filters.list_by_ids(connection, parts.keys()):
-        state = _place(row) if Part.PLACE in parts[row.id] else {}
+        names = _PLACE if Part.PLACE in parts[row.id] else ()
+        state = {name: getattr(row, name) for name in names}
         states[row.id] = ProviderState(row.uuid, row.generation, state)
     _add_inventories(connection, parts, states)
     for provider_id, wanted in parts.items():
         if Part.TRAITS in wanted:
-            names = [row.name for row in traits.list_by_provider(connection, provider_id)]
-            states[provider_id].state['traits'] = sorted(names)
+            rows = traits.list_by_provider(connection, provider_id)
+            states[provider_id].state['traits'] = sorted(row.name for row in rows)
         if Part.AGGREGATES in wanted:
             uuids = sorted(aggregates.list_by_provider(connection, provider_id))
             states[provider_id].state['aggregates'] = uuids
     return states
-
-
-def _place(row: Any) -> dict[str, Any]:
-    return {
-        'name': row.name,
-        'parent_provider_uuid': row.parent_provider_uuid,
-        'root_provider_uuid': row.root_provider_uuid,
-    }
 
 
 def _add_inventories(

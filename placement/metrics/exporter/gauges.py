@@ -145,29 +145,23 @@ def _has_known_names(
     return True
 
 
+_REQUEST_CAPACITY = (
+    ('', 'Consumers of a request that could be claimed now, at least.'),
+    ('_if_empty', 'Consumers of a request that could be claimed if nothing were used, at least.'),
+    ('_exact', 'Whether no choice of candidates allows more, in both: 1 or 0.'),
+)
+
+
 def _families(capacities: Mapping[str, RequestCapacity]) -> Iterator[Metric]:
-    now, if_empty, exact = (
-        GaugeMetricFamily(name, words, labels=['request'])
-        for name, words in (
-            (
-                'placement_request_capacity',
-                'Consumers of a request that could be claimed now, at least.',
-            ),
-            (
-                'placement_request_capacity_if_empty',
-                'Consumers of a request that could be claimed if nothing were used, at least.',
-            ),
-            (
-                'placement_request_capacity_exact',
-                'Whether no choice of candidates allows more, in both: 1 or 0.',
-            ),
-        )
-    )
+    families = [
+        GaugeMetricFamily(f'placement_request_capacity{ending}', words, labels=['request'])
+        for ending, words in _REQUEST_CAPACITY
+    ]
     for name, capacity in capacities.items():
-        now.add_metric([name], capacity.now.at_least)
-        if_empty.add_metric([name], capacity.if_empty.at_least)
-        exact.add_metric([name], capacity.is_exact)
-    yield from (now, if_empty, exact)
+        values = (capacity.now.at_least, capacity.if_empty.at_least, capacity.is_exact)
+        for family, value in zip(families, values, strict=True):
+            family.add_metric([name], value)
+    yield from families
 
 
 def _usable(

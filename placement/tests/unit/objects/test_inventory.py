@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from placement import errors
-from placement.objects.inventory import Inventory, InventoryList
+from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
@@ -37,13 +37,13 @@ HOST = uuid_of('host')
 def test_the_capacity_must_not_be_negative_and_without_the_rule_not_zero(
     cloud: Cloud, body: Mapping[str, Any], may_be_empty: bool, complaint: str | None
 ) -> None:
-    checked = Inventory.from_body(cloud.context, 'VCPU', body)
+    checked = InventoryList.from_bodies(cloud.context, {'VCPU': body})
 
     if complaint is None:
-        checked.check_capacity(HOST, may_be_empty)
+        checked.check_capacities(HOST, may_be_empty)
         return
     with pytest.raises(errors.InvalidInventoryCapacity) as raised:
-        checked.check_capacity(HOST, may_be_empty)
+        checked.check_capacities(HOST, may_be_empty)
     assert str(raised.value) == (
         f"Invalid inventory for 'VCPU' on resource provider '{HOST}'. "
         f'The reserved value is {complaint}'
