@@ -16,25 +16,20 @@ from wsgiref.types import WSGIApplication
 import pytest
 import webob
 
-from placement import conf as placement_conf
 from placement import deploy
 from placement.conf import ConfigOpts
 from placement.db.schema import revisions
 from placement.microversions import NEWEST
-from placement.tests.unit.middleware.samples import ask, error_of
+from placement.tests.unit.middleware.samples import ask, configuration, error_of
 
 
 def configured(database: pathlib.Path, **options: object) -> ConfigOpts:
-    """A ready configuration; options are of [placement_database] or of the group in front."""
-    conf = ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('auth_strategy', 'noauth2', 'api')
-    conf.set_override('connection', f'sqlite:///{database}', 'placement_database')
-    for name, value in options.items():
-        group, _, option = name.partition('__')
-        conf.set_override(option, value, group)
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
+    """A ready configuration without authentication; options are ``group__name``."""
+    of_database: dict[str, object] = {
+        'placement_database__connection': f'sqlite:///{database}',
+        'api__auth_strategy': 'noauth2',
+    }
+    return configuration(**of_database | options)
 
 
 @pytest.fixture

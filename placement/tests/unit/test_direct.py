@@ -6,21 +6,16 @@ import pathlib
 import pytest
 from oslo_config import cfg
 
-from placement import conf as placement_conf
 from placement import direct
 from placement.microversions import NEWEST
+from placement.tests.unit.test_deploy import configured
 
 VERSION = 'openstack-api-version'
 
 
 @pytest.fixture
 def conf(tmp_path: pathlib.Path) -> cfg.ConfigOpts:
-    conf = cfg.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('connection', f'sqlite:///{tmp_path}/p.sqlite', 'placement_database')
-    conf.set_override('sync_on_startup', True, 'placement_database')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
+    return configured(tmp_path / 'p.sqlite', placement_database__sync_on_startup=True)
 
 
 def test_requests_are_those_of_an_administrator_at_the_oldest_version(

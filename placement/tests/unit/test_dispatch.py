@@ -62,14 +62,6 @@ def test_name_in_a_path_cannot_end_in_a_newline(service: WSGIApplication, path: 
     assert ask(service, path, **HEADERS).status_int == 404
 
 
-def test_empty_body_needs_no_media_type_where_none_is_read(service: WSGIApplication) -> None:
-    for length in ('0', ''):
-        request = webob.Request.blank('/traits', headers={'X-Auth-Token': 'admin'})
-        request.environ['CONTENT_LENGTH'] = length
-        request.headers['OpenStack-API-Version'] = 'placement latest'
-        assert request.get_response(service).status_int == 200
-
-
 def test_status_and_headers_are_native_strings(service: WSGIApplication) -> None:
     """Other projects' tests insist."""
     seen: list[Any] = []

@@ -38,18 +38,6 @@ def files(directory: pathlib.Path) -> set[str]:
     return {path.name for path in directory.iterdir()}
 
 
-def test_counter_and_gauge_are_shown_at_once(recorder: Recorder, tmp_path: pathlib.Path) -> None:
-    recorder.add(catalog.CONFLICTS, CODE)
-    recorder.add(catalog.CONFLICTS, CODE, 2)
-    recorder.set(catalog.POOL_IN_USE, ('primary',), 3)
-    recorder.set(catalog.POOL_IN_USE, ('primary',), 2)
-
-    assert samples(tmp_path) == {
-        'placement_conflicts_total{placement.concurrent_update}': 3,
-        'placement_db_pool_connections_in_use{primary}': 2,
-    }
-
-
 def test_histogram_counts_an_amount_in_each_bucket_that_has_room_for_it(
     recorder: Recorder, tmp_path: pathlib.Path
 ) -> None:

@@ -29,11 +29,13 @@ class Inner:
         return [b'']
 
 
-def configuration() -> cfg.ConfigOpts:
-    """The defaults, which no file changes, and a database."""
+def configuration(**options: object) -> cfg.ConfigOpts:
+    """The defaults, which no file changes, and a database; options are ``group__name``."""
     conf = cfg.ConfigOpts()
     placement_conf.register_opts(conf)
-    conf.set_override('connection', 'sqlite://', 'placement_database')
+    for name, value in ({'placement_database__connection': 'sqlite://'} | options).items():
+        group, _, option = name.partition('__')
+        conf.set_override(option, value, group)
     conf([], project='placement', default_config_files=[], default_config_dirs=[])
     return conf
 

@@ -91,12 +91,3 @@ def test_healthcheck_combines_with_disable_by_file(
     with database.writer() as connection:
         connection.exec_driver_sql('DROP TABLE resource_classes')
     assert ask(application, '/healthcheck').status_int == 503
-
-
-def test_healthcheck_leaves_other_paths_to_the_application(
-    conf: cfg.ConfigOpts, database: Database
-) -> None:
-    application = libraries.answer_healthcheck(Inner(), conf, database)
-
-    for path in ('/', '/healthcheck/', '/traits'):
-        assert ask(application, path).status_int == 204

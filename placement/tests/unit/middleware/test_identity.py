@@ -116,11 +116,6 @@ class TestKeystone:
     def application(self, inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIApplication:
         return keystone_application(inner, monkeypatch)
 
-    @pytest.mark.parametrize('path', ['', '/'])
-    def test_public_paths_need_no_token(self, application: WSGIApplication, path: str) -> None:
-        assert ask(application, path).status_int == 204
-        assert ask(application, path, X_Auth_Token='wrong').status_int == 204
-
     @pytest.mark.parametrize('headers', [{}, {'X_Auth_Token': 'wrong'}])
     def test_every_other_path_needs_a_token(
         self, application: WSGIApplication, inner: Inner, headers: dict[str, str]

@@ -4,17 +4,12 @@
 import pytest
 from oslo_config import cfg
 
-from placement import conf as placement_conf
 from placement.middleware import loopback_hosts
-from placement.tests.unit.middleware.samples import Inner, ask, error_of
+from placement.tests.unit.middleware.samples import Inner, ask, configuration, error_of
 
 
 def conf(*hosts: str, strategy: str = 'noauth2') -> cfg.ConfigOpts:
-    conf = cfg.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('auth_strategy', strategy, 'api')
-    conf.set_override('noauth2_allowed_hosts', list(hosts), 'api')
-    return conf
+    return configuration(api__auth_strategy=strategy, api__noauth2_allowed_hosts=list(hosts))
 
 
 @pytest.mark.parametrize(

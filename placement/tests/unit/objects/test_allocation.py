@@ -259,6 +259,21 @@ def test_custom_classes_cost_the_same_however_many_there_are(cloud: Cloud) -> No
     assert costs('few', 1) == costs('lots', 8)
 
 
+def test_a_reshape_costs_the_same_for_many_consumers(cloud: Cloud) -> None:
+    cloud.add('host', VCPU=1000)
+    cloud.take('known', {'host': {'VCPU': 1}})
+
+    def costs(count: int) -> int:
+        names = [f'{count}-{number}' for number in range(count)]
+        claims = [cloud.claim(name, {'host': {'VCPU': 1}}) for name in names]
+        wanted = {uuid_of('host'): (cloud.generation('host'), cloud.inventories(VCPU=1000))}
+        with cloud.statements() as statements:
+            AllocationList.reshape(cloud.context, wanted, claims)
+        return len(statements)
+
+    assert costs(2) == costs(30)
+
+
 # Very old data
 
 

@@ -35,14 +35,26 @@ def cloud(cloud: Cloud) -> Cloud:
     return cloud
 
 
-def noted(cloud: Cloud, act: Act, *conditions: sa.ColumnElement[bool]) -> set[str]:
-    """The names of the providers that are noted as changed while something is done."""
-    ids = {name: cloud.provider(name).id for name in ('root', 'child', 'leaf', 'other')}
+def recorded(cloud: Cloud, act: Act, *kinds: sa.ColumnElement[bool]) -> list[set[str]]:
+    """The names of the providers that are recorded by an act, by the kind of change."""
+    ids = {cloud.provider(name).id: name for name in ('root', 'child', 'leaf', 'other')}
     ((before,),) = cloud.rows(sa.func.max(change_feed.c.id))
     act(cloud)
-    entries = cloud.rows(change_feed.c.provider_id, change_feed.c.id > before, *conditions)
-    names = {provider_id: name for name, provider_id in ids.items()}
-    return {names.get(provider_id, 'new') for (provider_id,) in entries}
+    return [
+        {
+            ids.get(provider_id, 'new')
+            for (provider_id,) in cloud.rows(
+                change_feed.c.provider_id, change_feed.c.id > before, kind
+            )
+        }
+        for kind in kinds
+    ]
+
+
+def noted(cloud: Cloud, act: Act) -> set[str]:
+    """The names of the providers that are recorded as changed by an act."""
+    (names,) = recorded(cloud, act, sa.true())
+    return names
 
 
 def host(cloud: Cloud) -> ResourceProvider:
@@ -77,91 +89,69 @@ def reshape_root(cloud: Cloud) -> None:
     )
 
 
+CLAIMED: set[str] = set()
+
+
 @pytest.mark.parametrize(
-    ('act', 'changed'),
+    ('act', 'changed', 'in_any_way'),
     [
-        (lambda cloud: cloud.add('fifth'), {'new'}),
-        (lambda cloud: cloud.add('fifth', parent='leaf'), {'new'}),
-        (lambda cloud: cloud.add('fifth').destroy(), {'new'}),
-        (update('other', called='another'), {'other'}),
-        (update('child', 'other'), {'child', 'leaf'}),
-        (update('child', None), {'child', 'leaf'}),
-        (update('leaf', 'root'), {'leaf'}),
-        (lambda cloud: cloud.give('other', VCPU=9), {'other'}),
-        (lambda cloud: cloud.inventories(PCPU=9).add(host(cloud)), {'other'}),
-        (lambda cloud: cloud.inventories(VCPU=9).update_one(host(cloud), 1), {'other'}),
-        (lambda cloud: InventoryList.remove(cloud.context, host(cloud), 'VCPU'), {'other'}),
-        (lambda cloud: InventoryList.remove(cloud.context, host(cloud)), {'other'}),
-        (set_traits('HW_CPU_X86_AVX'), {'other'}),
-        (set_aggregates('rack'), {'other'}),
-        (lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}), {'other'}),
-        # Those that only lose allocations have changed as well.
-        (lambda cloud: cloud.take('server', {'other': {'VCPU': 1}}), {'root', 'child', 'other'}),
-        (lambda cloud: cloud.take('server', {'root': {'VCPU': 2}}), {'root', 'child'}),
-        (lambda cloud: cloud.take('server', {}), {'root', 'child'}),
+        (lambda cloud: cloud.add('fifth'), {'new'}, None),
+        (lambda cloud: cloud.add('fifth', parent='leaf'), {'new'}, None),
+        (lambda cloud: cloud.add('fifth').destroy(), {'new'}, None),
+        (update('other', called='another'), {'other'}, None),
+        (update('child', 'other'), {'child', 'leaf'}, None),
+        (update('child', None), {'child', 'leaf'}, None),
+        (update('leaf', 'root'), {'leaf'}, None),
+        (lambda cloud: cloud.give('other', VCPU=9), {'other'}, None),
+        (lambda cloud: cloud.inventories(PCPU=9).add(host(cloud)), {'other'}, None),
+        (lambda cloud: cloud.inventories(VCPU=9).update_one(host(cloud), 1), {'other'}, None),
+        (lambda cloud: InventoryList.remove(cloud.context, host(cloud), 'VCPU'), {'other'}, None),
+        (lambda cloud: InventoryList.remove(cloud.context, host(cloud)), {'other'}, None),
+        (set_traits('HW_CPU_X86_AVX'), {'other'}, None),
+        (set_aggregates('rack'), {'other'}, None),
+        (lambda cloud: host(cloud).destroy(), {'other'}, None),
+        # Claims change allocations only, also of those that only lose some.
+        (lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}), {'other'}, CLAIMED),
+        (
+            lambda cloud: cloud.take('server', {'other': {'VCPU': 1}}),
+            {'root', 'child', 'other'},
+            CLAIMED,
+        ),
+        (lambda cloud: cloud.take('server', {'root': {'VCPU': 2}}), {'root', 'child'}, CLAIMED),
+        (lambda cloud: cloud.take('server', {}), {'root', 'child'}, CLAIMED),
         (
             lambda cloud: AllocationList.release(cloud.context, uuid_of('server')),
             {'root', 'child'},
+            CLAIMED,
         ),
-        (reshape_root, {'root', 'child', 'other'}),
+        # What is claimed of others at the same time is no more than that.
+        (reshape_root, {'root', 'child', 'other'}, {'root'}),
     ],
 )
 def test_writes_that_a_search_can_see_are_recorded(
-    cloud: Cloud, act: Act, changed: set[str]
+    cloud: Cloud, act: Act, changed: set[str], in_any_way: set[str] | None
 ) -> None:
-    assert noted(cloud, act) == changed
+    """`in_any_way` are those of which more than allocations changed, None for all of them."""
+    is_any = sa.not_(change_feed.c.allocations_only)
+    by_kind = recorded(cloud, act, sa.true(), is_any)
 
-
-IN_ANY_WAY = sa.not_(change_feed.c.allocations_only)
+    assert by_kind == [changed, changed if in_any_way is None else in_any_way]
 
 
 @pytest.mark.parametrize(
-    'act',
+    ('prepare', 'act'),
     [
-        lambda cloud: cloud.take('new', {'other': {'VCPU': 1}}),
-        lambda cloud: cloud.take('server', {'other': {'VCPU': 1}}),
-        lambda cloud: cloud.take('server', {}),
-        lambda cloud: AllocationList.release(cloud.context, uuid_of('server')),
+        (
+            set_traits('HW_CPU_X86_AVX'),
+            lambda cloud: TraitList.clear(cloud.context, host(cloud)),
+        ),
+        (set_aggregates('rack'), set_aggregates()),
     ],
 )
-def test_claims_are_recorded_as_changes_of_allocations_only(cloud: Cloud, act: Act) -> None:
-    assert noted(cloud, act, IN_ANY_WAY) == set()
+def test_what_a_provider_loses_is_recorded(cloud: Cloud, prepare: Act, act: Act) -> None:
+    prepare(cloud)
 
-
-@pytest.mark.parametrize(
-    ('act', 'changed'),
-    [
-        (lambda cloud: cloud.add('fifth'), {'new'}),
-        (update('child', 'other'), {'child', 'leaf'}),
-        (lambda cloud: cloud.give('other', VCPU=9), {'other'}),
-        (lambda cloud: InventoryList.remove(cloud.context, host(cloud)), {'other'}),
-        (set_traits('HW_CPU_X86_AVX'), {'other'}),
-        (set_aggregates('rack'), {'other'}),
-        (lambda cloud: host(cloud).destroy(), {'other'}),
-        # What is claimed of others at the same time is no more than that.
-        (reshape_root, {'root'}),
-    ],
-)
-def test_other_writes_are_recorded_as_changes_of_any_kind(
-    cloud: Cloud, act: Act, changed: set[str]
-) -> None:
-    assert noted(cloud, act, IN_ANY_WAY) == changed
-
-
-def test_clearing_traits_is_recorded(cloud: Cloud) -> None:
-    set_traits('HW_CPU_X86_AVX')(cloud)
-
-    assert noted(cloud, lambda cloud: TraitList.clear(cloud.context, host(cloud))) == {'other'}
-
-
-def test_leaving_an_aggregate_is_recorded(cloud: Cloud) -> None:
-    set_aggregates('rack')(cloud)
-
-    assert noted(cloud, set_aggregates()) == {'other'}
-
-
-def test_deleting_a_provider_is_recorded(cloud: Cloud) -> None:
-    assert noted(cloud, lambda cloud: host(cloud).destroy()) == {'other'}
+    assert noted(cloud, act) == {'other'}
 
 
 def test_renaming_a_class_records_its_providers(cloud: Cloud) -> None:

@@ -62,44 +62,6 @@ def test_more_amounts_than_one_request_may_write_are_refused(
         rules.check_size([*three_amounts, claim('three', other={'VCPU': 1})])
 
 
-@pytest.mark.parametrize(
-    ('given', 'recorded'),
-    [(None, {}), (3, {'server': 3}), (NOT_SENT, {}), (NOT_SENT, {'server': 3})],
-)
-def test_a_current_generation_passes(given: Any, recorded: dict[str, int]) -> None:
-    rules.check_generations([claim(generation=given)], recorded)
-
-
-@pytest.mark.parametrize(
-    ('given', 'recorded', 'expected'),
-    [(None, {'server': 3}, '3'), (2, {'server': 3}, '3'), (2, {}, 'null')],
-)
-def test_a_stale_generation_raises_with_the_one_expected(
-    given: Any, recorded: dict[str, int], expected: str
-) -> None:
-    with pytest.raises(errors.ConsumerGenerationConflict) as raised:
-        rules.check_generations([claim(generation=given)], recorded)
-
-    assert str(raised.value) == str(
-        errors.ConsumerGenerationConflict(expected=expected, given=given)
-    )
-
-
-def test_the_first_unknown_provider_raises() -> None:
-    with pytest.raises(errors.UnknownAllocationProvider, match='second'):
-        rules.check_providers(
-            [claim(first={'VCPU': 1}, second={'VCPU': 1}), claim(third={'VCPU': 1})], ['first']
-        )
-
-
-def test_the_last_unit_fits_and_one_more_exceeds_the_capacity() -> None:
-    stocks = {('host', 'VCPU'): stock(8, used=5)}
-
-    check_fit(stocks, claim(host={'VCPU': 3}))
-    with pytest.raises(errors.CapacityExceeded):
-        check_fit(stocks, claim(host={'VCPU': 4}))
-
-
 def test_amounts_of_several_consumers_are_judged_by_their_sum() -> None:
     stocks = {('host', 'VCPU'): stock(8)}
 
@@ -126,29 +88,3 @@ def test_an_overcommitted_inventory_may_stay_so_but_not_worsen(
     assert 'stays over capacity' in caplog.text
     with pytest.raises(errors.CapacityExceeded):
         check_fit(stocks, claim(host={'VCPU': 5}))
-
-
-@pytest.mark.parametrize(
-    ('members', 'amount'), [({'min_unit': 2}, 1), ({'max_unit': 4}, 5), ({'step_size': 2}, 3)]
-)
-def test_units_are_judged_before_the_capacity(members: dict[str, int], amount: int) -> None:
-    with pytest.raises(errors.InventoryConstraintsViolated):
-        check_fit({('host', 'VCPU'): stock(1, **members)}, claim(host={'VCPU': amount}))
-
-
-def test_a_provider_without_any_class_of_the_write_raises_first() -> None:
-    stocks = {('host', 'VCPU'): stock(1), ('other', 'PCPU'): stock(1)}
-
-    with pytest.raises(errors.InventoryMissing) as raised:
-        check_fit(stocks, claim(host={'VCPU': 2}, other={'DISK_GB': 1}))
-
-    assert str(raised.value) == str(errors.InventoryMissing(classes='VCPU, DISK_GB', uuid='other'))
-
-
-def test_a_class_that_its_provider_lacks_raises_in_the_order_of_the_claim() -> None:
-    stocks = {('host', 'VCPU'): stock(1)}
-
-    with pytest.raises(errors.InventoryMissing) as raised:
-        check_fit(stocks, claim(host={'VCPU': 1, 'DISK_GB': 1}))
-
-    assert str(raised.value) == str(errors.InventoryMissing(classes='DISK_GB', uuid='host'))

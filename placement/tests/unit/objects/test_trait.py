@@ -32,39 +32,6 @@ def test_destroy_of_a_deleted_trait_does_not_reach_the_one_with_its_id(
     Trait.get_by_name(cloud.context, 'CUSTOM_B')
 
 
-@pytest.mark.parametrize(
-    ('name', 'is_custom'),
-    [
-        ('CUSTOM_A', True),
-        ('CUSTOM_0', True),
-        ('CUSTOM__', True),
-        ('CUSTOM_' + 'A' * 248, True),
-        ('CUSTOM_' + 'A' * 249, False),
-        ('CUSTOM_', False),
-        ('CUSTOM_a', False),
-        ('CUSTOM_A-B', False),
-        ('CUSTOM_Ä', False),
-        ('CUSTOM_A\n', False),
-        ('custom_A', False),
-        (AVX, False),
-        ('XCUSTOM_A', False),
-        ('', False),
-    ],
-)
-def test_is_custom_name_accepts_names_with_the_custom_prefix(name: str, is_custom: bool) -> None:
-    assert trait.is_custom_name(name) is is_custom
-
-
-def test_the_same_traits_again_change_nothing(cloud: Cloud) -> None:
-    host = cloud.add('host')
-    TraitList.replace(cloud.context, host, [AVX, SSE], 0)
-    before = cloud.everything()
-
-    TraitList.replace(cloud.context, host, [SSE, AVX, AVX], 1)
-
-    assert cloud.everything() == before
-
-
 def test_many_traits_cost_as_many_statements_as_one(cloud: Cloud) -> None:
     host = cloud.add('host')
     everything = sorted(names(cloud, prefix='HW_CPU'))

@@ -69,15 +69,6 @@ def test_the_command_serves_when_it_is_executed() -> None:
     assert refused.stderr.startswith('usage: placement-api [-h] [--host HOST]')
 
 
-def test_the_module_makes_the_application_when_it_is_imported(directory: pathlib.Path) -> None:
-    subprocess.run(
-        [sys.executable, '-c', 'from placement.wsgi.api import application; application.__call__'],
-        check=True,
-    )
-
-    assert directory.joinpath('placement.sqlite').exists()
-
-
 @pytest.mark.usefixtures('directory')
 def test_a_start_that_finds_nothing_to_migrate_does_without_alembic() -> None:
     wsgi.init_application()

@@ -7,7 +7,7 @@ from typing import Any
 import openapi_spec_validator
 import pytest
 
-from placement import errors, microversions, routes
+from placement import errors, microversions
 from placement.cmd.openapi import document, parameters
 from placement.cmd.openapi.reply_templates import REPLIES
 from placement.http.microversion import Api
@@ -38,33 +38,6 @@ def test_document_of_every_version_is_valid_openapi(api: Api) -> None:
     text = json.dumps(document.document(api))
 
     openapi_spec_validator.OpenAPIV31SpecValidator(json.loads(text)).validate()
-
-
-@pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
-def test_document_has_the_operations_of_its_version(api: Api) -> None:
-    found = {
-        (path, method.upper())
-        for path, methods in document.document(api)['paths'].items()
-        for method in methods
-    }
-
-    assert found == {
-        (route.path, route.method)
-        for route in routes.ROUTES
-        if route.path and route.action in api.handlers
-    }
-
-
-@pytest.mark.parametrize('api', APIS, ids=lambda api: str(api.version))
-def test_document_describes_a_body_where_the_handler_reads_one(api: Api) -> None:
-    found = {
-        operation['operationId']: operation['requestBody']['content']['application/json']['schema']
-        for methods in document.document(api)['paths'].values()
-        for operation in methods.values()
-        if 'requestBody' in operation
-    }
-
-    assert found == {action: dict(validator.schema) for action, validator in api.bodies.items()}
 
 
 def test_every_handler_has_reply_templates() -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the cloud in bulk (specification: insight, "The cloud in bulk")."""
 
-import datetime
 import math
 
 import pytest
@@ -11,7 +10,7 @@ from placement.context import RequestContext
 from placement.db.schema import tables
 from placement.feed.keeper import SnapshotKeeper
 from placement.insight.bulk import pages as bulk
-from placement.insight.bulk.statements import ConsumerFilters, SummedBy
+from placement.insight.bulk.statements import SummedBy
 from placement.insight.questions import Insight
 from placement.objects import aggregate
 from placement.objects.resource_provider import ProviderFilters
@@ -46,44 +45,6 @@ def providers(
     return bulk.list_providers(context, wanted, after, limit, with_allocations=True)
 
 
-def test_pages_of_providers_follow_each_other_by_uuid(cloud: Cloud) -> None:
-    first = providers(cloud.context, limit=3)
-    assert (names(first), first.has_more) == (HOSTS[:3], True)
-
-    second = providers(cloud.context, after=uuid_of(HOSTS[2]), limit=3)
-    assert (names(second), second.has_more) == (HOSTS[3:], False)
-
-
-def test_a_full_last_page_says_that_there_is_no_more(cloud: Cloud) -> None:
-    assert not providers(cloud.context, limit=4).has_more
-
-
-def test_a_provider_has_everything_that_is_known_of_it(cloud: Cloud) -> None:
-    row, record, allocations = providers(cloud.context).items[0]
-
-    assert row.generation == cloud.generation(HOSTS[0])
-    assert {name: used for name, _capacity, used in record.inventories} == {
-        'DISK_GB': 5,
-        'VCPU': 6,
-    }
-    assert record.aggregates == {uuid_of('rack')}
-    assert allocations is not None
-    assert {(one.consumer_uuid, one.resource_class, one.used) for one in allocations} == {
-        (uuid_of('server'), 'VCPU', 2),
-        (uuid_of('server'), 'DISK_GB', 5),
-        (uuid_of('moved'), 'VCPU', 4),
-    }
-
-
-def test_providers_are_filtered_before_they_are_paged(cloud: Cloud) -> None:
-    in_rack = [frozenset([uuid_of('rack')])]
-    page = providers(cloud.context, limit=1, member_of=in_rack)
-    assert (names(page), page.has_more) == (HOSTS[:1], True)
-
-    page = providers(cloud.context, after=uuid_of(HOSTS[0]), limit=1, member_of=in_rack)
-    assert (names(page), page.has_more) == (HOSTS[1:2], False)
-
-
 def test_many_filters_page_as_well(cloud: Cloud) -> None:
     # More of them than one statement has conditions for.
     in_rack = [frozenset([uuid_of('rack'), uuid_of(str(number))]) for number in range(9)]
@@ -114,73 +75,6 @@ def test_a_page_takes_few_statements_however_long_it_is(cloud: Cloud) -> None:
 
     # The newest entries of the feed besides, and those that may be missing below them.
     assert len(statements) - 3 <= 3 + 2
-
-
-def consumers(
-    context: RequestContext, after: str | None = None, limit: int = 10, **filters: object
-) -> list[str]:
-    wanted = ConsumerFilters(**filters)  # type: ignore[arg-type]
-    return [one.row.uuid for one in bulk.list_consumers(context, wanted, after, limit).items]
-
-
-def test_consumers_are_paged_with_what_they_hold(cloud: Cloud) -> None:
-    every = sorted(uuid_of(name) for name in ('server', 'moved', 'third'))
-    first = bulk.list_consumers(cloud.context, ConsumerFilters(), None, 2)
-    assert ([one.row.uuid for one in first.items], first.has_more) == (every[:2], True)
-    assert consumers(cloud.context, after=every[1]) == every[2:]
-
-    held = {one.row.uuid: one for one in first.items} | {
-        one.row.uuid: one
-        for one in bulk.list_consumers(cloud.context, ConsumerFilters(), every[1], 2).items
-    }
-    moved = held[uuid_of('moved')]
-    assert (moved.row.project_id, moved.row.user_id, moved.row.consumer_type) == (
-        'other',
-        'user',
-        None,
-    )
-    assert {(one.provider_uuid, one.used) for one in moved.allocations} == {
-        (uuid_of(HOSTS[0]), 4),
-        (uuid_of(HOSTS[1]), 4),
-    }
-
-
-def test_consumers_are_filtered(cloud: Cloud) -> None:
-    server, moved, third = map(uuid_of, ('server', 'moved', 'third'))
-    context = cloud.context
-    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
-    hour = datetime.timedelta(hours=1)
-
-    assert consumers(context, project_id='other') == [moved]
-    assert consumers(context, user_id='somebody') == [third]
-    assert consumers(context, consumer_type='INSTANCE') == sorted([server, third])
-    assert consumers(context, is_typed=False) == [moved]
-    assert consumers(context, provider=uuid_of(HOSTS[0])) == sorted([server, moved])
-    assert consumers(context, older_than=now + hour) == sorted([server, moved, third])
-    assert consumers(context, older_than=now - hour) == []
-    assert consumers(context, project_id='other', user_id='somebody') == []
-
-
-def sums(cloud: Cloud, by: SummedBy) -> dict[str | None, tuple[int, dict[str, int]]]:
-    page = bulk.list_usage_sums(cloud.context, by, -1, 10)
-    assert not page.has_more
-    return {one.name: (one.consumers, dict(one.used)) for one in page.items}
-
-
-def test_usage_is_summed_by_whom_and_where(cloud: Cloud) -> None:
-    assert sums(cloud, SummedBy.PROJECT) == {
-        'project': (2, {'VCPU': 10, 'DISK_GB': 5}),
-        'other': (1, {'VCPU': 8}),
-    }
-    assert sums(cloud, SummedBy.USER) == {
-        'user': (2, {'VCPU': 10, 'DISK_GB': 5}),
-        'somebody': (1, {'VCPU': 8}),
-    }
-    assert sums(cloud, SummedBy.TYPE) == {
-        None: (1, {'VCPU': 8}),
-        'INSTANCE': (2, {'VCPU': 10, 'DISK_GB': 5}),
-    }
-    assert sums(cloud, SummedBy.AGGREGATE) == {uuid_of('rack'): (2, {'VCPU': 10, 'DISK_GB': 5})}
 
 
 @pytest.mark.parametrize('by', SummedBy)
