@@ -37,10 +37,6 @@ MAX_RELOADED = 500
 # And so it does when what is used of more than this has changed.
 MAX_USED = 5_000
 
-# How often what is used is read while others go on claiming, before this is left to a
-# transaction that sees one moment.
-MAX_PASSES = 3
-
 
 # Why everything was read, in the metrics. Reasons that lie in the feed are those of `Reload`.
 FIRST, MANY_CHANGES, BYPASSED = 'first', 'many_changes', 'feed_bypassed'
@@ -214,9 +210,6 @@ class SnapshotKeeper:
     def _reloaded(self, connection: sa.Connection, reason: Reload) -> State:
         """Everything anew, because the feed cannot be read on."""
         LOG.info('Loading everything, since the change feed cannot be read on: %s.', reason.value)
-        if reason is Reload.OTHER:
-            # What else was remembered may be of another database as well.
-            self._database.id_cache.forget_all()
         return self._loaded(connection, f'feed_{reason.name.lower()}')
 
     def _audited(self, connection: sa.Connection, state: State) -> State:
@@ -245,27 +238,21 @@ def _after_claims(feed: ChangeFeed, state: State) -> State | Reload | None:
     A snapshot has to be of one moment: a server that moved must not be missing on its new host
     when it has gone from the old one. REPEATABLE READ would see to that, and cost a statement to
     say so and one to read the feed again. Here each statement has a moment of its own, so the one
-    that reads what is used also tells whether the feed was still as it had been read. When it was
-    not, both are read once more.
+    that reads what is used also tells whether the feed was still as it had been read. None where
+    it was not, too.
     """
-    snapshot, position, _audited_at = state
-    touched: set[int] = set()
-    for _ in range(MAX_PASSES):
-        news = position.read_on(feed.read(position))
-        if isinstance(news, Reload):
-            return news
-        position = news.position
-        if not _is_of_claims(news.entries, snapshot):
-            return None
-        touched |= _providers(news.entries)
-        if not touched:
-            return state._replace(position=position)
-        if len(touched) > MAX_USED:
-            return None
-        used, is_unchanged = feed.used(position, touched)
-        if is_unchanged:
-            return state._replace(snapshot=snapshot.with_used(used), position=position)
-    return None
+    news = state.position.read_on(feed.read(state.position))
+    if isinstance(news, Reload):
+        return news
+    touched = _providers(news.entries)
+    if not _is_of_claims(news.entries, state.snapshot) or len(touched) > MAX_USED:
+        return None
+    if not touched:
+        return state._replace(position=news.position)
+    used, is_unchanged = feed.used(news.position, touched)
+    if not is_unchanged:
+        return None
+    return state._replace(snapshot=state.snapshot.with_used(used), position=news.position)
 
 
 def _providers(entries: Iterable[Entry]) -> set[int]:

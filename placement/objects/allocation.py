@@ -231,11 +231,11 @@ def _lock_providers(
     Returns ids and former generations, by uuid. One provider alone is locked by the statement that
     increments its generation, which only the history would ask for.
     """
-    connection, cache = context.connection, context.database.id_cache
+    connection = context.connection
     if len(named) == 1 and not released and not also and context.change_recorder is None:
-        return providers.increment_generation_of(connection, named[0], cache), {}
+        return providers.increment_generation_of(connection, named[0]), {}
     uuids = list(dict.fromkeys([*named, *also]))
-    rows = providers.lock_by_uuid(connection, uuids, released, cache)
+    rows = providers.lock_by_uuid(connection, uuids, released)
     ids = {row.uuid: row.id for row in rows}
     changed = released | {ids[uuid] for uuid in named if uuid in ids}
     providers.increment_generations(connection, changed)

@@ -29,7 +29,6 @@ from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
-from placement.db.statements.id_cache import IdCache
 from placement.feed import commit_outcome
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ class Database:
     """The engines of one configuration: one for writes, and one for reads.
 
     `attempts` is how many times a transaction that writes is tried before the client is told
-    about the conflict. `id_cache` holds what this process remembers of the database. `recorder`
-    counts what is done here, where that is wanted: see `count_with`.
+    about the conflict. `recorder` counts what is done here, where that is wanted: see
+    `count_with`.
     """
 
     def __init__(
@@ -75,7 +74,6 @@ class Database:
     ) -> None:
         self.engine = engine
         self.attempts = attempts
-        self.id_cache = IdCache()
         self.recorder: Recorder | None = None
         # When the last write failed for a reason that lasts, by the monotonic clock.
         self._write_failed_at: float | None = None

@@ -13,7 +13,6 @@ from placement.db.schema.tables import (
 )
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
-from placement.db.statements.id_cache import IdCache
 
 _root = providers.alias('root_provider')
 _parent = providers.alias('parent_provider')
@@ -122,54 +121,21 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
 
 
 def lock_by_uuid(
-    connection: sa.Connection, uuids: Collection[str], ids: Collection[int], id_cache: IdCache
+    connection: sa.Connection, uuids: Collection[str], ids: Collection[int]
 ) -> Sequence[Row]:
-    """Lock the providers with some uuids and those with some ids, in one order; return them.
+    """Lock the providers with some uuids and those with some ids, in one order; return them."""
+    return lock(connection, {*list_ids(connection, uuids).values(), *ids})
 
-    A uuid whose id is remembered is not looked up. When the remembered id turns out to be that of
-    another provider, because SQLite reuses ids, it is looked up, and all are locked once more.
+
+def increment_generation_of(connection: sa.Connection, uuid: str) -> dict[str, int]:
+    """Lock a provider by incrementing its generation.
+
+    Returns its id by uuid; nothing if there is no such provider.
     """
-    for _ in range(2):
-        found = _find_ids(connection, uuids, id_cache)
-        locked = lock(connection, {*found.values(), *ids})
-        locked_uuids = {row.uuid for row in locked}
-        if locked_uuids.issuperset(found):
-            break
-        id_cache.forget(found.keys() - locked_uuids)
-    return locked
-
-
-def increment_generation_of(
-    connection: sa.Connection, uuid: str, id_cache: IdCache
-) -> dict[str, int]:
-    """Increment the generation of the provider with a uuid, which also locks it.
-
-    Returns its id by its uuid, or an empty mapping if there is no such provider.
-    """
-    for _ in range(2):
-        found = _find_ids(connection, [uuid], id_cache)
-        values = {'of_id': found.get(uuid), 'of_uuid': uuid}
-        if not found or connection.execute(_INCREMENT_ONE, values).rowcount:
-            return found
-        # The provider was deleted; on SQLite another one may have its id by now.
-        id_cache.forget([uuid])
-    return {}
-
-
-def _find_ids(
-    connection: sa.Connection, uuids: Collection[str], id_cache: IdCache
-) -> dict[str, int]:
-    """Return the ids of providers by uuid, as they are remembered or else looked up.
-
-    One that is remembered may be that of another provider by now, or of none.
-    """
-    found = id_cache.find(uuids)
-    missing = [uuid for uuid in uuids if uuid not in found]
-    if missing:
-        looked_up = list_ids(connection, missing)
-        id_cache.remember(looked_up)
-        found |= looked_up
-    return found
+    ids = list_ids(connection, [uuid])
+    values = {'of_id': ids.get(uuid), 'of_uuid': uuid}
+    # It may have been deleted, or been given another uuid, since its id was read.
+    return ids if ids and connection.execute(_INCREMENT_ONE, values).rowcount else {}
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:

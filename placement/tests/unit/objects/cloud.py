@@ -13,7 +13,6 @@ from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables, standard_names, tables
-from placement.db.statements.id_cache import IdCache
 from placement.objects.allocation import AllocationList
 from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
@@ -145,10 +144,8 @@ class Cloud:
             }
 
     @contextlib.contextmanager
-    def statements(self, by_a_new_process: bool = True) -> Iterator[list[str]]:
-        """The statements that the database is given meanwhile; a new process knows no ids."""
-        if by_a_new_process:
-            self.database.id_cache = IdCache()
+    def statements(self) -> Iterator[list[str]]:
+        """The statements that the database is given meanwhile."""
         seen: list[str] = []
 
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:

@@ -173,20 +173,21 @@ def test_a_claim_costs_the_same_for_many_providers_and_classes(many: Cloud) -> N
     assert few == lots
 
 
-def test_a_new_consumer_costs_five_statements_and_its_release_three(many: Cloud) -> None:
+def test_a_new_consumer_costs_six_statements_and_its_release_three(many: Cloud) -> None:
     for name in ('first', 'second'):
         many.take(name, amounts(1, 2), generation=None, consumer_type='INSTANCE')
 
-    with many.statements(by_a_new_process=False) as statements:
+    with many.statements() as statements:
         many.take('server', amounts(1, 2), generation=None, consumer_type='INSTANCE')
     assert list(map(kind, statements)) == [
         'INSERT consumers',
+        'SELECT resource_providers',
         'UPDATE resource_providers',
         'SELECT inventories',
         'INSERT allocations',
         'INSERT placement_provider_changes',
     ]
-    with many.statements(by_a_new_process=False) as statements:
+    with many.statements() as statements:
         AllocationList.release(many.context, uuid_of('server'))
     assert list(map(kind, statements)) == [
         'DELETE consumers',
@@ -202,7 +203,7 @@ def test_release_without_delete_returning_reads_the_providers_first(
     many.take('server', amounts(3, 2))
     monkeypatch.setattr(many.database.engine.dialect, 'delete_returning', False)
 
-    with many.statements(by_a_new_process=False) as statements:
+    with many.statements() as statements:
         AllocationList.release(many.context, uuid_of('server'))
     assert list(map(kind, statements)) == [
         'DELETE consumers',
@@ -286,9 +287,6 @@ def test_an_allocation_of_an_unknown_consumer_counts_and_is_not_shown(hosts: Clo
     assert hosts.has('ghost') == {}
     assert AllocationList.list_rows_by_provider(hosts.context, host) == []
     assert_refused(hosts, errors.CapacityExceeded, hosts.claim('server', {'host': {'VCPU': 4}}))
-
-
-# Ids that a process remembers
 
 
 def test_a_claim_for_a_deleted_provider_does_not_reach_the_one_with_its_id(cloud: Cloud) -> None:
