@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transactions: how they begin, nest, repeat and give up."""
 
+import concurrent.futures
+import contextlib
 import multiprocessing
 import pathlib
 import sqlite3
-import threading
 import time
 import types
 from collections.abc import Callable, Iterator
@@ -81,7 +82,9 @@ def names(context: RequestContext) -> list[str]:
 # Repeating
 
 
-@pytest.mark.parametrize('failure', CONFLICTS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    'failure', [*CONFLICTS, db_errors.DBConnectionError()], ids=lambda error: type(error).__name__
+)
 def test_writer_retries_the_whole_transaction(
     context: RequestContext, failure: Exception, delays: list[float]
 ) -> None:
@@ -92,38 +95,24 @@ def test_writer_retries_the_whole_transaction(
     assert len(delays) == 2
 
 
-def test_writer_retries_after_a_lost_connection(
-    context: RequestContext, delays: list[float]
-) -> None:
-    assert Writer(context, db_errors.DBConnectionError(), None).insert('CUSTOM_A') == 2
-    assert names(context) == ['CUSTOM_A']
-
-
-@pytest.mark.parametrize('failure', CONFLICTS, ids=lambda error: type(error).__name__)
-def test_writer_raises_a_conflict_after_the_last_attempt(
-    context: RequestContext, failure: Exception, delays: list[float]
+@pytest.mark.parametrize(
+    ('failure', 'status', 'code'),
+    [
+        *((failure, 409, 'placement.concurrent_update') for failure in CONFLICTS),
+        (db_errors.DBConnectionError(), 503, 'placement.undefined_code'),
+    ],
+)
+def test_writer_raises_the_answer_after_the_last_attempt(
+    context: RequestContext, failure: Exception, status: int, code: str, delays: list[float]
 ) -> None:
     writer = Writer(context, failure)
 
-    with pytest.raises(errors.ConcurrentUpdate) as raised:
+    with pytest.raises(errors.PlacementError) as raised:
         writer.insert('CUSTOM_A')
 
-    assert raised.value.status == 409
-    assert raised.value.code == 'placement.concurrent_update'
+    assert (raised.value.status, raised.value.code) == (status, code)
     assert writer.attempts == transactions.WRITE_ATTEMPTS
     assert names(context) == []
-
-
-def test_writer_raises_unavailable_after_the_last_attempt(
-    context: RequestContext, delays: list[float]
-) -> None:
-    writer = Writer(context, db_errors.DBConnectionError())
-
-    with pytest.raises(errors.DatabaseUnavailable) as raised:
-        writer.insert('CUSTOM_A')
-
-    assert raised.value.status == 503
-    assert writer.attempts == transactions.WRITE_ATTEMPTS
 
 
 def test_reader_raises_unavailable_after_few_attempts(
@@ -155,6 +144,7 @@ def of_mysql(number: int) -> Exception:
         (1034, errors.DatabaseUnusable, 1),
         (1045, errors.DatabaseUnusable, 1),
         (1146, errors.DatabaseNotMigrated, 1),
+        (1264, errors.BadRequest, 1),
         (1406, errors.BadRequest, 1),
     ],
 )
@@ -192,20 +182,19 @@ def test_writer_begins_no_attempt_after_its_time_is_up(
     assert writer.attempts == 2
 
 
-def test_backoff_is_short_and_bounded(context: RequestContext, delays: list[float]) -> None:
+def test_backoff_is_short_and_bounded_and_has_jitter(
+    context: RequestContext, delays: list[float]
+) -> None:
     with pytest.raises(errors.ConcurrentUpdate):
         Writer(context, db_errors.DBDeadlock()).insert('CUSTOM_A')
+    first = delays[0]
 
-    assert delays[0] <= 2 * FIRST_DELAY
+    assert first <= 2 * FIRST_DELAY
     assert max(delays) <= 2 * MAX_DELAY
     assert sum(delays) < 10
-
-
-def test_backoff_has_jitter(context: RequestContext, delays: list[float]) -> None:
-    for name in ('CUSTOM_A', 'CUSTOM_B'):
-        Writer(context, db_errors.DBDeadlock(), None).insert(name)
-
-    assert delays[0] != delays[1]
+    del delays[:]
+    Writer(context, db_errors.DBDeadlock(), None).insert('CUSTOM_A')
+    assert delays[0] != first
 
 
 @pytest.mark.parametrize('failure', [ValueError('no'), errors.Conflict('no')])
@@ -220,15 +209,6 @@ def test_writer_does_not_retry_other_errors_and_rolls_back(
     assert writer.attempts == 1
     assert names(context) == []
     assert context.open_connection is None
-
-
-def test_value_out_of_range_is_a_bad_request(context: RequestContext) -> None:
-    writer = Writer(context, db_errors.DBDataError())
-
-    with pytest.raises(errors.BadRequest):
-        writer.insert('CUSTOM_A')
-
-    assert writer.attempts == 1
 
 
 def test_duplicate_row_raises_the_error_of_oslo_db(database: Database) -> None:
@@ -342,22 +322,20 @@ def on_file(path: pathlib.Path) -> Iterator[Database]:
     database.dispose()
 
 
-def test_sqlite_file_has_a_write_ahead_log_and_foreign_keys(on_file: Database) -> None:
-    with on_file.reader() as connection:
+@pytest.mark.parametrize(('is_synchronous', 'synchronous'), [(True, 2), (False, 0)])
+def test_sqlite_file_has_a_write_ahead_log_and_foreign_keys(
+    path: pathlib.Path, is_synchronous: bool, synchronous: int
+) -> None:
+    engine = create_engine(f'sqlite:///{path}', sqlite_synchronous=is_synchronous)
+    with engine.begin() as connection:
         pragmas = {
             name: connection.exec_driver_sql(f'PRAGMA {name}').scalar()
             for name in ('journal_mode', 'foreign_keys', 'synchronous')
         }
+    engine.dispose()
 
     # 2 is FULL: what was acknowledged survives a power cut.
-    assert pragmas == {'journal_mode': 'wal', 'foreign_keys': 1, 'synchronous': 2}
-
-
-def test_option_turns_off_synchronous_commits(path: pathlib.Path) -> None:
-    engine = create_engine(f'sqlite:///{path}', sqlite_synchronous=False)
-    with engine.begin() as connection:
-        assert connection.exec_driver_sql('PRAGMA synchronous').scalar() == 0
-    engine.dispose()
+    assert pragmas == {'journal_mode': 'wal', 'foreign_keys': 1, 'synchronous': synchronous}
 
 
 def test_sqlite_checks_foreign_keys(on_file: Database) -> None:
@@ -367,46 +345,24 @@ def test_sqlite_checks_foreign_keys(on_file: Database) -> None:
         connection.execute(sa.insert(tables.resource_provider_traits).values(**orphan))
 
 
-def test_writer_takes_the_write_lock_at_begin(on_file: Database, path: pathlib.Path) -> None:
-    other = sqlite3.connect(path, timeout=0, isolation_level=None)
-    try:
+def test_only_a_writer_takes_the_write_lock_at_begin(
+    on_file: Database, path: pathlib.Path
+) -> None:
+    with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
         with on_file.writer():
             with pytest.raises(sqlite3.OperationalError, match='locked'):
                 other.execute('BEGIN IMMEDIATE')
             other.execute('SELECT * FROM traits').fetchall()
-        other.execute('BEGIN IMMEDIATE')
-    finally:
-        other.close()
-
-
-def test_reader_takes_no_write_lock(on_file: Database, path: pathlib.Path) -> None:
-    other = sqlite3.connect(path, timeout=0, isolation_level=None)
-    try:
         with on_file.reader() as connection:
             connection.execute(sa.select(tables.traits.c.id)).all()
             other.execute('BEGIN IMMEDIATE')
             other.execute('ROLLBACK')
-    finally:
-        other.close()
 
 
 def in_threads(count: int, work: Callable[[int], object]) -> None:
     """Do something in many threads; a failure of one is raised."""
-    failures: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    if failures:
-        raise failures[0]
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        list(pool.map(work, range(count), timeout=60))
 
 
 @pytest.mark.parametrize('kind', ['on_file', 'database'])
@@ -494,19 +450,13 @@ def configured(**options: object) -> ConfigOpts:
 
 
 def test_from_conf_opens_the_configured_database(path: pathlib.Path) -> None:
-    database = Database.from_conf(configured(connection=f'sqlite:///{path}'))
+    database = Database.from_conf(
+        configured(connection=f'sqlite:///{path}', connection_parameters='cached_statements=7')
+    )
     migration.sync(database.engine)
     database.dispose()
 
     assert path.exists()
-
-
-def test_from_conf_appends_connection_parameters(path: pathlib.Path) -> None:
-    database = Database.from_conf(
-        configured(connection=f'sqlite:///{path}', connection_parameters='cached_statements=7')
-    )
-    database.dispose()
-
     assert database.engine.url.query['cached_statements'] == '7'
 
 

@@ -55,33 +55,24 @@ def create_consumers(context: RequestContext, max_count: int = 50) -> tuple[int,
     )
 
 
-def test_providers_without_root_become_their_own(
+def test_providers_without_root_become_their_own_in_batches(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
-    insert_providers(database, {1: 1, 2: 1, 3: None, 4: None})
-    assert data_migrations.set_root_provider_ids(context, 50) == (2, 2)
-    found = rows(providers.id, providers.root_provider_id)
-    assert sorted(found) == [(1, 1), (2, 1), (3, 3), (4, 4)]
-
-
-def test_migration_sets_updated_at_of_changed_providers_only(
-    database: Database, context: RequestContext, rows: Rows
-) -> None:
-    insert_providers(database, {1: 1, 2: None})
-    data_migrations.set_root_provider_ids(context, 50)
-    found = rows(providers.id, providers.updated_at.is_not(None))
-    assert sorted(found) == [(1, False), (2, True)]
-
-
-def test_migration_sets_at_most_max_count_roots(
-    database: Database, context: RequestContext, rows: Rows
-) -> None:
-    insert_providers(database, {1: None, 2: 2, 3: None, 4: None})
+    assert not data_migrations.has_missing_root_provider_ids(context)
+    insert_providers(database, {1: 1, 2: 1, 3: None, 4: None, 5: None})
+    assert data_migrations.has_missing_root_provider_ids(context)
     assert data_migrations.set_root_provider_ids(context, 2) == (2, 2)
-    found = rows(providers.id, providers.root_provider_id)
-    assert sorted(found) == [(1, 1), (2, 2), (3, 3), (4, None)]
+    found = rows(providers.id, providers.root_provider_id, providers.updated_at.is_not(None))
+    assert sorted(found) == [
+        (1, 1, False),
+        (2, 1, False),
+        (3, 3, True),
+        (4, 4, True),
+        (5, None, False),
+    ]
     assert data_migrations.set_root_provider_ids(context, 2) == (1, 1)
     assert data_migrations.set_root_provider_ids(context, 2) == (0, 0)
+    assert not data_migrations.has_missing_root_provider_ids(context)
 
 
 def test_one_batch_can_take_more_providers_than_a_statement_has_parameters(
@@ -92,13 +83,19 @@ def test_one_batch_can_take_more_providers_than_a_statement_has_parameters(
     assert rows(sa.func.count(providers.root_provider_id)) == [(40_000,)]
 
 
-def test_each_consumer_that_allocations_lack_is_created_once(
+def test_each_consumer_that_allocations_lack_is_created_once_in_batches(
     database: Database, context: RequestContext, rows: Rows
 ) -> None:
+    assert create_consumers(context) == (0, 0)
+    assert rows(tables.projects.c.id) == rows(tables.users.c.id) == []
     insert(database, tables.consumers, {'uuid': 'known', 'project_id': 9, 'user_id': 9})
-    insert_allocations(database, 'lost', 'known', 'lost', 'other')
-    assert create_consumers(context) == (2, 2)
-    assert sorted(rows(consumers.uuid)) == [('known',), ('lost',), ('other',)]
+    insert_allocations(database, 'lost', 'known', 'lost', 'other', 'third', 'third')
+    assert data_migrations.count_incomplete_consumers(context) == 3
+    assert create_consumers(context, 2) == (2, 2)
+    assert data_migrations.count_incomplete_consumers(context) == 1
+    assert create_consumers(context, 2) == (1, 1)
+    assert create_consumers(context, 2) == (0, 0)
+    assert sorted(rows(consumers.uuid)) == [('known',), ('lost',), ('other',), ('third',)]
 
 
 def test_created_consumer_has_the_given_owner_and_no_type(
@@ -127,41 +124,3 @@ def test_migration_uses_an_existing_project_and_user(
     create_consumers(context)
     assert rows(consumers.project_id, consumers.user_id) == [(7, 8)]
     assert rows(tables.projects.c.id) == [(7,)]
-
-
-def test_migration_creates_at_most_max_count_consumers(
-    database: Database, context: RequestContext, rows: Rows
-) -> None:
-    insert_allocations(database, 'a', 'a', 'b', 'b', 'c')
-    assert create_consumers(context, 2) == (2, 2)
-    assert len(rows(consumers.uuid)) == 2
-    assert create_consumers(context, 2) == (1, 1)
-    assert create_consumers(context, 2) == (0, 0)
-    assert sorted(rows(consumers.uuid)) == [('a',), ('b',), ('c',)]
-
-
-def test_migration_inserts_nothing_when_no_consumer_is_missing(
-    context: RequestContext, rows: Rows
-) -> None:
-    assert create_consumers(context) == (0, 0)
-    assert rows(tables.projects.c.id) == rows(tables.users.c.id) == []
-
-
-def test_missing_roots_are_seen_until_they_are_set(
-    database: Database, context: RequestContext
-) -> None:
-    assert not data_migrations.has_missing_root_provider_ids(context)
-    insert_providers(database, {1: 1, 2: None})
-    assert data_migrations.has_missing_root_provider_ids(context)
-    data_migrations.set_root_provider_ids(context, 50)
-    assert not data_migrations.has_missing_root_provider_ids(context)
-
-
-def test_incomplete_consumers_are_counted_not_their_allocations(
-    database: Database, context: RequestContext
-) -> None:
-    insert(database, tables.consumers, {'uuid': 'known', 'project_id': 9, 'user_id': 9})
-    insert_allocations(database, 'known', 'lost', 'lost', 'other')
-    assert data_migrations.count_incomplete_consumers(context) == 2
-    create_consumers(context)
-    assert data_migrations.count_incomplete_consumers(context) == 0

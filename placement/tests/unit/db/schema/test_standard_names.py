@@ -48,47 +48,34 @@ def insert(database: Database, table: sa.Table, **values: object) -> None:
         connection.execute(sa.insert(table).values(**values))
 
 
-def test_standard_classes_have_the_ids_of_the_specification(
-    database: Database, rows: Rows
-) -> None:
-    standard_names.sync(database)
-    found: dict[int, str] = dict(rows(classes.id, classes.name))
-    assert [found[position] for position in range(len(CLASSES))] == CLASSES
-
-
-def test_every_standard_trait_is_inserted_once(
-    database: Database, rows: Rows, caplog: pytest.LogCaptureFixture
+def test_every_standard_name_is_inserted_once(
+    database: Database, rows: Rows, statements: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     standard_names.sync(database)
     assert caplog.text == ''
-    found = [name for (name,) in rows(traits.name)]
-    assert sorted(found) == sorted(os_traits.get_traits())
-
-
-def test_inserted_names_have_a_creation_time(database: Database, rows: Rows) -> None:
-    standard_names.sync(database)
-    times = rows(traits.created_at, traits.updated_at) + rows(
-        classes.created_at, classes.updated_at
-    )
+    assert [statement.split('(')[0] for statement in statements if 'INSERT' in statement] == [
+        'INSERT INTO traits ',
+        'INSERT INTO resource_classes ',
+    ]
+    found: dict[int, str] = dict(rows(classes.id, classes.name))
+    assert [found[position] for position in range(len(CLASSES))] == CLASSES
+    assert sorted(name for (name,) in rows(traits.name)) == sorted(os_traits.get_traits())
+    times = rows(traits.created_at, traits.updated_at)
+    times += rows(classes.created_at, classes.updated_at)
     assert all(created and not updated for created, updated in times)
 
 
-def test_sync_inserts_only_missing_names(database: Database, rows: Rows) -> None:
-    insert(database, tables.traits, id=5000, name='HW_CPU_X86_AVX2')
+def test_sync_inserts_only_missing_names_and_keeps_others(database: Database, rows: Rows) -> None:
+    kept = {(5000, 'HW_CPU_X86_AVX2'), (1, 'CUSTOM_FAST'), (2, 'HW_NO_LONGER_STANDARD')}
+    for trait_id, name in kept:
+        insert(database, tables.traits, id=trait_id, name=name)
     insert(database, tables.resource_classes, id=1, name='MEMORY_MB')
-    standard_names.sync(database)
-    assert (5000, 'HW_CPU_X86_AVX2') in rows(traits.id, traits.name)
-    assert len(rows(traits.id)) == len(os_traits.get_traits())
-    assert len(rows(classes.id)) == len(CLASSES)
-
-
-def test_sync_keeps_custom_names(database: Database, rows: Rows) -> None:
-    insert(database, tables.traits, id=1, name='CUSTOM_FAST')
-    insert(database, tables.traits, id=2, name='HW_NO_LONGER_STANDARD')
     insert(database, tables.resource_classes, id=10000, name='CUSTOM_GOLD')
     standard_names.sync(database)
-    assert {(1, 'CUSTOM_FAST'), (2, 'HW_NO_LONGER_STANDARD')} <= set(rows(traits.id, traits.name))
+    assert kept <= set(rows(traits.id, traits.name))
+    assert len(rows(traits.id)) == len(os_traits.get_traits()) + 2
     assert (10000, 'CUSTOM_GOLD') in rows(classes.id, classes.name)
+    assert len(rows(classes.id)) == len(CLASSES) + 1
 
 
 def test_a_later_sync_reads_each_table_once(database: Database, statements: list[str]) -> None:
@@ -98,16 +85,6 @@ def test_a_later_sync_reads_each_table_once(database: Database, statements: list
     assert [statement for statement in statements if statement != 'BEGIN'] == [
         'SELECT traits.name \nFROM traits',
         'SELECT resource_classes.name \nFROM resource_classes',
-    ]
-
-
-def test_the_first_sync_inserts_into_each_table_with_one_statement(
-    database: Database, statements: list[str]
-) -> None:
-    standard_names.sync(database)
-    assert [statement.split('(')[0] for statement in statements if 'INSERT' in statement] == [
-        'INSERT INTO traits ',
-        'INSERT INTO resource_classes ',
     ]
 
 
