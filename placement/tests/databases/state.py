@@ -53,19 +53,6 @@ def read(
     return state
 
 
-def differences(theirs: Any, ours: Any, where: str = '') -> list[str]:
-    """Where two states differ, one line each."""
-    if isinstance(theirs, dict) and isinstance(ours, dict):
-        lines = []
-        for key in sorted(theirs.keys() | ours.keys()):
-            if key not in theirs or key not in ours:
-                lines.append(f'{where}.{key} is only {"theirs" if key in theirs else "ours"}')
-            else:
-                lines += differences(theirs[key], ours[key], f'{where}.{key}')
-        return lines
-    return [] if theirs == ours else [f'{where}: {theirs!r} != {ours!r}']
-
-
 def _get(client: Sender, path: str, version: str = NEWEST) -> Any:
     answer = client.send('GET', path, version=version)
     assert answer.status == 200, f'{path}: {answer.status} {answer.text}'

@@ -15,10 +15,10 @@ import sqlalchemy as sa
 
 from placement import deploy
 from placement.db.engine.database import Database
-from placement.tests.databases import acknowledged_claims, clusters
+from placement.tests.databases import acknowledged_claims, clusters, servers
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.functional.fixtures.client import Client
-from placement.tests.servers import installation, servers
+from placement.tests.servers import installation
 
 SAMPLE = applications.repository_path('etc') / 'haproxy' / 'galera.cfg'
 CALLER = {'x-auth-token': 'admin', 'openstack-api-version': 'placement latest'}

@@ -4,7 +4,8 @@
 import collections
 import concurrent.futures
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -28,66 +29,49 @@ def service() -> Iterator[applications.Service]:
     service.stop()
 
 
-def claim(amount: int, generation: int | None) -> dict[str, object]:
-    return workload.Holding(HOSTS[0], amount).body(generation)
-
-
-def run_all(tasks: list[collections.abc.Callable[[], None]]) -> None:
+def run_all(tasks: list[Callable[[], None]]) -> None:
     with concurrent.futures.ThreadPoolExecutor(len(tasks)) as pool:
         for future in [pool.submit(task) for task in tasks]:
             future.result()
 
 
-def test_one_client_wins_each_generation_of_a_consumer(
-    service: applications.Service,
+CONSUMER = f'/allocations/{uuid.uuid4()}'
+INVENTORIES = f'/resource_providers/{clouds.uuid_of(HOSTS[0])}/inventories'
+
+
+def claimed(shown: Any) -> tuple[int | None, Any]:
+    """Return the generation of a consumer as it is shown, and the next claim."""
+    generation: int | None = shown.get('consumer_generation')
+    return generation, workload.Holding(HOSTS[0], 1).body(generation)
+
+
+def reported(shown: Any) -> tuple[int | None, Any]:
+    """Return the generation of a provider as it is shown, and the same inventories again."""
+    return shown['resource_provider_generation'], shown
+
+
+@pytest.mark.parametrize(('path', 'next_of'), [(CONSUMER, claimed), (INVENTORIES, reported)])
+def test_one_client_wins_each_generation(
+    service: applications.Service, path: str, next_of: Callable[[Any], tuple[int | None, Any]]
 ) -> None:
-    consumer = str(uuid.uuid4())
     won: collections.Counter[int | None] = collections.Counter()
 
     def write() -> None:
         client = Client(service.application)
-        generation: int | None = None
         for _ in range(25):
-            body = claim(1, generation)
-            answer = client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
-            if answer.status == 204:
-                won[generation] += 1
-            else:
-                assert answer.status == 409, answer.text
-                assert answer.json['errors'][0]['code'] == STALE, answer.text
-            shown = client.send('GET', f'/allocations/{consumer}', version=NEWEST).json
-            generation = shown['consumer_generation']
-
-    run_all([write] * THREADS)
-    last = Client(service.application).send('GET', f'/allocations/{consumer}', version=NEWEST)
-    assert set(won.values()) == {1}
-    assert sorted(won, key=lambda generation: generation or 0) == [
-        None,
-        *range(1, last.json['consumer_generation']),
-    ]
-
-
-def test_one_client_wins_each_generation_of_an_inventory(
-    service: applications.Service,
-) -> None:
-    path = f'/resource_providers/{clouds.uuid_of(HOSTS[0])}/inventories'
-    won: collections.Counter[int] = collections.Counter()
-
-    def write() -> None:
-        client = Client(service.application)
-        for _ in range(25):
-            body = client.send('GET', path, version=NEWEST).json
-            generation = body['resource_provider_generation']
+            generation, body = next_of(client.send('GET', path, version=NEWEST).json)
             answer = client.send('PUT', path, body, version=NEWEST)
-            if answer.status == 200:
+            if answer.status < 300:
                 won[generation] += 1
             else:
                 assert answer.status == 409, answer.text
                 assert answer.json['errors'][0]['code'] == STALE, answer.text
 
     run_all([write] * THREADS)
+    last, _ = next_of(Client(service.application).send('GET', path, version=NEWEST).json)
     assert set(won.values()) == {1}
-    assert sorted(won) == list(range(min(won), min(won) + len(won)))
+    assert last is not None
+    assert sorted(generation or 0 for generation in won) == list(range(last - len(won), last))
 
 
 def test_concurrent_creations_of_the_same_name_succeed(service: applications.Service) -> None:

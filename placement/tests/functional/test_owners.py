@@ -55,17 +55,3 @@ def test_owners_get_the_ids_that_are_stored(database: Database) -> None:
     assert {owner.project: ids.project_id for owner, ids in made.items()} == project_ids
     assert len(project_ids) == 20
     assert made[wanted[-1]].consumer_type_id is None
-
-
-@on_mysql
-def test_names_that_are_one_to_the_database_get_one_id(database: Database) -> None:
-    """The usual collations ignore letter case."""
-    spelled = [Owner(name, 'user', None) for name in ('name', 'NAME', 'Name', 'other')]
-    with database.writer() as connection:
-        made = owners.ensure(connection, spelled)
-        later = owners.ensure(connection, [Owner('nAMe', 'USER', None), *spelled])
-
-    ids = [made[owner].project_id for owner in spelled]
-    assert ids[0] == ids[1] == ids[2] != ids[3]
-    assert {owner: later[owner] for owner in spelled} == made
-    assert later[Owner('nAMe', 'USER', None)] == made[spelled[0]]

@@ -9,8 +9,9 @@ from typing import Any
 
 import requests
 
+from placement.tests.databases.servers import free_port
 from placement.tests.servers import installation
-from placement.tests.servers.servers import Process, free_port
+from placement.tests.servers.servers import Process
 
 PASSWORD = 'the secret of %s'
 ADMIN = 'admin'

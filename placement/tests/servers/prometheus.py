@@ -9,7 +9,8 @@ from typing import Any
 
 import requests
 
-from placement.tests.servers import installation, servers
+from placement.tests.databases.servers import free_port
+from placement.tests.servers import installation
 from placement.tests.servers.servers import TIMEOUT, Process, Server
 
 PACKAGES = ('prometheus',)
@@ -34,7 +35,7 @@ class MetricsProcess(Process):
     def __init__(self, server: Server) -> None:
         super().__init__(server.directory / 'metrics.log')
         self.server = server
-        self.address = f'127.0.0.1:{servers.free_port()}'
+        self.address = f'127.0.0.1:{free_port()}'
 
     @property
     def probe(self) -> str:
@@ -61,7 +62,7 @@ class Prometheus(Process):
         super().__init__(directory / 'prometheus.log')
         self.directory = directory
         self.target = target
-        self.port = servers.free_port()
+        self.port = free_port()
         self.configuration = directory / 'prometheus.yml'
         self.configuration.write_text(CONFIGURATION.format(alerts=ALERTS, target=target))
 

@@ -11,32 +11,12 @@ from placement import routes
 MARK = 'FORGED'
 
 _BREAKS = (
-    b'\n',
-    b'\r',
-    b'\r\n',
-    b'\x0b',
-    b'\x0c',
-    b'\x1b[2K',
-    b'\x85',
-    b'\xc2\x85',
-    b'\xe2\x80\xa8',
-)
+    b'\n', b'\r', b'\r\n', b'\x0b', b'\x0c', b'\x1b[2K', b'\x85', b'\xc2\x85', b'\xe2\x80\xa8',
+)  # fmt: skip
 _ENCODED = (b'%0A', b'%0D%0A', b'%1B[2K', b'%C2%85', b'%E2%80%A8', b'%00', b'%FF', b'%25')
 _ODD = (
-    b'\0',
-    b'\t',
-    b' ',
-    b'\x7f',
-    b'\xff',
-    b'\xc3\x28',
-    b'{',
-    b'"',
-    b'%',
-    b':',
-    b';',
-    b'=',
-    b'/../',
-)
+    b'\0', b'\t', b' ', b'\x7f', b'\xff', b'\xc3\x28', b'{', b'"', b'%', b':', b';', b'=', b'/../',
+)  # fmt: skip
 _METHODS = (b'GET', b'PUT', b'POST', b'DELETE', b'HEAD', b'OPTIONS', b'PATCH', b'TRACE', b'NONE')
 _VERSIONS = (b'HTTP/1.1', b'HTTP/1.0', b'HTTP/0.9', b'HTTP/2.0', b'HTTP/1.10', b'http/1.1', b'')
 _LENGTHS = (b'0', b'1', b'-1', b'+5', b'5, 5', b'0x10', b'1e3', b'9' * 30, b'', b'99999999')

@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import Self
 import requests
 
 from placement.tests import fixtures
+from placement.tests.databases.servers import free_port
 from placement.tests.servers import installation
 
 SAMPLES = installation.REPOSITORY / 'etc' / 'placement'
@@ -495,14 +495,6 @@ def replaced(path: pathlib.Path, replacements: Mapping[str, str]) -> str:
 def web_user() -> str:
     """The user that Debian has for web servers."""
     return 'www-data'
-
-
-def free_port() -> int:
-    """A port of the loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def processes_that_answer(server: Server) -> set[str]:

@@ -227,19 +227,6 @@ class TestNginx:
 class TestHaproxy:
     """SQLite, and uWSGI behind haproxy."""
 
-    def test_long_queries_pass_and_long_bodies_do_not(self, behind_haproxy: Controller) -> None:
-        token = behind_haproxy.token()
-        assert behind_haproxy.get(LONG, token)[0] == 200
-        assert (
-            behind_haproxy.run(
-                'head --bytes 16777217 /dev/zero | curl --silent --output /dev/null '
-                f"--write-out '%{{http_code}}' --header 'X-Auth-Token: {token}' "
-                "--header 'Expect:' --header 'Content-Type: application/json' --data-binary @- "
-                'http://controller:8778/resource_providers'
-            )
-            == '413'
-        )
-
     def test_unit_is_sandboxed(self, behind_haproxy: Controller) -> None:
         _check_unit(behind_haproxy, 'placement-uwsgi')
 
@@ -370,9 +357,6 @@ class TestApache:
         with_apache.run('systemctl stop memcached')
         assert with_apache.get('/resource_providers', token)[0] == 200
         with_apache.run('systemctl start memcached')
-
-    def test_long_queries_pass(self, with_apache: Controller) -> None:
-        assert with_apache.get(LONG, with_apache.token())[0] == 200
 
     def test_below_a_prefix(self, with_apache: Controller) -> None:
         with_apache.follow(SECTIONS['Below a prefix'])

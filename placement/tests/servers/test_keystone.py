@@ -20,10 +20,11 @@ from oslo_policy import policy
 
 from placement import policies
 from placement.tests import fixtures
+from placement.tests.databases.servers import free_port
 from placement.tests.functional.fixtures import openstack_client
 from placement.tests.servers import installation
 from placement.tests.servers.keystone import PASSWORD, REGION, Cloud, Keystone
-from placement.tests.servers.servers import Process, free_port
+from placement.tests.servers.servers import Process
 
 CONFIGURATION = """
 [DEFAULT]
