@@ -36,14 +36,10 @@ class SampleData:
             f'CUSTOM_CLASS_{self.name.upper()}': {'total': 7, 'reserved': 7},
             'CUSTOM_IRON': {'total': 2147483647, 'max_unit': 2147483647},
             'VCPU': {
-                'total': 10,
-                'reserved': 2,
-                'min_unit': 2,
-                'max_unit': 8,
-                'step_size': 2,
+                'total': 10, 'reserved': 2, 'min_unit': 2, 'max_unit': 8, 'step_size': 2,
                 'allocation_ratio': 1.5,
             },
-        }
+        }  # fmt: skip
         cloud = (
             clouds.Provider(
                 self.of('h\u00f4te \u2603'), odd, ('CUSTOM_SSD', 'HW_CPU_X86_AVX'), ('aggB',)
@@ -53,14 +49,8 @@ class SampleData:
             clouds.Provider(self.of('gone'), {'VCPU': 1}),
         )
         clouds.build(cloud, self.client)
-        self.send(
-            'PUT',
-            self.path('moved'),
-            {
-                'name': self.of('moved and renamed'),
-                'parent_provider_uuid': self.uuid('cn1'),
-            },
-        )
+        moved = {'name': self.of('moved and renamed'), 'parent_provider_uuid': self.uuid('cn1')}
+        self.send('PUT', self.path('moved'), moved)
         self.send('DELETE', self.path('gone'))
 
     def write_consumers(self) -> None:
@@ -89,47 +79,25 @@ class SampleData:
         inventories = self.send('GET', f'{path}/inventories')
         del inventories['inventories']['CUSTOM_IRON']
         inventories['inventories']['VCPU']['total'] = 11
-        generation = self.send('PUT', f'{path}/inventories', inventories)[
-            'resource_provider_generation'
-        ]
-        self.send(
-            'PUT',
-            f'{path}/traits',
-            {
-                'traits': ['HW_CPU_X86_AVX2'],
-                'resource_provider_generation': generation,
-            },
-        )
-        self.send(
-            'PUT',
-            f'{path}/aggregates',
-            {
-                'aggregates': [clouds.uuid_of('another')],
-                'resource_provider_generation': generation + 1,
-            },
-        )
+        member = 'resource_provider_generation'
+        generation = self.send('PUT', f'{path}/inventories', inventories)[member]
+        for name, values in (
+            ('traits', ['HW_CPU_X86_AVX2']),
+            ('aggregates', [clouds.uuid_of('another')]),
+        ):
+            self.send('PUT', f'{path}/{name}', {name: values, member: generation})
+            generation += 1
         whole = self.send('GET', f'/allocations/{self.uuid("whole")}')
         allocations = {
             provider: {'resources': allocation['resources']}
             for provider, allocation in whole['allocations'].items()
         }
         keeps = {name: whole[name] for name in ('project_id', 'user_id', 'consumer_type')}
-        self.send(
-            'POST',
-            '/allocations',
-            {
-                self.uuid('whole'): {
-                    **keeps,
-                    'allocations': {},
-                    'consumer_generation': whole['consumer_generation'],
-                },
-                self.uuid('heir'): {
-                    **keeps,
-                    'allocations': allocations,
-                    'consumer_generation': None,
-                },
-            },
-        )
+        generation = whole['consumer_generation']
+        released = {**keeps, 'allocations': {}, 'consumer_generation': generation}
+        inherited = {**keeps, 'allocations': allocations, 'consumer_generation': None}
+        bodies = {self.uuid('whole'): released, self.uuid('heir'): inherited}
+        self.send('POST', '/allocations', bodies)
         self.send('DELETE', f'/allocations/{self.uuid("old")}')
         self.claim('c0', {'numa1_2': {'VCPU': 4}}, *OWNERS[2], generation=1)
 
@@ -144,14 +112,8 @@ class SampleData:
     ) -> None:
         """Write the allocations of one consumer."""
         held = {self.uuid(provider): resources for provider, resources in wanted.items()}
-        self.send(
-            'PUT',
-            f'/allocations/{self.uuid(consumer)}',
-            {
-                **clouds.claim(held, generation, project, user),
-                'consumer_type': consumer_type,
-            },
-        )
+        body = clouds.claim(held, generation, project, user) | {'consumer_type': consumer_type}
+        self.send('PUT', f'/allocations/{self.uuid(consumer)}', body)
 
     def send(self, method: str, path: str, body: Any = None, version: str = NEWEST) -> Any:
         """The body of the answer, which is never a refusal."""

@@ -153,7 +153,7 @@ def test_off_there_are_neither_rows_nor_statements() -> None:
 def listen(service: applications.Service, seen: list[str]) -> None:
     """Append the statements of a service."""
     sa.event.listen(
-        service._connections.engine,
+        service.engine,
         'before_cursor_execute',
         lambda *arguments: seen.append(arguments[2]),
     )
@@ -196,26 +196,25 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_missing_table_costs_a_warning(
+    service: applications.Service,
     client: Client,
     host: str,
-    execute: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     before = rows_of(client)
-    execute('ALTER TABLE placement_history RENAME TO gone')
-    for consumer in CONSUMERS[:3]:
-        assert put(client, consumer) == 204
-        assert send(client, 'GET', f'/allocations/{consumer}').json['allocations']
-    assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
+    with databases.renamed(service.engine, TABLE.name):
+        for consumer in CONSUMERS[:3]:
+            assert put(client, consumer) == 204
+            assert send(client, 'GET', f'/allocations/{consumer}').json['allocations']
+        assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
+        shown = client.send('GET', '/insight').json
 
     (warning,) = warnings(caplog)
     assert warning.startswith('Writing the history of a change failed, which fails no request: ')
-    shown = client.send('GET', '/insight').json
     assert shown['unrecorded'] == 4
     assert shown['failures'] == 1
     # It is left alone for a while after that.
-    execute('ALTER TABLE gone RENAME TO placement_history')
     assert put(client, CONSUMERS[3]) == 204
     assert rows_of(client) == before
     monkeypatch.setattr(ChangeHistory, 'is_paused', False)
@@ -446,15 +445,10 @@ def test_it_looks_every_ten_seconds_or_five_hundred_rows(database: Database) -> 
 def test_failure_to_remove_is_a_warning(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with database.engine.begin() as connection:
-        connection.execute(sa.text('ALTER TABLE placement_history RENAME TO gone'))
-    try:
+    with databases.renamed(database.engine, TABLE.name):
         history(database).flush()
-        (warning,) = warnings(caplog)
-        assert warning.startswith('Removing old history failed, which fails no request: ')
-    finally:
-        with database.engine.begin() as connection:
-            connection.execute(sa.text('ALTER TABLE gone RENAME TO placement_history'))
+    (warning,) = warnings(caplog)
+    assert warning.startswith('Removing old history failed, which fails no request: ')
 
 
 def test_service_removes_after_an_answer(

@@ -96,15 +96,15 @@ class Watch:
 
 
 @on_mysql
-@pytest.mark.parametrize('mode', ['TRADITIONAL', 'ANSI_QUOTES,STRICT_ALL_TABLES'])
-def test_sessions_have_the_configured_sql_mode(url: str, mode: str) -> None:
+@pytest.mark.parametrize('mode', ['TRADITIONAL', 'ANSI_QUOTES,STRICT_ALL_TABLES', ''])
+def test_sessions_have_the_configured_sql_mode_or_that_of_the_server(url: str, mode: str) -> None:
+    question = sa.text('SELECT @@SESSION.sql_mode, @@GLOBAL.sql_mode')
     with every_session(url, mysql_sql_mode=mode) as sessions:
         for session in sessions:
-            found = session.scalar(sa.text('SELECT @@SESSION.sql_mode'))
-            assert set(mode.split(',')) <= set(found.split(','))
-            is_ansi = 'ANSI_QUOTES' in mode
+            own, given = session.execute(question).one()
+            assert set(mode.split(',')) <= set(own.split(',')) if mode else own == given != ''
             quoted = session.scalar(sa.text('SELECT MAX("id") FROM traits'))
-            assert (quoted != 'id') == is_ansi
+            assert (quoted != 'id') == ('ANSI_QUOTES' in own)
 
 
 #: Options by engine, a question about a session, and the answer.
@@ -143,16 +143,6 @@ def test_every_session_has_what_the_options_say(
         with every_session(address, **options) as sessions:
             answers = [session.scalar(sa.text(question)) for session in sessions]
             assert answers == [expected] * 4
-
-
-@on_mysql
-def test_sessions_keep_the_sql_mode_of_the_server_by_an_empty_option(url: str) -> None:
-    with every_session(url, mysql_sql_mode='') as sessions:
-        for session in sessions:
-            own, given = session.execute(
-                sa.text('SELECT @@SESSION.sql_mode, @@GLOBAL.sql_mode')
-            ).one()
-            assert own == given != ''
 
 
 @on_servers
@@ -327,29 +317,48 @@ def proxy(url: str) -> Iterator[TcpProxy]:
     proxy.close()
 
 
+def retrying(retries: int) -> dict[str, int]:
+    """Options by which a service waits for its database at its start."""
+    return {'max_retries': retries, 'retry_interval': INTERVAL}
+
+
+def has_database(url: str, **options: Any) -> None:
+    """Check that a service starts and answers."""
+    with connected(url, **options) as database:
+        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
+
+
 @on_servers
 @pytest.mark.parametrize(('retries', 'waited'), [(3, 1), (3, 2), (-1, 20)])
 def test_service_waits_at_start_for_its_database(
     url: str, proxy: TcpProxy, waits: Waits, retries: int, waited: int
 ) -> None:
     waits.at_the[waited] = lambda: proxy.forward_to(url)
-    options = {'max_retries': retries, 'retry_interval': INTERVAL}
-    with connected(proxy.url, **options) as database:
-        assert waits.times == waited
-        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
+    has_database(proxy.url, **retrying(retries))
+    assert waits.times == waited
 
 
 @on_servers
-@pytest.mark.parametrize(('retries', 'waited'), [(1, 0), (3, 2)])
-def test_service_stops_waiting_after_max_retries(
-    proxy: TcpProxy, waits: Waits, retries: int, waited: int
+def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) -> None:
+    waits.at_the[2] = lambda: proxy.forward_to(url)
+    has_database(url, slave_connection=proxy.url, retry_interval=INTERVAL)
+    assert waits.times == 2
+
+
+@on_servers
+@pytest.mark.parametrize(
+    ('database', 'retries', 'waited'),
+    [(None, 1, 0), (None, 3, 2), ('placement_of_nobody', 3, 0)],
+    ids=['one retry', 'three retries', 'permanent error'],
+)
+def test_service_stops_waiting(
+    url: str, proxy: TcpProxy, waits: Waits, database: str | None, retries: int, waited: int
 ) -> None:
-    options = {'max_retries': retries, 'retry_interval': INTERVAL}
-    with (
-        pytest.raises(Exception, match=r'(?i)lost connection|connection failed'),
-        connected(proxy.url, **options),
-    ):
-        pytest.fail('there is no database')  # pragma: no cover
+    words, address = r'(?i)lost connection|connection failed', proxy.url
+    if database:
+        words, address = database, sa.make_url(url).set(database=database).render_as_string(False)
+    with pytest.raises(Exception, match=words), connected(address, **retrying(retries)):
+        pytest.fail('there is no such database')  # pragma: no cover
     assert waits.times == waited
 
 
@@ -361,26 +370,6 @@ def test_service_with_zero_retries_starts_without_its_database(
         assert waits.times == 0
         proxy.forward_to(url)
         assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
-
-
-@on_servers
-def test_service_does_not_wait_after_a_permanent_error(url: str, waits: Waits) -> None:
-    unknown = sa.make_url(url).set(database='placement_of_nobody')
-    with (
-        pytest.raises(Exception, match='placement_of_nobody'),
-        connected(unknown.render_as_string(hide_password=False), retry_interval=INTERVAL),
-    ):
-        pytest.fail('there is no such database')  # pragma: no cover
-    assert waits.times == 0
-
-
-@on_servers
-def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) -> None:
-    waits.at_the[2] = lambda: proxy.forward_to(url)
-    options = {'slave_connection': proxy.url, 'retry_interval': INTERVAL}
-    with connected(url, **options) as database:
-        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
-    assert waits.times == 2
 
 
 #: The time of a request that ends at a timeout of a second, however busy the machine is.

@@ -7,7 +7,7 @@ Specification: commands, "doctor".
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from placement.conf import ConfigOpts
 from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
 from placement.doctor import database, identity
-from placement.doctor.check import Code, Deployment, find_account
+from placement.doctor.check import CheckResult, Code, Deployment, find_account
 
 from .fixtures import databases
 
@@ -89,71 +89,62 @@ def reader(url: str) -> Iterator[str]:
     execute(url, *revocations)
 
 
-def test_migrated_database_passes(url: str) -> None:
-    examined = deployment(url, slave_connection=url)
+Check = Callable[[Deployment], CheckResult | None]
 
-    for check in (
+
+def expect(url: str, check: Check, code: Code, words: str) -> CheckResult:
+    """Check the code of a result and words of its finding."""
+    result = check(deployment(url))
+    assert result is not None
+    assert result.code is code
+    assert words in result.finding
+    return result
+
+
+@pytest.mark.parametrize(
+    'check',
+    [
         database.check_connection,
         database.check_replica,
         database.check_schema,
         database.check_writes,
         database.check_clock,
         database.check_randomization,
-    ):
-        result = check(examined)
-        assert result is not None
-        assert (result.code, result.remedy) == (Code.SUCCESS, None), result
+    ],
+)
+def test_migrated_database_passes(url: str, check: Check) -> None:
+    result = check(deployment(url, slave_connection=url))
+    assert result is not None
+    assert (result.code, result.remedy) == (Code.SUCCESS, None), result
 
 
 def test_database_that_does_not_exist_is_a_failure(url: str) -> None:
-    elsewhere = sa.make_url(url).set(database='placement_nowhere')
-
-    result = database.check_connection(deployment(elsewhere.render_as_string(hide_password=False)))
-
-    assert result.code is Code.FAILURE
-    assert 'placement_nowhere' in result.finding
+    elsewhere = sa.make_url(url).set(database='placement_nowhere').render_as_string(False)
+    expect(elsewhere, database.check_connection, Code.FAILURE, 'placement_nowhere')
 
 
 def test_database_that_was_not_migrated_is_a_failure() -> None:
     empty = databases.create_empty()
-
-    result = database.check_schema(deployment(empty.url))
+    result = expect(empty.url, database.check_schema, Code.FAILURE, '')
     empty.drop()
-
-    assert (result.code, result.remedy) == (
-        Code.FAILURE,
-        'Run "placement-manage db sync".',
-    )
+    assert result.remedy == 'Run "placement-manage db sync".'
 
 
 def test_database_of_upstream_is_a_failure(own_url: str) -> None:
     execute(own_url, 'DROP TABLE placement_provider_changes')
-
-    result = database.check_schema(deployment(own_url))
-
-    assert result.code is Code.FAILURE
-    assert 'in placement_alembic_version' in result.finding
+    expect(own_url, database.check_schema, Code.FAILURE, 'in placement_alembic_version')
 
 
 def test_account_that_may_not_write_is_a_failure(reader: str) -> None:
-    examined = deployment(reader)
-
-    connection, writes = database.check_connection(examined), database.check_writes(examined)
-
-    assert connection.code is Code.SUCCESS
+    connection = expect(reader, database.check_connection, Code.SUCCESS, '')
     assert PASSWORD not in connection.finding
-    assert writes.code is Code.FAILURE
-    assert 'denied' in writes.finding
+    expect(reader, database.check_writes, Code.FAILURE, 'denied')
 
 
 @pytest.mark.skipif(databases.backend() != 'mysql', reason='PostgreSQL may trust this machine')
 def test_wrong_password_is_a_failure(reader: str) -> None:
-    wrong = sa.make_url(reader).set(password='no secret').render_as_string(hide_password=False)
-
-    result = database.check_connection(deployment(wrong))
-
-    assert result.code is Code.FAILURE
-    assert 'Access denied' in result.finding
+    wrong = sa.make_url(reader).set(password='no secret').render_as_string(False)
+    result = expect(wrong, database.check_connection, Code.FAILURE, 'Access denied')
     assert 'no secret' not in result.finding
 
 
@@ -161,11 +152,7 @@ def test_wrong_password_is_a_failure(reader: str) -> None:
 def test_database_that_is_read_only_is_a_failure(own_url: str) -> None:
     name = sa.make_url(own_url).database
     execute(own_url, f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
-
-    result = database.check_writes(deployment(own_url))
-
-    assert result.code is Code.FAILURE
-    assert 'read-only transaction' in result.finding
+    expect(own_url, database.check_writes, Code.FAILURE, 'read-only transaction')
 
 
 @pytest.mark.parametrize(('seconds', 'words'), [(60, 'behind'), (-60, 'ahead of')])
@@ -175,11 +162,7 @@ def test_clock_that_differs_is_a_warning(
     now = time.time
     monkeypatch.setattr(time, 'time', lambda: now() + seconds)
 
-    result = database.check_clock(deployment(url))
-
-    assert result is not None
-    assert result.code is Code.WARNING
-    assert f' s {words} that of this machine' in result.finding
+    expect(url, database.check_clock, Code.WARNING, f' s {words} that of this machine')
 
 
 def test_large_cloud_without_random_candidates_is_a_warning(url: str) -> None:
@@ -189,7 +172,4 @@ def test_large_cloud_without_random_candidates_is_a_warning(url: str) -> None:
         connection.execute(sa.insert(tables.resource_providers), rows)
     engine.dispose()
 
-    result = database.check_randomization(deployment(url))
-
-    assert result.code is Code.WARNING
-    assert result.finding.startswith('1001 root providers')
+    expect(url, database.check_randomization, Code.WARNING, '1001 root providers')

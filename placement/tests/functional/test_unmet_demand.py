@@ -324,41 +324,35 @@ TABLES = ('placement_unmet_demand', 'placement_unmet_searches')
 @pytest.mark.parametrize('table', TABLES)
 def test_a_missing_table_fails_no_request(
     table: str,
+    service: applications.Service,
     client: Client,
-    execute: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     flush_at_once(monkeypatch)
     client.send('GET', '/insight/unmet_demand')
-    execute(f'ALTER TABLE {table} RENAME TO gone')
-    for _ in range(3):
-        assert client.send('GET', EMPTY, version=NEWEST).status == 200
-        assert client.send('GET', '/traits', version=NEWEST).status == 200
-    warnings = [one for one in caplog.records if one.name == 'placement.insight.failures']
-    assert warnings
-    assert {one.levelno for one in warnings} == {logging.WARNING}
-    assert all(one.exc_info is None for one in warnings)
-    assert client.send('GET', '/insight').json['failures'] >= len(warnings)
-    assert client.send('GET', '/healthcheck').status == 200
+    with databases.renamed(service.engine, table):
+        for _ in range(3):
+            assert client.send('GET', EMPTY, version=NEWEST).status == 200
+            assert client.send('GET', '/traits', version=NEWEST).status == 200
+        warnings = [one for one in caplog.records if one.name == 'placement.insight.failures']
+        assert {(one.levelno, one.exc_info) for one in warnings} == {(logging.WARNING, None)}
+        assert client.send('GET', '/insight').json['failures'] >= len(warnings)
+        assert client.send('GET', '/healthcheck').status == 200
 
     # Nothing was lost meanwhile.
-    execute(f'ALTER TABLE gone RENAME TO {table}')
     assert client.send('GET', '/insight/unmet_demand').json['sums']['infeasible'] == 3
 
 
 def test_after_a_failure_it_is_left_alone_for_a_minute(worker: Worker, database: Database) -> None:
-    with database.engine.begin() as connection:
-        connection.execute(sa.text('ALTER TABLE placement_unmet_demand RENAME TO gone'))
     worker.search(1)
-    worker.unmet.flush()
+    with databases.renamed(database.engine, TABLES[0]):
+        worker.unmet.flush()
     worker.clock.now += unmet_demand.FLUSH_SECONDS
     assert not worker.unmet.is_due
     worker.clock.now += unmet_demand.SECONDS_AFTER_FAILURE
     assert worker.unmet.is_due
     assert worker.failures.count == 1
-    with database.engine.begin() as connection:
-        connection.execute(sa.text('ALTER TABLE gone RENAME TO placement_unmet_demand'))
     worker.unmet.flush()
     assert demands(database) == {'resources=VCPU:1': 1}
 

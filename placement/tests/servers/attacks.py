@@ -7,10 +7,11 @@ Each attack ends by itself: connections and seconds are counted.
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import resource
 import statistics
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 
 HOST = '127.0.0.1'
 DRIPPING = 500
@@ -51,66 +52,50 @@ class Outcome:
 def drip(port: int, start: bytes, seconds: float = 7, count: int = DRIPPING) -> Outcome:
     """Send a byte each second on many connections; those that are closed are made anew."""
     outcome = Outcome()
-    asyncio.run(_attack(port, outcome, seconds, count, _drip(port, start, seconds)))
+    client = functools.partial(_drip, port, start, seconds)
+    asyncio.run(_attack(port, outcome, seconds, count, client))
     return outcome
 
 
 def keep_alive(port: int, seconds: float = 12, count: int = KEEPING) -> Outcome:
     """Ask something every few seconds on each of many connections."""
     outcome = Outcome()
-    asyncio.run(_attack(port, outcome, seconds, count, _ask_now_and_then(port, outcome, seconds)))
+    client = functools.partial(_ask_now_and_then, port, outcome, seconds)
+    asyncio.run(_attack(port, outcome, seconds, count, client))
     return outcome
 
 
-class _Client:
-    """Makes the coroutine of one client, again and again."""
-
-    def __call__(self) -> Coroutine[None, None, None]:
-        raise NotImplementedError
+Client = Callable[[], Coroutine[None, None, None]]
 
 
-@dataclasses.dataclass
-class _drip(_Client):
-    port: int
-    start: bytes
-    seconds: float
-
-    async def __call__(self) -> None:
-        end = time.monotonic() + self.seconds
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError, TimeoutError):
-                async with _connected(self.port, end) as (reader, writer):
-                    writer.write(self.start)
-                    while not reader.at_eof():
-                        writer.write(b'x')
-                        await writer.drain()
-                        await asyncio.sleep(1)
-            await asyncio.sleep(0.5)
+async def _drip(port: int, start: bytes, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError, TimeoutError):
+            async with _connected(port, end) as (reader, writer):
+                writer.write(start)
+                while not reader.at_eof():
+                    writer.write(b'x')
+                    await writer.drain()
+                    await asyncio.sleep(1)
+        await asyncio.sleep(0.5)
 
 
-@dataclasses.dataclass
-class _ask_now_and_then(_Client):
-    port: int
-    outcome: Outcome
-    seconds: float
-
-    async def __call__(self) -> None:
-        end = time.monotonic() + self.seconds
-        while time.monotonic() < end:
-            # A server may end a connection between two requests.
-            with contextlib.suppress(TimeoutError, OSError, EOFError):
-                async with _connected(self.port, end) as (reader, writer):
-                    while True:
-                        writer.write(b'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-                        await _read_answer(reader)
-                        self.outcome.answered += 1
-                        await asyncio.sleep(5)
-            await asyncio.sleep(0.5)
+async def _ask_now_and_then(port: int, outcome: Outcome, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        # A server may end a connection between two requests.
+        with contextlib.suppress(TimeoutError, OSError, EOFError):
+            async with _connected(port, end) as (reader, writer):
+                while True:
+                    writer.write(b'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+                    await _read_answer(reader)
+                    outcome.answered += 1
+                    await asyncio.sleep(5)
+        await asyncio.sleep(0.5)
 
 
-async def _attack(
-    port: int, outcome: Outcome, seconds: float, count: int, client: _Client
-) -> None:
+async def _attack(port: int, outcome: Outcome, seconds: float, count: int, client: Client) -> None:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     async with asyncio.TaskGroup() as clients:

@@ -31,11 +31,6 @@ sync_on_startup = true
 auth_url = http://127.0.0.1:5000
 """
 
-MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
-needs_root = pytest.mark.skipif(
-    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
-)
-
 
 def instructions(path: pathlib.Path) -> list[list[tuple[str, str]]]:
     """The stages of a container file, each with its instructions and their arguments."""
@@ -117,7 +112,7 @@ def test_linter_has_nothing_to_say(path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@needs_root
+@installation.needs_root
 def test_steps_make_an_image_that_runs(context: pathlib.Path) -> None:
     """Not root, without capabilities, and on a root file system that is read-only."""
     first, second = instructions(ETC / 'containers' / 'Containerfile')

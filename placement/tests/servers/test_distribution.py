@@ -34,6 +34,16 @@ def tracked_files() -> set[str]:
     return {name for name in names if installation.REPOSITORY.joinpath(name).exists()}
 
 
+def copied(directory: pathlib.Path, prefix: str) -> pathlib.Path:
+    """Copy what git knows below a prefix."""
+    copy = directory / 'source'
+    for name in tracked_files():
+        if name.startswith(prefix):
+            copy.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(installation.REPOSITORY / name, copy / name)
+    return copy
+
+
 def our_version() -> str:
     setup = configparser.ConfigParser(interpolation=None)
     setup.read(installation.REPOSITORY / 'setup.cfg')
@@ -44,10 +54,7 @@ def our_version() -> str:
 def archive() -> Iterator[pathlib.Path]:
     """The source archive, made from what git knows."""
     with tempfile.TemporaryDirectory(prefix='placement-archive-') as directory:
-        copy = pathlib.Path(directory, 'source')
-        for name in tracked_files():
-            copy.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(installation.REPOSITORY / name, copy / name)
+        copy = copied(pathlib.Path(directory), '')
         build = 'from setuptools import build_meta; build_meta.build_sdist("..")'
         subprocess.run(
             [sys.executable, '-W', 'ignore', '-c', build],
@@ -62,9 +69,14 @@ def archive() -> Iterator[pathlib.Path]:
 @pytest.fixture(scope='module')
 def wheel(archive: pathlib.Path) -> pathlib.Path:
     """The wheel, built from the archive as pip builds it for a deployer."""
+    return wheel_of(archive, archive.parent)
+
+
+def wheel_of(source: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
+    """Build a wheel in a directory, which has no other."""
     pip = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation']
-    subprocess.run([*pip, str(archive)], cwd=archive.parent, check=True)
-    (path,) = archive.parent.glob('*.whl')
+    subprocess.run([*pip, str(source)], cwd=directory, check=True)
+    (path,) = directory.glob('*.whl')
     return path
 
 
@@ -110,39 +122,17 @@ def test_the_wheel_has_the_commands_and_every_module_but_no_test(wheel: pathlib.
     assert f'openstack_placement-{our_version()}.data/scripts/placement-api' in names
 
 
-COMMANDS = 'osc-placement-insight'
-
-
-@pytest.fixture(scope='module')
-def wheel_of_commands() -> Iterator[zipfile.ZipFile]:
-    """The wheel of the commands for the openstack client, made from what git knows."""
-    with tempfile.TemporaryDirectory(prefix='placement-commands-') as directory:
-        copy = pathlib.Path(directory, 'source')
-        for name in filter(re.compile(f'{COMMANDS}/').match, tracked_files()):
-            copy.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(installation.REPOSITORY / name, copy / name)
-        pip = [
-            sys.executable,
-            '-m',
-            'pip',
-            'wheel',
-            '--quiet',
-            '--no-deps',
-            '--no-build-isolation',
-        ]
-        subprocess.run([*pip, str(copy / COMMANDS)], cwd=directory, check=True)
-        (path,) = pathlib.Path(directory).glob('*.whl')
-        with zipfile.ZipFile(path) as wheel:
-            yield wheel
-
-
-def test_the_wheel_of_the_commands_has_every_module_and_no_test(
-    wheel_of_commands: zipfile.ZipFile,
+@pytest.mark.parametrize('name', ['osc-placement-insight', 'placement-report-client'])
+def test_the_wheel_of_a_client_has_every_module_and_no_test(
+    name: str, tmp_path: pathlib.Path
 ) -> None:
-    files = {name.removeprefix(f'{COMMANDS}/') for name in tracked_files()}
-    modules = {name for name in files if re.match(r'osc_placement_insight/.*\.py$', name)}
-    tests = {name for name in modules if '/tests/' in name}
-    packed = {name for name in wheel_of_commands.namelist() if '.dist-info/' not in name}
+    wheel = wheel_of(copied(tmp_path, f'{name}/') / name, tmp_path)
+    files = {path.removeprefix(f'{name}/') for path in tracked_files()}
+    package = name.replace('-', '_')
+    modules = {path for path in files if re.match(rf'{package}/.*\.py$', path)}
+    tests = {path for path in modules if '/tests/' in path}
+    with zipfile.ZipFile(wheel) as opened:
+        packed = {path for path in opened.namelist() if '.dist-info/' not in path}
 
     assert tests
     assert packed == modules - tests

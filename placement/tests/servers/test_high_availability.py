@@ -35,12 +35,7 @@ OUTSIDE = '192.0.2.1'
 PORT = 8778
 CLONE_NEWNET = 0x40000000
 
-# In the complete run, a test that cannot run fails instead of being skipped.
-MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
-
-pytestmark = pytest.mark.skipif(
-    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
-)
+pytestmark = installation.needs_root
 
 #: Boot a controller, which has what is below etc and opt of its directory beside this machine's.
 BOOT = """

@@ -3,7 +3,6 @@
 
 import contextlib
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -32,12 +31,7 @@ LATER = (
     'Taking a machine out of service',
 )  # fmt: skip
 
-# In the complete run, a test that cannot run fails instead of being skipped.
-MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
-
-pytestmark = pytest.mark.skipif(
-    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
-)
+pytestmark = installation.needs_root
 
 BUILD = 'from setuptools import build_meta; build_meta.build_sdist("..")'
 

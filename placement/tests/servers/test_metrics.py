@@ -31,13 +31,6 @@ TRAITS = 'placement_http_requests_total{action="traits.list",method="GET",status
 AGGREGATE = str(uuid.uuid4())
 
 
-@pytest.fixture
-def directory() -> Iterator[pathlib.Path]:
-    """Where a server has its files."""
-    with installation.directory() as directory:
-        yield directory
-
-
 def with_metrics(server: Server) -> Server:
     """The server with metrics on, which any user may write."""
     path = server.directory / 'run'

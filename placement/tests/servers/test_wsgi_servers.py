@@ -2,11 +2,9 @@
 """The service under Apache with mod_wsgi, uWSGI and gunicorn, in processes and threads."""
 
 import http.client
-import os
 import pathlib
 import shutil
 import socket
-from collections.abc import Iterator
 
 import pytest
 import requests
@@ -35,16 +33,6 @@ SERVED = {
         )
     },
 }  # fmt: skip
-
-# In the complete run, a test that cannot run fails instead of being skipped.
-MAY_NOT_SKIP = bool(os.environ.get('PLACEMENT_TEST_EVERYTHING'))
-
-
-@pytest.fixture
-def directory() -> Iterator[pathlib.Path]:
-    """Where a server has its files."""
-    with installation.directory() as directory:
-        yield directory
 
 
 @pytest.mark.parametrize(('name', 'prefix'), SERVED)
@@ -104,9 +92,7 @@ class Confined(servers.Gunicorn):
         return status
 
 
-@pytest.mark.skipif(
-    os.getuid() != 0 and not MAY_NOT_SKIP, reason='only root can create the name spaces'
-)
+@installation.needs_root
 def test_service_runs_without_network_on_a_read_only_file_system(
     directory: pathlib.Path,
 ) -> None:
