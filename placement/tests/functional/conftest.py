@@ -22,11 +22,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
-    """A database with the standard traits and classes."""
+def stored() -> Iterator[databases.Database]:
+    """A database with the standard traits and classes and nothing else."""
     database = databases.create()
-    yield database.url
+    yield database
     database.drop()
+
+
+@pytest.fixture
+def url(stored: databases.Database) -> str:
+    """The URL of such a database."""
+    return stored.url
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from placement.insight.history.statements import ChangeOrigin, ChangeRow
 from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
+from .fixtures.backends import on_servers
 from .fixtures.client import Answer, Client
 from .fixtures.commit_proxy import CommitProxy
 from .fixtures.freshness_workload import CONSUMERS, Workload
@@ -329,9 +330,7 @@ def test_claim_does_without_what_only_its_history_reads(
     assert client.send('GET', '/insight').json['unrecorded'] == 1
 
 
-@pytest.mark.skipif(
-    databases.backend() == 'sqlite', reason='no reply is lost between a process and its file'
-)
+@on_servers
 def test_request_whose_commit_got_no_reply_tells_once(
     service: applications.Service, client: Client, host: str
 ) -> None:
@@ -460,7 +459,7 @@ def test_service_removes_after_an_answer(
     assert [row['kind'] for row in rows_of(client)] == ['consumer', 'provider']
 
 
-@pytest.mark.skipif(databases.backend() == 'sqlite', reason='on SQLite there is one writer')
+@on_servers
 def test_claims_do_not_wait_for_what_is_removed(
     service: applications.Service, client: Client, host: str
 ) -> None:

@@ -24,31 +24,29 @@ def client_on(url: str) -> Client:
 
 
 def test_a_follower_of_a_restored_database_reads_everything_again(
-    monkeypatch: pytest.MonkeyPatch,
+    stored: databases.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where ids are not given out again, it takes a minute to be noticed.
     monkeypatch.setattr(follower_module, 'MAX_LAG_SECONDS', 0)
-    database = databases.create()
-    client = client_on(database.url)
+    client = client_on(stored.url)
     workload = Workload(client, 7)
     for _ in range(50):
         workload.step()
-    backup = database.contents()
+    backup = stored.contents()
     early, late = Follower(client), Follower(client)
     for _ in range(20):
         workload.step()
     late.follow()
-    database.restore(backup)
+    stored.restore(backup)
     for _ in range(60):
         workload.step()
     early.follow()
     late.follow()
-    stored = follower.everything(client)
+    expected = follower.everything(client)
 
-    assert follower.differences(early.providers, stored) == []
-    assert follower.differences(late.providers, stored) == []
+    assert follower.differences(early.providers, expected) == []
+    assert follower.differences(late.providers, expected) == []
     assert (early.reads, late.reads) == (1, 2)
-    database.drop()
 
 
 def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_one(
@@ -78,16 +76,15 @@ def test_a_follower_is_told_both_uuids_of_a_provider_that_got_another(url: str) 
 
 
 def test_a_token_from_after_a_backup_is_refused_by_the_restored_database_while_nobody_writes(
-    monkeypatch: pytest.MonkeyPatch,
+    stored: databases.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = databases.create()
-    client = client_on(database.url)
+    client = client_on(stored.url)
     create(client, 'kept')
-    backup = database.contents()
+    backup = stored.contents()
     create(client, 'lost')
     known = Follower(client)
     query = urllib.parse.urlencode({'since': known.token})
-    database.restore(backup)
+    stored.restore(backup)
 
     # For a minute the database may be a node of a cluster that has yet to apply the change.
     answer = known.get(f'/insight/changes?{query}')
@@ -96,7 +93,6 @@ def test_a_token_from_after_a_backup_is_refused_by_the_restored_database_while_n
     answer = known.get(f'/insight/changes?{query}')
     assert (answer['complete'], answer['token']) == (False, None)
     assert client.send('GET', '/insight/providers', version=NEWEST).json['token'] != known.token
-    database.drop()
 
 
 def create(client: Client, name: str) -> str:

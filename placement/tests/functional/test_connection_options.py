@@ -25,12 +25,9 @@ from placement.db.schema import migration
 from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
+from .fixtures.backends import on_mysql, on_servers, on_sqlite
 from .fixtures.client import Client
 from .fixtures.tcp_proxy import TcpProxy
-
-on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
-on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
-on_sqlite = pytest.mark.skipif(databases.backend() != 'sqlite', reason='of SQLite only')
 
 #: Seconds after which what should have happened by now never will.
 TIMEOUT = 60

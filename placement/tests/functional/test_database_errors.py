@@ -14,13 +14,9 @@ from placement.db.engine.engines import create_engine
 from placement.db.engine.failures import DATABASE_ERRORS, cause_of
 from placement.microversions import NEWEST
 
-from .fixtures import applications, databases
+from .fixtures import applications
+from .fixtures.backends import on_mysql, on_postgresql
 from .fixtures.client import Client
-
-on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
-on_postgresql = pytest.mark.skipif(
-    databases.backend() != 'postgresql', reason='of PostgreSQL only'
-)
 
 
 def cause_of_statement(database: Database, statement: str) -> Cause | None:

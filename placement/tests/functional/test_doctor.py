@@ -20,11 +20,9 @@ from placement.doctor import database, identity
 from placement.doctor.check import CheckResult, Code, Deployment, find_account
 
 from .fixtures import databases
+from .fixtures.backends import on_mysql, on_postgresql, on_servers
 
-pytestmark = pytest.mark.skipif(
-    databases.backend() == 'sqlite',
-    reason='of servers; placement/tests/unit/doctor has those of SQLite',
-)
+pytestmark = on_servers
 
 PASSWORD = 'the secret'
 READER = 'placement_reader'
@@ -141,14 +139,14 @@ def test_account_that_may_not_write_is_a_failure(reader: str) -> None:
     expect(reader, database.check_writes, Code.FAILURE, 'denied')
 
 
-@pytest.mark.skipif(databases.backend() != 'mysql', reason='PostgreSQL may trust this machine')
+@on_mysql
 def test_wrong_password_is_a_failure(reader: str) -> None:
     wrong = sa.make_url(reader).set(password='no secret').render_as_string(False)
     result = expect(wrong, database.check_connection, Code.FAILURE, 'Access denied')
     assert 'no secret' not in result.finding
 
 
-@pytest.mark.skipif(databases.backend() != 'postgresql', reason='of one database on PostgreSQL')
+@on_postgresql
 def test_database_that_is_read_only_is_a_failure(own_url: str) -> None:
     name = sa.make_url(own_url).database
     execute(own_url, f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')

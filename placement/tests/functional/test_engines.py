@@ -16,6 +16,7 @@ from placement.feed.change_feed import ChangeFeed
 from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
+from .fixtures.backends import on_mysql, on_postgresql, on_servers
 from .fixtures.client import Answer, Client
 
 HOST = clouds.uuid_of('host')
@@ -23,9 +24,6 @@ HOST = clouds.uuid_of('host')
 CONSUMER = 'dddddddd-0000-4000-8000-00000000000{}'
 SMILE = '\U0001f600'
 QUOTED_SMILE = urllib.parse.quote(SMILE)
-
-on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
-on_servers = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
 
 
 @pytest.fixture
@@ -240,7 +238,7 @@ def test_replica_answers_reads_and_primary_answers_writes() -> None:
         replica.stop()
 
 
-@pytest.mark.skipif(databases.backend() != 'postgresql', reason='needs a session that only reads')
+@on_postgresql
 def test_read_only_replica_answers_for_custom_classes() -> None:
     database = databases.create()
     replica = f'{database.url}?options=-c%20default_transaction_read_only%3Don'

@@ -19,6 +19,7 @@ from placement.search.model.capacity import Capacity
 from placement.tests.thorough import examples
 
 from .fixtures import databases
+from .fixtures.backends import on_postgresql
 
 OTHER = 'other'
 VCPU = 0
@@ -112,7 +113,7 @@ def test_database_finds_no_room_in_a_missing_inventory(database: Database) -> No
         assert not has_room(connection, 1, 1)
 
 
-@pytest.mark.skipif(databases.backend() != 'postgresql', reason='no other keeps such a ratio')
+@on_postgresql
 def test_database_finds_no_room_by_a_ratio_that_is_not_a_number(database: Database) -> None:
     claim = {
         'total': 10, 'reserved': 0, 'min_unit': 1, 'max_unit': 10, 'step_size': 1,

@@ -37,20 +37,12 @@ SEARCHES = (
 )
 
 
-@pytest.fixture
-def database() -> Iterator[databases.Database]:
-    """The standard traits and classes, and nothing else."""
-    database = databases.create()
-    yield database
-    database.drop()
-
-
 @contextlib.contextmanager
 def service(
-    database: databases.Database, options: applications.Options | None = None
+    stored: databases.Database, options: applications.Options | None = None
 ) -> Iterator[tuple[Client, Database]]:
     """A client of a worker on a database, and the connections of the worker."""
-    configuration = applications.configured(database.url, options)
+    configuration = applications.configured(stored.url, options)
     connections = Database.from_conf(configuration)
     application = applications.strictly_typed(deploy.application_on(connections, configuration))
     try:
@@ -60,12 +52,12 @@ def service(
 
 
 def test_searches_find_the_same_with_and_without_a_kept_snapshot(
-    database: databases.Database,
+    stored: databases.Database,
 ) -> None:
     per_request = {('placement', 'candidate_snapshot'): 'per_request'}
     chance = random.Random(4)
     found = 0
-    with service(database) as (cached, _), service(database, per_request) as (uncached, _):
+    with service(stored) as (cached, _), service(stored, per_request) as (uncached, _):
         workload = Workload(cached, seed=4)
         for _ in range(STEPS):
             title = workload.step()
@@ -84,7 +76,7 @@ def search(client: Client, query: str) -> Answer:
 
 
 def test_searches_go_on_beside_a_writer_that_feeds_nothing(
-    database: databases.Database,
+    stored: databases.Database,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -98,7 +90,7 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
 
     monkeypatch.setattr(ChangeFeed, 'record', record_or_forget)
     now = 0.0
-    with service(database) as (client, connections):
+    with service(stored) as (client, connections):
         workload = Workload(client, seed=5)
         keeper = SnapshotKeeper(connections, audit_interval=100, clock=lambda: now)
         for number in range(STEPS):
@@ -115,9 +107,9 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
 
 
 def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
-    database: databases.Database,
+    stored: databases.Database,
 ) -> None:
-    with service(database) as (client, connections):
+    with service(stored) as (client, connections):
         body = {'name': 'old', 'uuid': uuid_of('host')}
         client.send('POST', '/resource_providers', body, version=NEWEST)
         before = newest(connections)
@@ -130,10 +122,10 @@ def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
 
 @pytest.mark.parametrize('statement', ['DROP TABLE {}', 'ALTER TABLE {} DROP COLUMN token'])
 def test_a_feed_that_is_missing_makes_requests_fail_with_503_until_it_is_migrated(
-    database: databases.Database, statement: str, caplog: pytest.LogCaptureFixture
+    stored: databases.Database, statement: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = {'name': 'host', 'uuid': uuid_of('host')}
-    with service(database) as (client, connections):
+    with service(stored) as (client, connections):
         assert search(client, SEARCHES[0]).status == 200
         execute(connections, statement.format(own_tables.change_feed.name))
         if 'COLUMN' in statement:

@@ -197,13 +197,6 @@ class World:
 
 
 @pytest.fixture
-def stored() -> Iterator[databases.Database]:
-    database = databases.create()
-    yield database
-    database.drop()
-
-
-@pytest.fixture
 def world(
     stored: databases.Database, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[int], World]]:

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 
 from placement.microversions import NEWEST
 
-from .fixtures import applications, clouds, databases
+from .fixtures import applications, clouds
+from .fixtures.backends import on_servers
 from .fixtures.client import Answer, Client
 
-pytestmark = pytest.mark.skipif(databases.backend() == 'sqlite', reason='locks whole files')
+pytestmark = on_servers
 
 HOST = clouds.Provider('host', {'VCPU': 64})
 

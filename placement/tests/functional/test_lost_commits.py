@@ -26,6 +26,7 @@ from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
 from .fixtures import applications, clouds, databases
+from .fixtures.backends import on_servers
 from .fixtures.client import Answer, Client
 from .fixtures.commit_proxy import CommitProxy, Cut
 
@@ -37,16 +38,7 @@ SHARE = 0.3
 # How many providers are given another uuid.
 IDENTITIES = 40
 
-pytestmark = pytest.mark.skipif(
-    databases.backend() == 'sqlite', reason='no reply is lost between a process and its file'
-)
-
-
-@pytest.fixture
-def database() -> Iterator[databases.Database]:
-    database = databases.create()
-    yield database
-    database.drop()
+pytestmark = on_servers
 
 
 @contextlib.contextmanager
@@ -221,9 +213,9 @@ class Writer:
 
 @pytest.mark.parametrize('seed', [1, 2])
 def test_no_answer_is_false_when_commits_and_replies_are_lost(
-    database: databases.Database, seed: int
+    stored: databases.Database, seed: int
 ) -> None:
-    with behind_proxy(database.url, seed) as (client, direct, proxy):
+    with behind_proxy(stored.url, seed) as (client, direct, proxy):
         writers = [Writer(client, direct, f'client{number}') for number in range(CLIENTS)]
         writers[0].run(1)
         proxy.share = SHARE
@@ -243,11 +235,11 @@ def test_no_answer_is_false_when_commits_and_replies_are_lost(
 
 
 def test_changes_of_identity_are_done_once_when_commits_and_replies_are_lost(
-    database: databases.Database,
+    stored: databases.Database,
 ) -> None:
     unknown, ways = 0, tuple(Cut)
     with contextlib.ExitStack() as stack:
-        _, direct, proxy = stack.enter_context(behind_proxy(database.url, 4))
+        _, direct, proxy = stack.enter_context(behind_proxy(stored.url, 4))
         options = {('history', 'enabled'): True}
         configuration = applications.configured(proxy.url, options)
         context = stack.enter_context(deploy.context_of_command(configuration, ACTION))
@@ -274,10 +266,10 @@ def test_changes_of_identity_are_done_once_when_commits_and_replies_are_lost(
 
 
 def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
-    database: databases.Database, monkeypatch: pytest.MonkeyPatch
+    stored: databases.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_outcome, 'MAX_SECONDS', 0.2)
-    with behind_proxy(database.url, 3) as (client, direct, proxy):
+    with behind_proxy(stored.url, 3) as (client, direct, proxy):
         writer = Writer(client, direct, 'client')
         writer.run(1)
         proxy.share, proxy.ways = 1.0, (Cut.REPLY,)

@@ -9,9 +9,7 @@ from placement.db.schema import tables
 from placement.db.statements import owners
 from placement.db.statements.owners import Owner
 
-from .fixtures import databases
-
-on_mysql = pytest.mark.skipif(databases.backend() != 'mysql', reason='of MySQL only')
+from .fixtures.backends import on_mysql
 
 
 def questions(connection: sa.Connection) -> int:

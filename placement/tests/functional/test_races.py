@@ -15,10 +15,10 @@ from placement.db.statements import allocations, providers
 from placement.objects.allocation import AllocationList
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
-from .fixtures import databases
+from .fixtures.backends import on_servers
 
 # SQLite has one writer at a time.
-pytestmark = pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
+pytestmark = on_servers
 
 
 @pytest.fixture

@@ -27,14 +27,6 @@ HOST = {'host': {'VCPU': 1}}
 
 
 @pytest.fixture
-def stored() -> Iterator[databases.Database]:
-    """The database of the test."""
-    database = databases.create()
-    yield database
-    database.drop()
-
-
-@pytest.fixture
 def open_database(stored: databases.Database) -> Iterator[Callable[[], Database]]:
     """A function that opens the database of the test as one more worker does."""
     opened: list[Database] = []

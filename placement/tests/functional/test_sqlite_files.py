@@ -20,10 +20,11 @@ from placement.cmd import manage, status
 from placement.db.engine.sqlite_lock import MAX_IDLE_SECONDS
 from placement.microversions import NEWEST
 
-from .fixtures import applications, clouds, databases
+from .fixtures import applications, clouds
+from .fixtures.backends import on_sqlite
 from .fixtures.client import Answer, Client
 
-pytestmark = pytest.mark.skipif(databases.backend() != 'sqlite', reason='of SQLite only')
+pytestmark = on_sqlite
 
 HOST = clouds.uuid_of('host')
 READS = ('/', '/traits', '/allocation_candidates?resources=VCPU:1', '/healthcheck')

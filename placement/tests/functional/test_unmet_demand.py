@@ -29,6 +29,7 @@ from placement.search.insight.empty_search import Explanation
 from placement.search.model.request import CandidateRequest, RequestGroup
 
 from .fixtures import applications, clouds, databases
+from .fixtures.backends import on_servers
 from .fixtures.client import Client
 from .fixtures.tcp_proxy import TcpProxy
 
@@ -409,7 +410,7 @@ def test_writing_waits_a_second_for_a_lock(
     assert demands(database) == {'resources=VCPU:1': 2}
 
 
-@pytest.mark.skipif(databases.backend() == 'sqlite', reason='any number may open a file')
+@on_servers
 def test_writing_waits_for_no_connection_of_others(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -430,7 +431,7 @@ def test_writing_waits_for_no_connection_of_others(
     small.dispose()
 
 
-@pytest.mark.skipif(databases.backend() == 'sqlite', reason='of servers only')
+@on_servers
 def test_writing_waits_two_seconds_for_a_silent_server(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

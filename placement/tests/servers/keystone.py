@@ -40,7 +40,6 @@ ROLES = {
     # A member is a reader, by an implication that Keystone begins with.
     'member': [('member', 'demo')],
     'stranger': [('stranger', 'demo')],
-    'watcher': [('monitoring', 'service')],
     'operator': [('admin', 'system'), ('service', 'system'), ('admin', 'domain')],
 }
 
@@ -129,8 +128,7 @@ class Cloud:
         self._session.headers['X-Auth-Token'] = self.token(ADMIN, 'admin')
         self.projects = {name: self._create('project', name) for name in ('demo', 'service')}
         self._roles = {role['name']: role['id'] for role in self._get('roles')}
-        for name in ('stranger', 'monitoring'):
-            self._roles[name] = self._create('role', name)
+        self._roles['stranger'] = self._create('role', 'stranger')
         self.users: dict[str, str] = {}
         #: Those that have an endpoint of a service that was published.
         self.regions: set[str] = set()

@@ -5,13 +5,12 @@ Specification: policy; http, "Authentication".
 """
 
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -19,18 +18,15 @@ import requests
 from oslo_policy import policy
 
 from placement import policies
-from placement.tests import fixtures
-from placement.tests.databases.servers import free_port
 from placement.tests.functional.fixtures import openstack_client
-from placement.tests.servers import installation
+from placement.tests.servers import installation, servers
 from placement.tests.servers.keystone import PASSWORD, REGION, Cloud, Keystone
-from placement.tests.servers.servers import Process
 
 CONFIGURATION = """
 [DEFAULT]
 debug = true
 [placement_database]
-connection = sqlite:///{directory}/placement.sqlite
+connection = sqlite:///{database}
 [oslo_policy]
 enforce_new_defaults = {strict}
 [keystone_authtoken]
@@ -52,7 +48,6 @@ CALLERS = {
     'reader': ('reader', 'demo'),
     'member': ('member', 'demo'),
     'stranger': ('stranger', 'demo'),
-    'monitoring': ('watcher', 'service'),
     'system': ('operator', 'system'),
     'domain': ('operator', 'domain'),
 }
@@ -60,42 +55,23 @@ RESHAPE = 'placement:reshaper:reshape'
 TOTAL_USAGES = 'placement:usages'
 
 
-class Placement(Process):
-    """The service with a Keystone, as configured in a directory."""
+class Placement(servers.PlacementApi):
+    """The service of the environment of the tests, with a Keystone."""
 
     def __init__(self, directory: pathlib.Path, keystone: Keystone, strict: bool) -> None:
-        super().__init__(directory / 'placement.log')
-        self.directory = directory
+        super().__init__(directory, pathlib.Path(sys.prefix), '')
+        self.keystone = keystone
         self.strict = strict
-        self.port = free_port()
+
+    def configure(self) -> None:
+        """Write the configuration."""
         text = CONFIGURATION.format(
-            directory=directory,
-            strict=strict,
-            keystone=keystone.url,
+            database=self.database,
+            strict=self.strict,
+            keystone=self.keystone.url,
             password=PASSWORD % 'service',
         )
-        directory.joinpath('placement.conf').write_text(text)
-        fixtures.fill(str(directory / 'placement.sqlite'))
-
-    @property
-    def url(self) -> str:
-        """Where the service is."""
-        return f'http://127.0.0.1:{self.port}'
-
-    @property
-    def probe(self) -> str:
-        """The version document: it needs no token, nor does the empty path."""
-        return f'{self.url}/'
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        """Where the configuration is."""
-        return {'PATH': os.environ['PATH'], 'OS_PLACEMENT_CONFIG_DIR': str(self.directory)}
-
-    def command(self) -> list[str]:
-        """The service with its own server, in the environment of the tests."""
-        start = 'import sys; from placement.cmd import serve; sys.exit(serve.api())'
-        return [sys.executable, '-c', start, '--port', str(self.port)]
+        self.directory.joinpath('placement.conf').write_text(text)
 
     def ask(self, method: str, path: str, token: str | None, **headers: str) -> requests.Response:
         """The answer to a request at the newest version, with an empty body if it takes one."""

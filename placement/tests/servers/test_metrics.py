@@ -18,6 +18,7 @@ import pytest
 import requests
 import yaml
 
+from placement.tests.databases.acknowledged_claims import HttpSender
 from placement.tests.servers import installation, prometheus, servers
 from placement.tests.servers.prometheus import MetricsProcess, Prometheus, wait_until
 from placement.tests.servers.servers import Server
@@ -132,57 +133,49 @@ def watched() -> Iterator[tuple[Server, MetricsProcess, Prometheus]]:
                 wait_until(lambda: bool(watcher.query(expression)), lambda: watcher.ask('targets'))
 
             wait_for('up == 1')
-            work(Caller(server))
+            work(server)
             wait_for('rate(placement_conflicts_total[1m]) > 0')
             wait_for('rate(placement_http_requests_total{status="409"}[1m]) > 0')
             yield server, process, watcher
 
 
-class Caller:
-    """A client of the service."""
-
-    def __init__(self, server: Server) -> None:
-        self._url = server.url
-
-    def send(self, method: str, path: str, body: Any = None) -> int:
-        """The status of an answer."""
-        return requests.request(
-            method, self._url + path, json=body, headers=HEADERS, timeout=servers.TIMEOUT
-        ).status_code
-
-
-def work(caller: Caller) -> None:
+def work(server: Server) -> None:
     """Make a cloud with an overcommitted host, and do what every metric counts."""
+    sender = HttpSender(server.port)
+
+    def send(method: str, path: str, body: Any = None) -> int:
+        return sender.send(method, path, body).status
+
     host = str(uuid.uuid4())
     inventories = f'/resource_providers/{host}/inventories'
-    caller.send('POST', '/resource_providers', {'name': 'host1', 'uuid': host})
+    send('POST', '/resource_providers', {'name': 'host1', 'uuid': host})
     total = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 4}}}
-    assert caller.send('PUT', inventories, total) == 200
+    assert send('PUT', inventories, total) == 200
     aggregates = {'resource_provider_generation': 1, 'aggregates': [AGGREGATE]}
-    assert caller.send('PUT', f'/resource_providers/{host}/aggregates', aggregates) == 200
+    assert send('PUT', f'/resource_providers/{host}/aggregates', aggregates) == 200
     claim = {
         'allocations': {host: {'resources': {'VCPU': 4}}},
         'project_id': 'p', 'user_id': 'u', 'consumer_generation': None,
         'consumer_type': 'INSTANCE',
     }  # fmt: skip
-    assert caller.send('PUT', f'/allocations/{uuid.uuid4()}', claim) == 204
+    assert send('PUT', f'/allocations/{uuid.uuid4()}', claim) == 204
     for _ in range(4):
         # Conflicts, and searches that are cut by their limit, find nothing, or never could.
-        assert caller.send('PUT', inventories, total) == 409
-        caller.send('GET', '/allocation_candidates?resources=VCPU:1')
-        caller.send('GET', '/allocation_candidates?resources=VCPU:9')
+        assert send('PUT', inventories, total) == 409
+        send('GET', '/allocation_candidates?resources=VCPU:1')
+        send('GET', '/allocation_candidates?resources=VCPU:9')
     smaller = {'resource_provider_generation': 3, 'inventories': {'VCPU': {'total': 2}}}
-    assert caller.send('PUT', inventories, smaller) == 200
+    assert send('PUT', inventories, smaller) == 200
     free = str(uuid.uuid4())
-    caller.send('POST', '/resource_providers', {'name': 'host2', 'uuid': free})
+    send('POST', '/resource_providers', {'name': 'host2', 'uuid': free})
     small = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 2}}}
-    assert caller.send('PUT', f'/resource_providers/{free}/inventories', small) == 200
-    assert caller.send('GET', '/allocation_candidates?resources=VCPU:1&limit=1') == 200
+    assert send('PUT', f'/resource_providers/{free}/inventories', small) == 200
+    assert send('GET', '/allocation_candidates?resources=VCPU:1&limit=1') == 200
     # What is counted with these comes a scrape later than what was there before.
     for _ in range(24):
-        assert caller.send('PUT', inventories, total) == 409
-        caller.send('GET', '/allocation_candidates?resources=VCPU:1&limit=1')
-        caller.send('GET', '/allocation_candidates?resources=VCPU:9')
+        assert send('PUT', inventories, total) == 409
+        send('GET', '/allocation_candidates?resources=VCPU:1&limit=1')
+        send('GET', '/allocation_candidates?resources=VCPU:9')
         time.sleep(0.25)
 
 
@@ -288,7 +281,7 @@ def test_faults_make_their_alerts_pending(
 
     server.database.rename(server.database.with_suffix('.away'))
     for _ in range(20):
-        Caller(server).send('GET', '/resource_providers')
+        HttpSender(server.port).send('GET', '/resource_providers')
         time.sleep(0.1)
     wait_for(
         'PlacementDatabaseUnreadable', 'PlacementServerErrors', 'PlacementTransactionsFail',
