@@ -64,13 +64,11 @@ def client(service: applications.Service) -> Client:
 
 
 @pytest.fixture
-def execute(service: applications.Service) -> Iterator[Callable[[str], None]]:
+def execute(service: applications.Service) -> Callable[[str], None]:
     """A function that runs a statement on the database of `service`."""
-    engine = create_engine(service.database.url)
 
     def run(statement: str) -> None:
-        with engine.begin() as connection:
+        with service.engine.begin() as connection:
             connection.execute(sa.text(statement))
 
-    yield run
-    engine.dispose()
+    return run

@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables
 from placement.db.statements import consumers
 from placement.insight.failures import Failures
@@ -465,17 +464,11 @@ def test_claims_do_not_wait_for_what_is_removed(
 ) -> None:
     for consumer in CONSUMERS:
         assert put(client, consumer) == 204
-    engine = create_engine(service.database.url)
-    try:
-        with engine.begin() as connection:
-            lowest, newest = connection.execute(
-                sa.select(sa.func.min(TABLE.c.id), sa.func.max(TABLE.c.id))
-            ).one()
-            statements.remove(connection, statements.Excess(lowest, newest))
-            # One that waited would be refused when it has waited for as long as it may.
-            assert put(client, HOST) == 204
-    finally:
-        engine.dispose()
+    with service.engine.begin() as connection:
+        bounds = sa.select(sa.func.min(TABLE.c.id), sa.func.max(TABLE.c.id))
+        statements.remove(connection, statements.Excess(*connection.execute(bounds).one()))
+        # One that waited would be refused when it has waited for as long as it may.
+        assert put(client, HOST) == 204
 
 
 def test_rows_are_removed_while_others_claim(

@@ -3,7 +3,6 @@
 
 import collections
 import concurrent.futures
-import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,7 +34,7 @@ def run_all(tasks: list[Callable[[], None]]) -> None:
             future.result()
 
 
-CONSUMER = f'/allocations/{uuid.uuid4()}'
+CONSUMER = f'/allocations/{clouds.uuid_of("consumer")}'
 INVENTORIES = f'/resource_providers/{clouds.uuid_of(HOSTS[0])}/inventories'
 
 

@@ -3,6 +3,7 @@
 
 import os
 import urllib.parse
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -60,8 +61,7 @@ def test_usages_are_integers(client: Client) -> None:
 
 
 def test_resource_class_with_id_0_is_stored(service: applications.Service) -> None:
-    engine = sa.create_engine(service.database.url, poolclass=sa.NullPool)
-    with engine.connect() as connection:
+    with service.engine.connect() as connection:
         found = connection.execute(
             sa.text('SELECT id, name FROM resource_classes WHERE id < 2 ORDER BY id')
         )
@@ -157,25 +157,20 @@ def test_utf8mb3_schema_refuses_four_byte_characters(charset: str) -> None:
 
 
 @on_servers
-def test_writer_sees_what_was_committed_before_each_statement(
-    service: applications.Service,
-) -> None:
+def test_writer_sees_what_was_committed_before_each_statement(database: Database) -> None:
     """Also the first one, with which the library tries whether there is a database."""
     question = {
         'mysql': 'SELECT @@tx_isolation',
         'postgresql': 'SHOW transaction_isolation',
     }[databases.backend()]
-    database = Database(create_engine(service.database.url))
     for _ in range(2):
         with database.writer() as connection, database.writer() as another:
             for one in (connection, another):
                 level = one.scalar(sa.text(question))
                 assert level.upper().replace('-', ' ') == 'READ COMMITTED'
-    database.dispose()
 
 
-def test_consistent_reader_sees_one_moment(service: applications.Service) -> None:
-    database = Database(create_engine(service.database.url))
+def test_consistent_reader_sees_one_moment(database: Database) -> None:
     count = sa.text('SELECT COUNT(*) FROM traits')
     with database.consistent_reader() as reader:
         before = reader.scalar(count)
@@ -184,74 +179,63 @@ def test_consistent_reader_sees_one_moment(service: applications.Service) -> Non
         assert reader.scalar(count) == before
     with database.reader() as reader:
         assert reader.scalar(count) == before + 1
-    database.dispose()
 
 
-def test_migration_stores_the_newest_revisions() -> None:
+@pytest.fixture
+def empty() -> Iterator[sa.Engine]:
+    """The engine of a database without tables."""
     database = databases.create_empty()
     engine = create_engine(database.url)
-    try:
-        migration.sync(engine)
-
-        stored = [revisions.version(engine, chain) for chain in revisions.CHAINS]
-        assert stored == [chain.newest for chain in revisions.CHAINS]
-    finally:
-        engine.dispose()
-        database.drop()
+    yield engine
+    engine.dispose()
+    database.drop()
 
 
-def test_own_tables_migrate_down_and_up() -> None:
-    database = databases.create_empty()
-    engine = create_engine(database.url)
+def test_migration_stores_the_newest_revisions(empty: sa.Engine) -> None:
+    migration.sync(empty)
+
+    stored = [revisions.version(empty, chain) for chain in revisions.CHAINS]
+    assert stored == [chain.newest for chain in revisions.CHAINS]
+
+
+def test_own_tables_migrate_down_and_up(empty: sa.Engine) -> None:
     names = own_tables.metadata.tables.keys()
-    try:
-        migration.sync(engine)
-        with migration.migrating(engine) as connection:
-            command.downgrade(migration.configuration(connection, revisions.OWN), 'base')
-        assert not names & set(sa.inspect(engine).get_table_names())
-        migration.sync(engine)
-        assert names <= set(sa.inspect(engine).get_table_names())
-        with engine.begin() as connection:
-            ChangeFeed(connection).record([8], allocations_only=True)
-            assert ChangeFeed(connection).count() == 2
-    finally:
-        engine.dispose()
-        database.drop()
+    migration.sync(empty)
+    with migration.migrating(empty) as connection:
+        command.downgrade(migration.configuration(connection, revisions.OWN), 'base')
+    assert not names & set(sa.inspect(empty).get_table_names())
+    migration.sync(empty)
+    assert names <= set(sa.inspect(empty).get_table_names())
+    with empty.begin() as connection:
+        ChangeFeed(connection).record([8], allocations_only=True)
+        assert ChangeFeed(connection).count() == 2
 
 
-def test_replica_answers_reads_and_primary_answers_writes() -> None:
+def test_replica_answers_reads_and_primary_answers_writes(service: applications.Service) -> None:
     """Told apart by letting them be two databases."""
-    replica = applications.Service()
-    clouds.build((clouds.Provider('of the replica'),), Client(replica.application))
-    options = {('placement_database', 'slave_connection'): replica.database.url}
-    service = applications.Service(options)
-    client = Client(service.application)
+    clouds.build((clouds.Provider('of the replica'),), Client(service.application))
+    options = {('placement_database', 'slave_connection'): service.database.url}
+    primary = applications.Service(options)
+    client = Client(primary.application)
     clouds.build((clouds.Provider('of the primary', {'VCPU': 1}),), client)
-    try:
-        listed = client.send('GET', '/resource_providers', version=NEWEST).json
-        names = [provider['name'] for provider in listed['resource_providers']]
-        assert names == ['of the replica']
-        found = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST).json
-        assert list(found['provider_summaries']) == [clouds.uuid_of('of the primary')]
-    finally:
-        service.stop()
-        replica.stop()
+    listed = client.send('GET', '/resource_providers', version=NEWEST).json
+    names = [provider['name'] for provider in listed['resource_providers']]
+    assert names == ['of the replica']
+    found = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST).json
+    assert list(found['provider_summaries']) == [clouds.uuid_of('of the primary')]
+    primary.stop()
 
 
 @on_postgresql
-def test_read_only_replica_answers_for_custom_classes() -> None:
-    database = databases.create()
-    replica = f'{database.url}?options=-c%20default_transaction_read_only%3Don'
-    try:
-        options = {('placement_database', 'slave_connection'): replica}
-        with applications.serving(database.url, options) as application:
-            client = Client(application)
-            client.send('PUT', '/resource_classes/CUSTOM_GOLD', version=NEWEST)
-            path = '/resource_providers?resources=CUSTOM_GOLD:1'
-            answer = client.send('GET', path, version=NEWEST)
-            assert (answer.status, answer.json) == (200, {'resource_providers': []})
-    finally:
-        database.drop()
+def test_read_only_replica_answers_for_custom_classes(url: str) -> None:
+    replica = f'{url}?options=-c%20default_transaction_read_only%3Don'
+    options = {('placement_database', 'slave_connection'): replica}
+    with applications.serving(url, options) as application:
+        client = Client(application)
+        client.send('PUT', '/resource_classes/CUSTOM_GOLD', version=NEWEST)
+        path = '/resource_providers?resources=CUSTOM_GOLD:1'
+        answer = client.send('GET', path, version=NEWEST)
+        assert (answer.status, answer.json) == (200, {'resource_providers': []})
 
 
 @pytest.mark.skipif(databases.backend() == 'mysql', reason='MySQL keeps no such ratio')
@@ -261,8 +245,7 @@ def test_absurd_ratio_of_one_host_does_not_affect_others(
     clouds.build((clouds.Provider('other', {'VCPU': 10}),), client)
     providers = tables.resource_providers
     of_host = sa.select(providers.c.id).where(providers.c.uuid == HOST).scalar_subquery()
-    engine = sa.create_engine(service.database.url, poolclass=sa.NullPool)
-    with engine.begin() as connection:
+    with service.engine.begin() as connection:
         connection.execute(
             sa.update(tables.inventories)
             .where(tables.inventories.c.resource_provider_id == of_host)

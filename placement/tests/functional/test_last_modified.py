@@ -47,13 +47,11 @@ def client() -> Iterator[Client]:
         }
         answer = client.send('PUT', f'/allocations/{consumer}', body, version='1.12')
         assert answer.status == 204, answer.text
-    engine = sa.create_engine(service.database.url)
-    with engine.begin() as connection:
+    with service.engine.begin() as connection:
         for table, condition, created, updated in TIMES:
             statement = f'UPDATE {table} SET created_at = :created, updated_at = :updated'
             values = {'created': created, 'updated': updated}
             connection.execute(sa.text(f'{statement} WHERE {condition}'), values)
-    engine.dispose()
     yield client
     service.stop()
 

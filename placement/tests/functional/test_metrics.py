@@ -163,17 +163,12 @@ def test_repeated_and_failed_transactions_are_counted_by_cause(
 
 
 def test_change_without_history_is_counted(
-    url: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    url: str, options: applications.Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: object) -> None:
         raise RuntimeError('no')
 
-    options = {
-        ('metrics', 'enabled'): True,
-        ('metrics', 'directory'): str(tmp_path / 'metrics'),
-        ('history', 'enabled'): True,
-    }
-    with applications.serving(url, options) as application:
+    with applications.serving(url, {**options, ('history', 'enabled'): True}) as application:
         client = Client(application)
         metrics = Metrics(client)
         assert client.send('PUT', '/traits/CUSTOM_RECORDED', version=NEWEST).status == 201
@@ -195,8 +190,7 @@ def test_metrics_are_not_there_unless_they_are_on(url: str, tmp_path: pathlib.Pa
         assert (tmp_path / 'metrics').exists() == is_counting
 
 
-def test_counts_stay_when_a_service_is_restarted(url: str, tmp_path: pathlib.Path) -> None:
-    options = {('metrics', 'enabled'): True, ('metrics', 'directory'): str(tmp_path)}
+def test_counts_stay_when_a_service_is_restarted(url: str, options: applications.Options) -> None:
     for number in range(3):
         with applications.serving(url, options) as application:
             client = Client(application)
@@ -206,22 +200,23 @@ def test_counts_stay_when_a_service_is_restarted(url: str, tmp_path: pathlib.Pat
 
 
 def test_what_operators_name_is_shown(
-    url: str, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+    url: str,
+    options: applications.Options,
+    tmp_path: pathlib.Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     requests, aggregates = tmp_path / 'requests.yaml', tmp_path / 'aggregates.yaml'
     requests.write_text(
         'two: resources=VCPU:2\nnone: resources=VCPU:9\nodd: resources=CUSTOM_UNKNOWN:1\n'
     )
     aggregates.write_text(f'{clouds.uuid_of("zone")}: zone1\n')
-    options = {
-        ('metrics', 'enabled'): True,
-        ('metrics', 'directory'): str(tmp_path / 'metrics'),
+    files = {
         ('metrics', 'requests_file'): str(requests),
         ('metrics', 'aggregate_names_file'): str(aggregates),
         ('metrics', 'per_provider'): True,
     }
     cloud = (*CLOUD, clouds.Provider('host3', {'VCPU': 5}, aggregates=('zone',)))
-    with applications.serving(url, options) as application:
+    with applications.serving(url, {**options, **files}) as application:
         client = Client(application)
         clouds.build(cloud, client)
         found = Metrics(client).read()
@@ -238,14 +233,10 @@ def test_what_operators_name_is_shown(
 
 
 def test_file_that_cannot_be_used_costs_no_other_metric(
-    url: str, tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+    url: str, options: applications.Options, caplog: pytest.LogCaptureFixture
 ) -> None:
-    options = {
-        ('metrics', 'enabled'): True,
-        ('metrics', 'directory'): str(tmp_path / 'metrics'),
-        ('metrics', 'requests_file'): str(tmp_path / 'missing.yaml'),
-    }
-    with applications.serving(url, options) as application:
+    missing = {('metrics', 'requests_file'): '/nowhere/missing.yaml'}
+    with applications.serving(url, {**options, **missing}) as application:
         found = Metrics(Client(application)).read()
 
     assert found['placement_cloud_readable{}'] == 1

@@ -145,11 +145,10 @@ def work_until(
     def work(party: Party) -> None:
         while not stop.wait(party.pause):
             party.work()
+        party.client.close()
 
     pool = concurrent.futures.ThreadPoolExecutor(len(parties))
-    futures = [pool.submit(work, party) for party in parties]
-    pool.shutdown(wait=False)
-    return futures
+    return [pool.submit(work, party) for party in parties]
 
 
 def wait_until_done(
@@ -239,8 +238,7 @@ def test_nothing_is_lost_while_agents_of_both_uuids_and_claimants_write(
     replay = Replay()
     replay.apply(rows_of(client))
     assert replay.as_data() == expected
-    for one in (client, *(party.client for party in parties)):
-        one.close()
+    client.close()
 
 
 def test_one_of_two_that_want_the_same_uuid_at_the_same_time_has_it(url: str) -> None:

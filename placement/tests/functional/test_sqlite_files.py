@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import os
 import pathlib
-import shutil
 import sqlite3
 import threading
 import time
@@ -244,6 +243,17 @@ def test_file_that_is_overwritten_under_a_connection_is_answered_503(file: pathl
             assert claim(client, name).status == 503
 
 
+def spoil(file: pathlib.Path, kind: str) -> None:
+    """Have garbage, a damaged database or a directory in place of a file."""
+    if kind == 'garbage':
+        file.write_bytes(b'this is no database ' * 500)
+    elif kind == 'damaged':
+        damage(file)
+    else:
+        file.unlink()
+        file.mkdir()
+
+
 COMMANDS = {
     'db sync': (manage.main, 1),
     'db version': (manage.main, 1),
@@ -268,10 +278,7 @@ def test_commands_say_in_a_line_that_the_file_is_damaged(
     monkeypatch.setenv('OS_PLACEMENT_DATABASE__CONNECTION', f'sqlite:///{file}')
     # It would replace the handlers that catch what is logged.
     monkeypatch.setattr(log, 'setup', lambda *_args: None)
-    if kind == 'garbage':
-        file.write_bytes(b'this is no database ' * 500)
-    else:
-        damage(file)
+    spoil(file, kind)
     command, exit_status = COMMANDS[words]
 
     assert command(words.split()) == exit_status
@@ -285,14 +292,7 @@ def test_commands_say_in_a_line_that_the_file_is_damaged(
 
 @pytest.mark.parametrize('kind', ['garbage', 'damaged', 'directory'])
 def test_start_on_an_unusable_file_fails_at_once(file: pathlib.Path, kind: str) -> None:
-    if kind == 'garbage':
-        file.write_bytes(b'this is no database ' * 500)
-    elif kind == 'damaged':
-        damage(file)
-    else:
-        shutil.rmtree(file, ignore_errors=True)
-        file.unlink(missing_ok=True)
-        file.mkdir()
+    spoil(file, kind)
     started = time.monotonic()
     with pytest.raises(Exception, match=r'malformed|not a database|unable to open'), serving(file):
         pytest.fail('the file is unusable')  # pragma: no cover

@@ -264,12 +264,11 @@ def test_claims_go_on_while_several_workers_prune(
         thread.join()
 
     assert set(claimed) == {204}
-    stored = Database(create_engine(service.database.url))
+    stored = Database(service.engine)
     kept = demands(stored)
     assert kept['resources=VCPU:1'] == 2 * flushes
     assert len(kept) == 40
     assert 40 <= len(rows(stored, own_tables.unmet_searches.c.request_id)) <= 45
-    stored.dispose()
 
 
 def flush_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
