@@ -148,10 +148,9 @@ def test_worker_answers_503_while_its_node_is_out_of_the_cluster(nodes: Nodes) -
     admin = sa.create_engine(nodes[1].url(''), isolation_level='AUTOCOMMIT')
     with (
         admin.connect() as connection,
-        applications.serving(nodes[1].service_url()) as application,
+        applications.serving(nodes[1].service_url()) as client,
         contextlib.ExitStack() as stack,
     ):
-        client = Client(application)
         # Also when the test fails: the other tests need the node.
         stack.callback(connection.execute, sa.text(REJECTED % 'NONE'))
         for state, found in (('NONE', 200), ('ALL', 503), ('NONE', 200)):
@@ -294,7 +293,7 @@ def test_search_with_sync_wait_sees_claims_made_on_another_node(
 ) -> None:
     with contextlib.ExitStack() as stack:
         writer, waiting, lagging = (
-            Client(stack.enter_context(applications.serving(url)))
+            stack.enter_context(applications.serving(url))
             for url in (
                 nodes[0].service_url(),
                 nodes[1].service_url(),
@@ -328,7 +327,7 @@ def test_a_follower_of_all_nodes_has_the_cloud_whenever_nobody_writes(nodes: Nod
     with contextlib.ExitStack() as stack:
         lagging, waiting = (
             [
-                Client(stack.enter_context(applications.serving(node.service_url(waits), options)))
+                stack.enter_context(applications.serving(node.service_url(waits), options))
                 for node in nodes
             ]
             for waits in (False, True)
@@ -358,7 +357,7 @@ def test_a_node_that_is_behind_tells_a_follower_nothing_yet(nodes: Nodes) -> Non
     options = applications.insight_options('on')
     with contextlib.ExitStack() as stack:
         writer, behind = (
-            Client(stack.enter_context(applications.serving(node.service_url(False), options)))
+            stack.enter_context(applications.serving(node.service_url(False), options))
             for node in nodes[:2]
         )
         clouds.build((clouds.Provider(HOSTS[0], {'VCPU': 100}),), writer)

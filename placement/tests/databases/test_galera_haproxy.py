@@ -13,8 +13,6 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 
-from placement import deploy
-from placement.db.engine.database import Database
 from placement.tests.databases import acknowledged_claims, clusters, servers
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.functional.fixtures.client import Client
@@ -126,21 +124,18 @@ def test_no_answer_is_false_while_each_node_is_restarted(nodes: Nodes) -> None:
         assert claims.wrong_answers == []
 
 
-@contextlib.contextmanager
-def _service_behind(port: int) -> Iterator[Client]:
-    """Yield a client of a service of its own, whose database is behind a port."""
-    url = f'mysql+pymysql://root@127.0.0.1:{port}/placement'
+def _service_behind(port: int) -> contextlib.AbstractContextManager[Client]:
+    """A client of a service of its own, whose database is behind a port."""
     parameters = re.search(
         r'^# connection_parameters = (init_command=.*)\.  ', SAMPLE.read_text(), re.M
     )
     assert parameters
     options = {('placement_database', 'connection_parameters'): parameters[1]}
-    configuration = applications.configured(url, options)
-    connections = Database.from_conf(configuration)
-    try:
-        yield Client(deploy.application_on(connections, configuration), CALLER)
-    finally:
-        connections.dispose()
+    return applications.serving(_url(port), options, CALLER)
+
+
+def _url(port: int) -> str:
+    return f'mysql+pymysql://root@127.0.0.1:{port}/placement'
 
 
 def test_the_check_asks_what_the_comment_says() -> None:
@@ -156,10 +151,7 @@ def test_the_check_asks_what_the_comment_says() -> None:
 def test_the_service_goes_on_when_a_node_is_gone_or_not_synced(nodes: Nodes, port: int) -> None:
     first = node_behind(port)
     assert first == nodes[0].port
-    url = f'mysql+pymysql://root@127.0.0.1:{port}/placement'
-    connections = Database.from_conf(configuration := applications.configured(url, None))
-    client = Client(deploy.application_on(connections, configuration), CALLER)
-    try:
+    with applications.serving(_url(port), headers=CALLER) as client:
         _create(client, 'first')
 
         # A node that leaves the cluster still accepts connections, and answers no query.
@@ -174,12 +166,8 @@ def test_the_service_goes_on_when_a_node_is_gone_or_not_synced(nodes: Nodes, por
         nodes[0].crash()
         node_behind(port, first)
         _create(client, 'fourth')
-        names = [
-            p['name'] for p in client.send('GET', '/resource_providers').json['resource_providers']
-        ]
-        assert {'first', 'second', 'third', 'fourth'} <= set(names)
-    finally:
-        connections.dispose()
+        listed = client.send('GET', '/resource_providers').json['resource_providers']
+        assert {'first', 'second', 'third', 'fourth'} <= {one['name'] for one in listed}
 
 
 def _isolate(node: clusters.GaleraNode, isolate: int) -> None:

@@ -9,7 +9,6 @@ import pytest
 from placement.microversions import NEWEST
 from placement.tests.databases import servers
 from placement.tests.functional.fixtures import applications, databases
-from placement.tests.functional.fixtures.client import Client
 
 ENDS: tuple[Callable[[servers.PrivateServer], None], ...] = (
     servers.PrivateServer.stop,
@@ -30,8 +29,7 @@ def test_healthcheck_follows_the_database_server(
     sleep = time.sleep
     with servers.started(kind) as server:
         databases.migrate(server.url('placement'))
-        with applications.serving(server.url('placement')) as application:
-            client = Client(application)
+        with applications.serving(server.url('placement')) as client:
             assert client.send('GET', '/healthcheck').status == 200
             for end in ENDS:
                 end(server)

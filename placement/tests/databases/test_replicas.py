@@ -51,8 +51,8 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
             ('placement_database', 'retry_interval'): 3600,
             **applications.insight_options('on'),
         }
-        with applications.serving(primary.service_url(), options) as application:
-            yield Pair(primary, replica, Client(application))
+        with applications.serving(primary.service_url(), options) as client:
+            yield Pair(primary, replica, client)
 
 
 def test_reads_lag_and_searches_and_writes_do_not(pair: Pair) -> None:
@@ -140,8 +140,7 @@ def test_only_reads_are_refused_while_the_replica_is_down(pair: Pair) -> None:
 
 def test_writes_to_a_read_only_database_are_answered_503(pair: Pair) -> None:
     """As when another server has become the primary, and the address leads to the old one."""
-    with applications.serving(pair.replica.service_url()) as application:
-        client = Client(application)
+    with applications.serving(pair.replica.service_url()) as client:
         assert client.send('GET', '/traits', version=NEWEST).status == 200
         for method, path, body in (
             ('PUT', '/traits/CUSTOM_READ_ONLY', None),
@@ -159,8 +158,7 @@ def test_writes_succeed_after_a_failover_of_the_primary(pair: Pair) -> None:
     """Pooled connections still lead to the old primary, which has become read-only."""
     proxy = TcpProxy(pair.primary.service_url())
     proxy.forward_to(pair.replica.service_url())
-    with contextlib.closing(proxy), applications.serving(proxy.url) as application:
-        client = Client(application)
+    with contextlib.closing(proxy), applications.serving(proxy.url) as client:
         assert client.send('GET', '/traits', version=NEWEST).status == 200
         proxy.forward_to(pair.primary.service_url())
         answer = client.send('PUT', '/traits/CUSTOM_MOVED', version=NEWEST)

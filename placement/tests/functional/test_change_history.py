@@ -79,7 +79,7 @@ def test_states_that_it_tells_make_the_cloud_of_several_writers(
 ) -> None:
     """Also of a second worker; they write what the others write."""
     with applications.serving(service.database.url, ON) as other:
-        clients = [Client(service.application), Client(other), Client(service.application)]
+        clients = [Client(service.application), other, Client(service.application)]
         workloads = [Workload(one, seed) for seed, one in enumerate(clients)]
         for one in workloads:
             # A name that changes under the hands of others has no place in their order.
@@ -253,8 +253,7 @@ def test_statement_is_given_up_before_the_only_attempt_is(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = {('placement', 'allocation_conflict_retry_count'): 1}
-    with applications.serving(url, ON | once) as application:
-        client = Client(application)
+    with applications.serving(url, ON | once) as client:
         make_host(client)
         monkeypatch.setattr(statements, 'insert', failing(1, db_errors.DBDeadlock(), after=False))
         assert put(client, CONSUMERS[0]) == 204
@@ -336,8 +335,7 @@ def test_request_whose_commit_got_no_reply_tells_once(
     proxy = CommitProxy(service.database.url, seed=1)
     statuses: collections.Counter[int] = collections.Counter()
     try:
-        with applications.serving(proxy.url, ON) as cut:
-            writer = Client(cut)
+        with applications.serving(proxy.url, ON) as writer:
             writer.send('GET', '/insight')
             proxy.share = 0.5
             consumers = [str(uuid.uuid4()) for _ in range(30)]
@@ -485,13 +483,12 @@ def test_rows_are_removed_while_others_claim(
     with applications.serving(service.database.url, options) as other:
 
         def work(number: int) -> list[int]:
-            writer = Client(other)
             statuses = []
             for one in range(30):
                 consumer = str(uuid.UUID(int=1000 * number + one + 1))
-                statuses.append(put(writer, consumer))
+                statuses.append(put(other, consumer))
                 path = f'/allocations/{consumer}'
-                statuses.append(send(writer, 'DELETE', path).status)
+                statuses.append(send(other, 'DELETE', path).status)
             return statuses
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:

@@ -11,24 +11,23 @@ from placement.feed import follower as follower_module
 from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
-from .fixtures import applications, databases, follower
+from .fixtures import applications, follower
 from .fixtures.client import Client
 from .fixtures.follower import Follower
 from .fixtures.freshness_workload import Workload
 
 
-def client_on(url: str) -> Client:
-    """A client of a worker of its own."""
-    configuration = applications.configured(url, applications.insight_options('on'))
-    return Client(deploy.loadapp(configuration))
+@pytest.fixture
+def options() -> applications.Options:
+    return applications.insight_options('on')
 
 
 def test_a_follower_of_a_restored_database_reads_everything_again(
-    stored: databases.Database, monkeypatch: pytest.MonkeyPatch
+    service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where ids are not given out again, it takes a minute to be noticed.
     monkeypatch.setattr(follower_module, 'MAX_LAG_SECONDS', 0)
-    client = client_on(stored.url)
+    stored = service.database
     workload = Workload(client, 7)
     for _ in range(50):
         workload.step()
@@ -50,9 +49,8 @@ def test_a_follower_of_a_restored_database_reads_everything_again(
 
 
 def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_one(
-    url: str,
+    client: Client,
 ) -> None:
-    client = client_on(url)
     uuids = [create(client, name) for name in ('first', 'second')]
     known = Follower(client, page_limit=1)
     assert client.send('DELETE', f'/resource_providers/{uuids[1]}', version=NEWEST).status == 204
@@ -63,8 +61,10 @@ def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_
     assert (known.told, known.reads) == (2, 1)
 
 
-def test_a_follower_is_told_both_uuids_of_a_provider_that_got_another(url: str) -> None:
-    client = client_on(url)
+def test_a_follower_is_told_both_uuids_of_a_provider_that_got_another(
+    service: applications.Service, client: Client
+) -> None:
+    url = service.database.url
     former, new = create(client, 'host'), str(uuid.uuid4())
     known = Follower(client, page_limit=1)
     with deploy.context_of_command(applications.configured(url), 'set_uuid') as context:
@@ -76,9 +76,9 @@ def test_a_follower_is_told_both_uuids_of_a_provider_that_got_another(url: str) 
 
 
 def test_a_token_from_after_a_backup_is_refused_by_the_restored_database_while_nobody_writes(
-    stored: databases.Database, monkeypatch: pytest.MonkeyPatch
+    service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = client_on(stored.url)
+    stored = service.database
     create(client, 'kept')
     backup = stored.contents()
     create(client, 'lost')

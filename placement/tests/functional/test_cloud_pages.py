@@ -37,8 +37,8 @@ Held = dict[tuple[str, str], dict[str, int]]
 
 def test_pages_are_what_the_requests_for_each_provider_say_of_one_moment(url: str) -> None:
     """Somebody writes, and asks for everything after each write; somebody else reads pages."""
-    with applications.serving(url) as one, applications.serving(url, INSIGHT) as other:
-        writer, reader, chance = Client(one), Client(other), random.Random(SEED)
+    with applications.serving(url) as writer, applications.serving(url, INSIGHT) as reader:
+        chance = random.Random(SEED)
         moments: list[Moment] = [moment_of(writer)]
         pages, held = [], []
         with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -6,17 +6,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import deploy
 from placement.db.engine import error_codes
 from placement.db.engine.causes import Cause
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.db.engine.failures import DATABASE_ERRORS, cause_of
 from placement.microversions import NEWEST
 
 from .fixtures import applications
 from .fixtures.backends import on_mysql, on_postgresql
-from .fixtures.client import Client
 
 
 def cause_of_statement(database: Database, statement: str) -> Cause | None:
@@ -66,11 +63,9 @@ def test_defective_statement_is_answered_without_its_text(
     url: str, method: str, path: str
 ) -> None:
     """An error of the database that no table of errors has."""
-    database = Database(create_engine(url))
-    try:
-        client = Client(deploy.application_on(database, applications.configured('sqlite://')))
+    with applications.serving(url) as client:
 
-        @sa.event.listens_for(database.engine, 'before_cursor_execute', retval=True)
+        @sa.event.listens_for(client.database.engine, 'before_cursor_execute', retval=True)
         def break_statement(
             _connection: Any, _cursor: Any, text: str, values: Any, *_: Any
         ) -> Any:
@@ -78,5 +73,3 @@ def test_defective_statement_is_answered_without_its_text(
             return (f'SELECT SYNTAX ERROR {text}' if is_broken else text), values
 
         assert client.send(method, path, version=NEWEST).status >= 500
-    finally:
-        database.dispose()

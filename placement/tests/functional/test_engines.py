@@ -138,8 +138,7 @@ def test_utf8mb3_schema_refuses_four_byte_characters(charset: str) -> None:
         connection.execute(sa.text('ALTER DATABASE CHARACTER SET utf8mb3'))
     databases.migrate(database.url)
     try:
-        with applications.serving(database.url) as application:
-            client = Client(application)
+        with applications.serving(database.url) as client:
             clouds.build((clouds.Provider('host', {'VCPU': 10}),), client)
             for path in READ_BY_NAME:
                 answer = client.send('GET', path, version=NEWEST)
@@ -230,8 +229,7 @@ def test_replica_answers_reads_and_primary_answers_writes(service: applications.
 def test_read_only_replica_answers_for_custom_classes(url: str) -> None:
     replica = f'{url}?options=-c%20default_transaction_read_only%3Don'
     options = {('placement_database', 'slave_connection'): replica}
-    with applications.serving(url, options) as application:
-        client = Client(application)
+    with applications.serving(url, options) as client:
         client.send('PUT', '/resource_classes/CUSTOM_GOLD', version=NEWEST)
         path = '/resource_providers?resources=CUSTOM_GOLD:1'
         answer = client.send('GET', path, version=NEWEST)

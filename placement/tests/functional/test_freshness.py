@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever clients do, searches see after each request all that it has changed, and no more."""
 
-import contextlib
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import pytest
 import sqlalchemy as sa
 
-from placement import deploy
 from placement.db.engine.database import Database
 from placement.db.schema import migration, own_tables
 from placement.db.schema.revisions import OWN
@@ -17,7 +15,7 @@ from placement.feed.keeper import SnapshotKeeper
 from placement.microversions import NEWEST
 from placement.tests.thorough import examples
 
-from .fixtures import applications, databases, freshness
+from .fixtures import applications, freshness
 from .fixtures.client import Answer, Client
 from .fixtures.clouds import uuid_of
 from .fixtures.freshness_workload import AGGREGATES, PROVIDERS, Workload
@@ -37,27 +35,16 @@ SEARCHES = (
 )
 
 
-@contextlib.contextmanager
-def service(
-    stored: databases.Database, options: applications.Options | None = None
-) -> Iterator[tuple[Client, Database]]:
-    """A client of a worker on a database, and the connections of the worker."""
-    configuration = applications.configured(stored.url, options)
-    connections = Database.from_conf(configuration)
-    application = applications.strictly_typed(deploy.application_on(connections, configuration))
-    try:
-        yield Client(application), connections
-    finally:
-        connections.dispose()
-
-
 def test_searches_find_the_same_with_and_without_a_kept_snapshot(
-    stored: databases.Database,
+    url: str,
 ) -> None:
     per_request = {('placement', 'candidate_snapshot'): 'per_request'}
     chance = random.Random(4)
     found = 0
-    with service(stored) as (cached, _), service(stored, per_request) as (uncached, _):
+    with (
+        applications.serving(url) as cached,
+        applications.serving(url, per_request) as uncached,
+    ):
         workload = Workload(cached, seed=4)
         for _ in range(STEPS):
             title = workload.step()
@@ -76,7 +63,7 @@ def search(client: Client, query: str) -> Answer:
 
 
 def test_searches_go_on_beside_a_writer_that_feeds_nothing(
-    stored: databases.Database,
+    url: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -90,7 +77,8 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
 
     monkeypatch.setattr(ChangeFeed, 'record', record_or_forget)
     now = 0.0
-    with service(stored) as (client, connections):
+    with applications.serving(url) as client:
+        connections = client.database
         workload = Workload(client, seed=5)
         keeper = SnapshotKeeper(connections, audit_interval=100, clock=lambda: now)
         for number in range(STEPS):
@@ -107,9 +95,10 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
 
 
 def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
-    stored: databases.Database,
+    url: str,
 ) -> None:
-    with service(stored) as (client, connections):
+    with applications.serving(url) as client:
+        connections = client.database
         body = {'name': 'old', 'uuid': uuid_of('host')}
         client.send('POST', '/resource_providers', body, version=NEWEST)
         before = newest(connections)
@@ -122,10 +111,11 @@ def test_what_is_changed_in_any_way_is_in_the_feed_even_if_no_search_can_see_it(
 
 @pytest.mark.parametrize('statement', ['DROP TABLE {}', 'ALTER TABLE {} DROP COLUMN token'])
 def test_a_feed_that_is_missing_makes_requests_fail_with_503_until_it_is_migrated(
-    stored: databases.Database, statement: str, caplog: pytest.LogCaptureFixture
+    url: str, statement: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = {'name': 'host', 'uuid': uuid_of('host')}
-    with service(stored) as (client, connections):
+    with applications.serving(url) as client:
+        connections = client.database
         assert search(client, SEARCHES[0]).status == 200
         execute(connections, statement.format(own_tables.change_feed.name))
         if 'COLUMN' in statement:

@@ -50,7 +50,7 @@ def behind_proxy(url: str, seed: int) -> Iterator[tuple[Client, Client, CommitPr
             applications.serving(proxy.url) as cut,
             applications.serving(url) as direct,
         ):
-            yield Client(cut), Client(direct), proxy
+            yield cut, direct, proxy
     finally:
         proxy.close()
 

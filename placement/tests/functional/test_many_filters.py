@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement import deploy
-from placement.db.engine.database import Database
 from placement.db.statements import provider_filters
 from placement.http.querystring import MAX_CONDITIONS
 from placement.microversions import NEWEST
@@ -24,34 +22,26 @@ CLASSES = [f'CUSTOM_CLASS_{number}' for number in range(40)]
 
 
 @pytest.fixture(scope='module')
-def database() -> Iterator[Database]:
+def client() -> Iterator[applications.Worker]:
     """A cloud whose first two hosts have every trait, aggregate and class, the third some."""
     made = databases.create()
-    database = Database.from_conf(applications.configured(made.url))
-    client = Client(deploy.application_on(database, applications.configured(made.url)))
-    for name in CLASSES:
-        assert client.send('PUT', f'/resource_classes/{name}', version=NEWEST).status == 201
-    traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
-    for number, host in enumerate(HOSTS):
-        part = slice(None) if number < 2 else slice(None, None, 2)
-        clouds.build((clouds.Provider(host, dict.fromkeys(CLASSES[part], 8)),), client)
-        path = f'/resource_providers/{clouds.uuid_of(host)}'
-        for what, body in (
-            ('traits', {'traits': traits[part]}),
-            ('aggregates', {'aggregates': aggregates(MAX_CONDITIONS + 1)[part]}),
-        ):
-            body['resource_provider_generation'] = client.send('GET', path, version=NEWEST).json[
-                'generation'
-            ]
-            assert client.send('PUT', f'{path}/{what}', body, version=NEWEST).status == 200
-    yield database
-    database.dispose()
+    with applications.serving(made.url) as client:
+        for name in CLASSES:
+            assert client.send('PUT', f'/resource_classes/{name}', version=NEWEST).status == 201
+        traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
+        for number, host in enumerate(HOSTS):
+            part = slice(None) if number < 2 else slice(None, None, 2)
+            clouds.build((clouds.Provider(host, dict.fromkeys(CLASSES[part], 8)),), client)
+            path = f'/resource_providers/{clouds.uuid_of(host)}'
+            for name, values in (
+                ('traits', traits[part]),
+                ('aggregates', aggregates(MAX_CONDITIONS + 1)[part]),
+            ):
+                generation = client.send('GET', path, version=NEWEST).json['generation']
+                body = {name: values, 'resource_provider_generation': generation}
+                assert client.send('PUT', f'{path}/{name}', body, version=NEWEST).status == 200
+        yield client
     made.drop()
-
-
-@pytest.fixture(scope='module')
-def client(database: Database) -> Client:
-    return Client(deploy.application_on(database, applications.configured('sqlite://')))
 
 
 def traits_of(client: Client) -> list[str]:
@@ -146,12 +136,12 @@ class Work:
 
 @pytest.mark.parametrize('query', QUERIES)
 def test_twice_the_filters_send_at_most_three_times_as_much(
-    client: Client, database: Database, query: Query
+    client: applications.Worker, query: Query
 ) -> None:
     traits = traits_of(client)
     measured = []
     for number in (MAX_CONDITIONS // 2, MAX_CONDITIONS):
-        with Work(database.engine) as work:
+        with Work(client.database.engine) as work:
             assert ask(client, query(number, traits)).status == 200
         measured.append(work)
     assert measured[1].size <= 3 * measured[0].size
@@ -167,7 +157,7 @@ def test_prefix_of_traits_has_no_wildcards(client: Client, prefix: str) -> None:
 
 
 def test_combinations_of_filters_do_not_fill_the_statement_cache(
-    client: Client, database: Database
+    client: applications.Worker,
 ) -> None:
     """Each number of filters of each kind is a statement of its own to SQLAlchemy."""
     traits = traits_of(client)
@@ -178,10 +168,10 @@ def test_combinations_of_filters_do_not_fill_the_statement_cache(
             ['resources=' + ','.join(f'{c}:1' for c in CLASSES[:number])] * bool(number)
         ),
     )
-    before = len(database.engine._compiled_cache or ())
+    before = len(client.database.engine._compiled_cache or ())
     for numbers in itertools.product(range(5), repeat=3):
         parts = [
             part for kind, number in zip(kinds, numbers, strict=True) for part in kind(number)
         ]
         assert ask(client, '&'.join(parts)).status == 200
-    assert len(database.engine._compiled_cache or ()) - before < 60
+    assert len(client.database.engine._compiled_cache or ()) - before < 60

@@ -168,8 +168,7 @@ def test_change_without_history_is_counted(
     def fail(*_arguments: object) -> None:
         raise RuntimeError('no')
 
-    with applications.serving(url, {**options, ('history', 'enabled'): True}) as application:
-        client = Client(application)
+    with applications.serving(url, {**options, ('history', 'enabled'): True}) as client:
         metrics = Metrics(client)
         assert client.send('PUT', '/traits/CUSTOM_RECORDED', version=NEWEST).status == 201
         monkeypatch.setattr(change_history, 'insert', fail)
@@ -183,8 +182,7 @@ def test_metrics_are_not_there_unless_they_are_on(url: str, tmp_path: pathlib.Pa
     off = {('metrics', 'directory'): str(tmp_path / 'metrics')}
     hidden = {**off, ('metrics', 'enabled'): True, ('metrics', 'under_api'): False}
     for options, is_counting in ((off, False), (hidden, True)):
-        with applications.serving(url, options) as application:
-            client = Client(application)
+        with applications.serving(url, options) as client:
             assert client.send('GET', '/metrics', headers=NOBODY).status == 401
             assert client.send('GET', '/metrics').status == 404
         assert (tmp_path / 'metrics').exists() == is_counting
@@ -192,8 +190,7 @@ def test_metrics_are_not_there_unless_they_are_on(url: str, tmp_path: pathlib.Pa
 
 def test_counts_stay_when_a_service_is_restarted(url: str, options: applications.Options) -> None:
     for number in range(3):
-        with applications.serving(url, options) as application:
-            client = Client(application)
+        with applications.serving(url, options) as client:
             client.send('GET', '/traits', version=NEWEST)
             counted = Metrics(client).read()['placement_http_requests_total{traits.list,GET,200}']
             assert counted == number + 1
@@ -216,8 +213,7 @@ def test_what_operators_name_is_shown(
         ('metrics', 'per_provider'): True,
     }
     cloud = (*CLOUD, clouds.Provider('host3', {'VCPU': 5}, aggregates=('zone',)))
-    with applications.serving(url, {**options, **files}) as application:
-        client = Client(application)
+    with applications.serving(url, {**options, **files}) as client:
         clouds.build(cloud, client)
         found = Metrics(client).read()
 
@@ -236,8 +232,8 @@ def test_file_that_cannot_be_used_costs_no_other_metric(
     url: str, options: applications.Options, caplog: pytest.LogCaptureFixture
 ) -> None:
     missing = {('metrics', 'requests_file'): '/nowhere/missing.yaml'}
-    with applications.serving(url, {**options, **missing}) as application:
-        found = Metrics(Client(application)).read()
+    with applications.serving(url, {**options, **missing}) as client:
+        found = Metrics(client).read()
 
     assert found['placement_cloud_readable{}'] == 1
     assert 'The metrics do not show what a file asks for' in caplog.text

@@ -25,12 +25,11 @@ import sqlalchemy as sa
 from placement import deploy, errors
 from placement.cmd import manage
 from placement.cmd.provider_identity import ACTION
-from placement.db.engine.database import Database
 from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
 from .fixtures import applications, clouds, follower, workers
-from .fixtures.client import Answer, Client
+from .fixtures.client import Answer
 from .fixtures.clouds import uuid_of
 from .fixtures.follower import Follower
 from .fixtures.history_replay import Replay, rows_of, shown_by
@@ -243,8 +242,7 @@ def test_nothing_is_lost_while_agents_of_both_uuids_and_claimants_write(
 
 def test_one_of_two_that_want_the_same_uuid_at_the_same_time_has_it(url: str) -> None:
     configuration = applications.configured(url)
-    with applications.serving(url) as application:
-        client = Client(application)
+    with applications.serving(url) as client:
         for number in range(ROUNDS):
             old, new = uuid_of(f'old{number}'), uuid_of(f'new{number}')
             body: dict[str, Any] = {'name': f'host{number}', 'uuid': old}
@@ -286,27 +284,24 @@ def set_uuid_and_die(url: str, step: int) -> None:
 
 
 def test_a_command_that_is_killed_at_any_step_has_changed_all_or_nothing(url: str) -> None:
-    configuration = applications.configured(url, applications.insight_options('on'))
-    database = Database.from_conf(configuration)
-    client = Client(deploy.application_on(database, configuration))
-    clouds.build((clouds.Provider('host', {'VCPU': 8}), clouds.Provider('child')), client)
-    known = Follower(client)
-    stored = follower.everything(client)
     server = multiprocessing.get_context('forkserver')
     server.set_forkserver_preload([__name__])
     killed = 0
-    while True:
-        process = server.Process(target=set_uuid_and_die, args=(url, killed))
-        process.start()
-        process.join()
-        known.follow()
-        if process.exitcode == 0:
-            break
-        assert process.exitcode == -signal.SIGKILL
-        killed += 1
-        assert follower.everything(client) == stored == known.providers
-    assert killed >= MIN_STEPS
-    assert NEW in known.providers
-    assert OLD not in known.providers
-    assert known.providers == follower.everything(client)
-    database.dispose()
+    with applications.serving(url, applications.insight_options('on')) as client:
+        clouds.build((clouds.Provider('host', {'VCPU': 8}), clouds.Provider('child')), client)
+        known = Follower(client)
+        stored = follower.everything(client)
+        while True:
+            process = server.Process(target=set_uuid_and_die, args=(url, killed))
+            process.start()
+            process.join()
+            known.follow()
+            if process.exitcode == 0:
+                break
+            assert process.exitcode == -signal.SIGKILL
+            killed += 1
+            assert follower.everything(client) == stored == known.providers
+        assert killed >= MIN_STEPS
+        assert NEW in known.providers
+        assert OLD not in known.providers
+        assert known.providers == follower.everything(client)

@@ -4,20 +4,14 @@
 import concurrent.futures
 import contextlib
 import multiprocessing
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import pytest
-from oslo_config import cfg
 
-from placement import deploy
-from placement.db.engine.database import Database
 from placement.feed import follower_token, position
 from placement.objects import provider_identity
 from placement.tests.thorough import examples
 
 from .fixtures import applications, follower, freshness
-from .fixtures.client import Client
 from .fixtures.follower import Follower
 from .fixtures.freshness_workload import CONSUMERS, Workload
 from .fixtures.history_replay import Replay, rows_of, shown_by
@@ -31,24 +25,9 @@ STEPS_OF_PROCESS = examples(100)
 BLOCK, SMALL_BLOCK = position.BLOCK, 30
 
 
-class Worker(NamedTuple):
-    """A worker on a database: its client, its configuration and its connections."""
-
-    client: Client
-    configuration: cfg.ConfigOpts
-    database: Database
-
-
-@contextlib.contextmanager
-def worker(url: str) -> Iterator[Worker]:
-    """Yield a worker that answers all that can be asked."""
-    configuration = applications.configured(url, applications.insight_options('on'))
-    database = Database.from_conf(configuration)
-    application = applications.strictly_typed(deploy.application_on(database, configuration))
-    try:
-        yield Worker(Client(application), configuration, database)
-    finally:
-        database.dispose()
+def worker(url: str) -> contextlib.AbstractContextManager[applications.Worker]:
+    """A worker that answers all that can be asked."""
+    return applications.serving(url, applications.insight_options('on'))
 
 
 @pytest.mark.parametrize(('seed', 'block'), [(1, BLOCK), (3, 12)])
@@ -59,11 +38,11 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
     if block != BLOCK:
         monkeypatch.setattr(follower_token, 'WINDOW', 8)
     monkeypatch.setattr(provider_identity, 'CONSUMERS_AT_ONCE', 2)
-    with worker(url) as (client, configuration, database), worker(url) as other:
-        workload = Workload(client, seed, configuration)
+    with worker(url) as client, worker(url) as other:
+        workload = Workload(client, seed, client.configuration)
         # The second of each reads several changes at once.
-        watch, seldom = freshness.Watch(database), freshness.Watch(database)
-        close, far = Follower(client), Follower(other.client, client)
+        watch, seldom = freshness.Watch(client.database), freshness.Watch(client.database)
+        close, far = Follower(client), Follower(other, client)
         replay, replayed = Replay(), 0
         for number in range(5 * STEPS):
             title = workload.step()
@@ -110,14 +89,14 @@ def work(url: str, seed: int) -> list[str]:
     freshness.prune_often(pytest.MonkeyPatch(), SMALL_BLOCK)
     follower_token.WINDOW = 8
     lines = []
-    with worker(url) as (client, configuration, database):
-        workload = Workload(client, seed, configuration)
-        watch, known = freshness.Watch(database), Follower(client)
+    with worker(url) as client:
+        workload = Workload(client, seed, client.configuration)
+        watch, known = freshness.Watch(client.database), Follower(client)
         for _ in range(STEPS_OF_PROCESS):
             title = workload.step()
             watch.keeper.current()
             known.poll()
-            with freshness.stillness(database):
+            with freshness.stillness(client.database):
                 watch.check(title)
                 known.follow()
                 found = follower.differences(known.providers, follower.everything(client))

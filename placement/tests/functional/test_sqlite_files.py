@@ -39,8 +39,8 @@ def file(url: str) -> pathlib.Path:
 @contextlib.contextmanager
 def serving(file: pathlib.Path, lock_timeout: int = 20) -> Iterator[Client]:
     options = {('placement_database', 'lock_timeout'): lock_timeout}
-    with applications.serving(f'sqlite:///{file}', options) as application:
-        yield Client(application)
+    with applications.serving(f'sqlite:///{file}', options) as client:
+        yield client
 
 
 def claim(client: Client, name: str) -> Answer:
