@@ -67,13 +67,23 @@ def exchange(server: Proxy, request: bytes) -> bytes:
     return b''.join(pieces)
 
 
-def send(
-    server: Proxy, target: str, *headers: str, method: str = 'GET', host: str | None = None
-) -> Received:
-    """The answer to a request for a target, with these lines besides that of the host."""
-    hosts = [f'Host: 127.0.0.1:{server.server_port}'] if host is None else [host] if host else []
-    lines = [f'{method} {target} HTTP/1.1', *hosts, *headers, '', '']
-    return received(exchange(server, '\r\n'.join(lines).encode('latin-1')))
+def send(server: Proxy, *lines: str) -> Received:
+    """The answer to a request of these lines, in which braces stand for what the server has."""
+    prefix = server.prefix
+    values = {
+        'prefix': prefix,
+        'PREFIX': prefix.swapcase(),
+        'half': prefix[:-1],
+        'other': 'x' * len(prefix),
+        'port': server.server_port,
+    }
+    request = '\r\n'.join([*(line.format(**values) for line in lines), '', ''])
+    return received(exchange(server, request.encode('latin-1')))
+
+
+def ask(server: Proxy, target: str) -> Received:
+    """The answer to a request of the page for a target."""
+    return send(server, f'GET {target} HTTP/1.1', HOST, SAME_SITE)
 
 
 def received(answer: bytes) -> Received:
@@ -105,7 +115,7 @@ def page(server: Proxy, route: str = proxy.PAGE) -> str:
     ],
 )
 def test_what_the_page_asks_for_is_passed_on(server: Proxy, service: Service, route: str) -> None:
-    answer = send(server, page(server, route), 'Sec-Fetch-Site: same-origin')
+    answer = ask(server, page(server, route))
     assert (answer.status, answer.content) == (200, CONTENT)
     assert service.asked == [f'/{route}']
 
@@ -142,7 +152,7 @@ def test_own_headers_are_on_every_answer_and_no_other_of_the_service(
     service.answer = Answer(
         200, {'Content-Type': 'text/html', 'Content-Security-Policy': policy}, CONTENT
     )
-    first, second = send(server, page(server)), send(server, '/')
+    first, second = ask(server, page(server)), ask(server, '/')
     for answer in (first, second):
         for name, value in proxy.OWN_HEADERS.items():
             assert answer.headers[name] == value
@@ -154,6 +164,126 @@ def test_own_headers_are_on_every_answer_and_no_other_of_the_service(
 
 # What is not
 
+FORMS_OF_HOST = [
+    'evil.example',
+    'evil.example:{port}',
+    'localhost:{port}',
+    '127.0.0.1',
+    '127.0.0.1:1',
+    '127.0.0.1:{port}.evil.example',
+    '127.0.0.1:{port}@evil.example',
+    'evil.example@127.0.0.1:{port}',
+    '[::1]:{port}',
+    '2130706433:{port}',
+    '0.0.0.0:{port}',
+    '127.0.0.1:{port}, evil.example',
+    '',
+]
+FORMS_OF_ORIGIN = [
+    'http://evil.example',
+    'null',
+    'http://localhost:{port}',
+    'https://127.0.0.1:{port}',
+    'http://127.0.0.1',
+    'http://127.0.0.1:{port}.evil.example',
+    'http://127.0.0.1:{port}, http://evil.example',
+    '',
+]
+OWN_ORIGIN = 'Origin: http://127.0.0.1:{port}'
+SAME_SITE = 'Sec-Fetch-Site: same-origin'
+#: What a browser says of requests of a foreign page other than a navigation to the page itself.
+NAVIGATION = ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document']
+NO_NAVIGATION = [
+    [],
+    ['Sec-Fetch-Mode: no-cors', 'Sec-Fetch-Dest: script'],
+    ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe'],
+    ['Sec-Fetch-Mode: cors', 'Sec-Fetch-Dest: document'],
+    ['Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe', 'Sec-Fetch-Dest: document'],
+]
+FRAMED_OR_MALFORMED = [
+    ['Content-Length: 0'],
+    ['Content-Length: 5'],
+    ['Transfer-Encoding: chunked'],
+    ['transfer-encoding: identity'],
+    ['Upgrade: websocket', 'Connection: Upgrade'],
+    ['Content-Length : 5'],
+    ['no colon'],
+    ['X\x00: y'],
+]
+METHODS = ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'TRACE', 'CONNECT', 'get', 'X']
+OTHER_PATHS = [
+    '/',
+    '/ui/',
+    '/insight/providers',
+    '/{other}/ui/',
+    '/{prefix}',
+    '/{prefix}/',
+    '/{prefix}/ui',
+    '/{prefix}//ui/',
+    '//{prefix}/ui/app.js/',
+    '/{prefix}/ui/../resource_providers',
+    '/{prefix}/ui/..',
+    '/{prefix}/ui/%2e%2e/resource_providers',
+    '/{prefix}/ui/..%2fresource_providers',
+    '/{prefix}/ui/..\\resource_providers',
+    '/{prefix}/ui/app.js;/../../resource_providers',
+    '/{prefix}/ui/app.js/../../allocations/x',
+    '/{prefix}/ui/app.js%00',
+    '/{prefix}/insight/../resource_providers',
+    '/{prefix}/insight/providers/',
+    '/{prefix}/insight/providers%3f',
+    '/{prefix}/insight/providers#x',
+    '/{prefix}/insight/history',
+    '/{prefix}/insight',
+    '/{prefix}/resource_providers',
+    '/{prefix}/allocation_candidates?resources=VCPU:1',
+    '/{prefix}/metrics',
+    '/{prefix}/UI/',
+    '/{PREFIX}/ui/',
+    '/{half}/ui/',
+    'http://127.0.0.1:{port}/{prefix}/ui/',
+    'http://evil.example/{prefix}/ui/',
+    '/{prefix}/insight/providers?a=\x80',
+    '/{prefix}/\xff/',
+]
+
+UI = 'GET /{prefix}/ui/ HTTP/1.1'
+DATA = 'GET /{prefix}/insight/providers HTTP/1.1'
+HOST = 'Host: 127.0.0.1:{port}'
+SITES = ['cross-site', 'same-site', 'nonsense']
+
+#: Requests as lines, by the status of the refusal.
+ATTACKS: dict[int, list[list[str]]] = {
+    400: [[UI, HOST, *lines] for lines in FRAMED_OR_MALFORMED],
+    403: [
+        *([UI, f'Host: {host}'] for host in FORMS_OF_HOST),
+        [UI],
+        [UI, HOST, 'Host: evil.example'],
+        [UI, HOST, HOST],
+        ['GET /{prefix}/ui/ HTTP/1.0'],
+        *([UI, HOST, f'Origin: {origin}'] for origin in FORMS_OF_ORIGIN),
+        *([UI, HOST, OWN_ORIGIN, f'Origin: {origin}'] for origin in FORMS_OF_ORIGIN),
+        *(
+            [UI, HOST, f'Sec-Fetch-Site: {site}', *more]
+            for site in SITES
+            for more in NO_NAVIGATION
+        ),
+        *([DATA, HOST, f'Sec-Fetch-Site: {site}', *NAVIGATION] for site in SITES),
+        *([DATA, HOST, SAME_SITE, f'Sec-Fetch-Site: {site}'] for site in SITES),
+    ],
+    404: [[f'GET {path} HTTP/1.1', HOST] for path in OTHER_PATHS],
+    405: [[f'{method} /{{prefix}}/ui/ HTTP/1.1', HOST] for method in METHODS],
+}
+
+
+@pytest.mark.parametrize(
+    ('status', 'lines'), [(status, lines) for status in ATTACKS for lines in ATTACKS[status]]
+)
+def test_what_no_page_of_its_own_sends_is_refused(
+    server: Proxy, service: Service, status: int, lines: list[str]
+) -> None:
+    refused(server, service, send(server, *lines), status)
+
 
 def refused(server: Proxy, service: Service, answer: Received, status: int) -> None:
     assert answer.status == status
@@ -164,38 +294,10 @@ def refused(server: Proxy, service: Service, answer: Received, status: int) -> N
 
 
 @pytest.mark.parametrize(
-    'host',
-    [
-        'evil.example',
-        'evil.example:{port}',
-        'localhost:{port}',
-        '127.0.0.1',
-        '127.0.0.1:1',
-        '127.0.0.1:{port}.evil.example',
-        '127.0.0.1:{port}@evil.example',
-        'evil.example@127.0.0.1:{port}',
-        '[::1]:{port}',
-        '2130706433:{port}',
-        '0.0.0.0:{port}',
-        '127.0.0.1:{port}, evil.example',
-        '',
-    ],
+    'lines', [[OWN_ORIGIN], [SAME_SITE], ['Sec-Fetch-Site: cross-site', *NAVIGATION]]
 )
-def test_foreign_host_is_refused(server: Proxy, service: Service, host: str) -> None:
-    line = f'Host: {host.format(port=server.server_port)}'
-    refused(server, service, send(server, page(server), host=line), 403)
-
-
-def test_request_without_host_or_with_two_is_refused(server: Proxy, service: Service) -> None:
-    refused(server, service, send(server, page(server), host=''), 403)
-    for other in ('Host: evil.example', f'Host: 127.0.0.1:{server.server_port}'):
-        refused(server, service, send(server, page(server), other), 403)
-    refused(server, service, received(_old(server)), 403)
-
-
-def _old(server: Proxy) -> bytes:
-    """The answer to a request of HTTP/1.0, which needs no host."""
-    return exchange(server, f'GET {page(server)} HTTP/1.0\r\n\r\n'.encode())
+def test_page_may_be_asked_for_by_itself_and_by_a_link(server: Proxy, lines: list[str]) -> None:
+    assert send(server, UI, HOST, *lines).status == 200
 
 
 def test_request_of_the_first_http_gets_nothing(server: Proxy, service: Service) -> None:
@@ -204,131 +306,9 @@ def test_request_of_the_first_http_gets_nothing(server: Proxy, service: Service)
     assert service.asked == []
 
 
-@pytest.mark.parametrize(
-    'origin',
-    [
-        'http://evil.example',
-        'null',
-        'http://localhost:{port}',
-        'https://127.0.0.1:{port}',
-        'http://127.0.0.1',
-        'http://127.0.0.1:{port}.evil.example',
-        'http://127.0.0.1:{port}, http://evil.example',
-        '',
-    ],
-)
-def test_foreign_origin_is_refused(server: Proxy, service: Service, origin: str) -> None:
-    line = f'Origin: {origin.format(port=server.server_port)}'
-    refused(server, service, send(server, page(server), line), 403)
-    own = f'Origin: {server.origin}'
-    refused(server, service, send(server, page(server), own, line), 403)
-    assert send(server, page(server), own).status == 200
-
-
-@pytest.mark.parametrize('site', ['cross-site', 'same-site', 'nonsense'])
-def test_request_of_a_foreign_page_is_refused(server: Proxy, service: Service, site: str) -> None:
-    line = f'Sec-Fetch-Site: {site}'
-    refused(server, service, send(server, page(server), line), 403)
-    for more in (
-        ('Sec-Fetch-Mode: no-cors', 'Sec-Fetch-Dest: script'),
-        ('Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe'),
-        ('Sec-Fetch-Mode: cors', 'Sec-Fetch-Dest: document'),
-        ('Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: iframe', 'Sec-Fetch-Dest: document'),
-    ):
-        refused(server, service, send(server, page(server), line, *more), 403)
-    whole = ('Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document')
-    data = page(server, 'insight/providers')
-    refused(server, service, send(server, data, line, *whole), 403)
-    both = ('Sec-Fetch-Site: same-origin', line)
-    refused(server, service, send(server, data, *both), 403)
-
-
-def test_link_to_the_page_may_be_followed(server: Proxy) -> None:
-    whole = ('Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document')
-    assert send(server, page(server, 'ui/?token=proxy'), *whole).status == 200
-
-
-@pytest.mark.parametrize(
-    'method', ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'TRACE', 'CONNECT', 'get', 'X']
-)
-def test_other_methods_are_refused(server: Proxy, service: Service, method: str) -> None:
-    refused(server, service, send(server, page(server), method=method), 405)
-
-
-@pytest.mark.parametrize(
-    'target',
-    [
-        '/',
-        '/ui/',
-        '/insight/providers',
-        '/{other}/ui/',
-        '/{prefix}',
-        '/{prefix}/',
-        '/{prefix}/ui',
-        '/{prefix}//ui/',
-        '//{prefix}/ui/app.js/',
-        '/{prefix}/ui/../resource_providers',
-        '/{prefix}/ui/..',
-        '/{prefix}/ui/%2e%2e/resource_providers',
-        '/{prefix}/ui/..%2fresource_providers',
-        '/{prefix}/ui/..\\resource_providers',
-        '/{prefix}/ui/app.js;/../../resource_providers',
-        '/{prefix}/ui/app.js/../../allocations/x',
-        '/{prefix}/ui/app.js%00',
-        '/{prefix}/insight/../resource_providers',
-        '/{prefix}/insight/providers/',
-        '/{prefix}/insight/providers%3f',
-        '/{prefix}/insight/providers#x',
-        '/{prefix}/insight/history',
-        '/{prefix}/insight',
-        '/{prefix}/resource_providers',
-        '/{prefix}/allocation_candidates?resources=VCPU:1',
-        '/{prefix}/metrics',
-        '/{prefix}/UI/',
-        '/{PREFIX}/ui/',
-        '/{half}/ui/',
-        'http://127.0.0.1:{port}/{prefix}/ui/',
-        'http://evil.example/{prefix}/ui/',
-        '/{prefix}/insight/providers?a=\x80',
-        '/{prefix}/\xff/',
-    ],
-)
-def test_other_paths_are_refused(server: Proxy, service: Service, target: str) -> None:
-    prefix = server.prefix
-    filled = target.format(
-        prefix=prefix,
-        PREFIX=prefix.swapcase(),
-        half=prefix[:-1],
-        other='x' * len(prefix),
-        port=server.server_port,
-    )
-    refused(server, service, send(server, filled), 404)
-
-
-@pytest.mark.parametrize(
-    'lines',
-    [
-        ('Content-Length: 0',),
-        ('Content-Length: 5',),
-        ('Transfer-Encoding: chunked',),
-        ('transfer-encoding: identity',),
-        ('Upgrade: websocket', 'Connection: Upgrade'),
-        ('Content-Length : 5',),
-        ('no colon',),
-        ('X\x00: y',),
-    ],
-)
-def test_body_and_malformed_headers_are_refused(
-    server: Proxy, service: Service, lines: tuple[str, ...]
-) -> None:
-    refused(server, service, send(server, page(server), *lines), 400)
-
-
 def test_second_request_in_one_connection_is_not_read(server: Proxy, service: Service) -> None:
-    port = server.server_port
-    one = (
-        f'GET {page(server)} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: keep-alive\r\n\r\n'
-    )
+    host = f'Host: 127.0.0.1:{server.server_port}'
+    one = f'GET {page(server)} HTTP/1.1\r\n{host}\r\nConnection: keep-alive\r\n\r\n'
     answer = exchange(server, 2 * one.encode())
     assert answer.count(b'HTTP/1.') == 1
     assert service.asked == ['/ui/']
@@ -337,10 +317,11 @@ def test_second_request_in_one_connection_is_not_read(server: Proxy, service: Se
 def test_address_for_a_browser_leads_to_the_page_once(server: Proxy, service: Service) -> None:
     once = server.url_for_once().removeprefix(server.origin)
     assert server.prefix not in once
-    refused(server, service, send(server, once, host='Host: evil.example'), 403)
-    answer = send(server, once)
+    foreign = send(server, f'GET {once} HTTP/1.1', 'Host: evil.example')
+    refused(server, service, foreign, 403)
+    answer = ask(server, once)
     assert (answer.status, answer.headers['Location']) == (302, server.url)
-    refused(server, service, send(server, once), 404)
+    refused(server, service, ask(server, once), 404)
 
 
 def test_client_that_goes_away_is_no_error(
@@ -352,7 +333,7 @@ def test_client_that_goes_away_is_no_error(
         connection.sendall(lines.encode())
         connection.recv(1)
     service.answer = Answer(200, {}, b'small')
-    assert send(server, page(server)).content == b'small'
+    assert ask(server, page(server)).content == b'small'
     assert capfd.readouterr().err == ''
 
 

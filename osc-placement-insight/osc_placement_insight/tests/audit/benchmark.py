@@ -9,34 +9,28 @@ apart. A real nova takes longer for the same answers.
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import pathlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from osc_placement_insight.audit import repair
 from osc_placement_insight.tests.audit import clouds, interruptions
-from osc_placement_insight.tests.audit.clouds import Cloud, Host
-from osc_placement_insight.tests.audit.nova import Nova, Server, flavor
+from osc_placement_insight.tests.audit.clouds import Cloud
+from osc_placement_insight.tests.audit.nova import Nova
 
 SERVERS_OF_A_HOST = 10
 #: Every hundredth server was deleted and holds what it had, and every hundredth is on two hosts.
 EVERY = 100
-BATCH = 500
-
-Answer = TypeVar('Answer')
 
 
 class TimedNova(Nova):
     """A nova that measures the processor time of its answers, in seconds."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seconds = 0.0
+    seconds = 0.0
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         before = time.process_time()
@@ -45,43 +39,29 @@ class TimedNova(Nova):
         return answer
 
 
-def measure(nova: TimedNova, what: str, function: Callable[[], Answer]) -> Answer:
-    """Run a function and print its time."""
+@contextlib.contextmanager
+def measured(nova: TimedNova, what: str) -> Iterator[None]:
+    """Print the time that the block takes."""
     before, of_nova = time.process_time(), nova.seconds
-    answer = function()
+    yield
     took, of_nova = time.process_time() - before, nova.seconds - of_nova
     print(f'{what}: {took - of_nova:.1f} s, and {of_nova:.1f} s of nova')
-    return answer
 
 
 def fill(cloud: Cloud, servers: int) -> None:
     """Make hosts and servers, a few of them wrong."""
     hosts = [cloud.host(f'host-{number}') for number in range(servers // SERVERS_OF_A_HOST)]
-    for batch in batches(zip(range(servers), itertools.cycle(hosts), strict=False)):
-        claims = dict(claim(cloud, number, host, hosts[0]) for number, host in batch)
+    owner = {'project_id': 'a-project', 'user_id': 'a-user', 'consumer_generation': None}
+    for index, host in enumerate(hosts):
+        claims = {}
+        for number in range(SERVERS_OF_A_HOST):
+            of_all = index * SERVERS_OF_A_HOST + number
+            server = cloud.server(host.name, {}, is_deleted=of_all % EVERY == 0)
+            held = {uuid: {'resources': amounts} for uuid, amounts in host.share.items()}
+            if of_all % EVERY == 1:
+                held[hosts[-1].uuid] = {'resources': {'DISK_GB': 1}}
+            claims[server] = {'allocations': held, **owner}
         cloud.send('POST', '/allocations', claims, '1.37')
-
-
-def claim(cloud: Cloud, number: int, host: Host, first: Host) -> tuple[str, dict[str, Any]]:
-    """A server that nova knows, and the claim that has to be made for it."""
-    made = Server(cloud.new_uuid(), f'server-{number}', flavor(), host.name)
-    made.is_deleted = number % EVERY == 0
-    cloud.nova.servers[made.uuid] = made
-    held = {**host.share}
-    if number % EVERY == 1:
-        held[first.uuid] = {'DISK_GB': 1}
-    return made.uuid, {
-        'allocations': {uuid: {'resources': amounts} for uuid, amounts in held.items()},
-        'project_id': 'a-project',
-        'user_id': 'a-user',
-        'consumer_generation': None,
-    }
-
-
-def batches(items: Iterable[Answer]) -> Iterator[list[Answer]]:
-    """The items, as many at a time as one request has."""
-    rest = iter(items)
-    return iter(lambda: list(itertools.islice(rest, BATCH)), [])
 
 
 def main(servers: int) -> None:
@@ -90,15 +70,13 @@ def main(servers: int) -> None:
     with clouds.running_cloud(nova) as cloud, tempfile.TemporaryDirectory() as directory:
         fill(cloud, servers)
         print(f'{servers} servers on {servers // SERVERS_OF_A_HOST} hosts')
-        findings = measure(nova, 'audit', cloud.audit)
+        with measured(nova, 'audit'):
+            findings = cloud.audit()
         chosen = repair.proposals(findings)
-        journal = pathlib.Path(directory, 'journal')
-        measure(
-            nova,
-            f'repair of {len(chosen)} of {len(findings)} findings',
-            lambda: interruptions.repair(cloud, chosen, journal),
-        )
-        left = measure(nova, 'audit', cloud.audit)
+        with measured(nova, f'repair of {len(chosen)} of {len(findings)} findings'):
+            interruptions.repair(cloud, chosen, pathlib.Path(directory, 'journal'))
+        with measured(nova, 'audit'):
+            left = cloud.audit()
         print(f'{len(left)} findings are left')
 
 

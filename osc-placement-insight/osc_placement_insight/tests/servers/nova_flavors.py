@@ -12,6 +12,7 @@ from nova.scheduler import request_filter, utils
 
 from osc_placement_insight import flavors
 from osc_placement_insight.flavors import Flavor
+from osc_placement_insight.tests import flavor_cases
 
 #: What nova adds to a request for the sake of a flavor; the other filters know of more than that.
 FILTERS = (
@@ -21,57 +22,6 @@ FILTERS = (
     request_filter.ephemeral_encryption_filter,
     request_filter.virtio_sound_filter,
 )
-MIXED = {'hw:cpu_policy': 'mixed'}
-DEDICATED = {'hw:cpu_policy': 'dedicated'}
-ENCRYPTED = {'hw:mem_encryption': 'true'}
-
-EXTRA_SPECS: list[dict[str, str]] = [
-    {},
-    {'resources:VCPU': '0', 'resources:MEMORY_MB': '0', 'resources:CUSTOM_BAREMETAL': '1'},
-    {'resources:VGPU': ' 2 ', 'resources1:VGPU': '0', 'trait1:CUSTOM_A': 'required'},
-    {
-        'resources1:VGPU': '1',
-        'trait1:CUSTOM_A': 'required',
-        'resources_NET-b:CUSTOM_VF': '2',
-        'trait_NET-b:CUSTOM_B': 'forbidden',
-        'group_policy': 'isolate',
-        'trait:HW_CPU_X86_AVX2': 'required',
-    },
-    {'resources:PCPU': '2', 'resources:VCPU': '2'},
-    {'resources:PCPU': '4'},
-    {'hw:cpu_policy': 'shared'},
-    DEDICATED,
-    {**DEDICATED, 'hw:emulator_threads_policy': 'isolate', 'hw:cpu_thread_policy': 'require'},
-    {**DEDICATED, 'hw:emulator_threads_policy': 'share', 'hw:cpu_thread_policy': 'isolate'},
-    {**MIXED, 'hw:cpu_dedicated_mask': '0-2'},
-    {**MIXED, 'hw:cpu_dedicated_mask': '^0,^1'},
-    {**MIXED, 'hw:cpu_dedicated_mask': '0-3,^2'},
-    {**MIXED, 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '^0'},
-    {'hw:cpu_thread_policy': 'prefer'},
-    {'os:secure_boot': 'required'},
-    {'os:secure_boot': 'optional'},
-    {'hw:tpm_version': '1.2'},
-    {'hw:tpm_version': '2.0', 'hw:tpm_model': 'tpm-crb'},
-    {'hw:maxphysaddr_mode': 'passthrough'},
-    {'hw:maxphysaddr_mode': 'emulate'},
-    {'hw:pci_numa_affinity_policy': 'socket'},
-    {'hw:pci_numa_affinity_policy': 'required'},
-    ENCRYPTED,
-    {**ENCRYPTED, 'hw:mem_encryption_model': 'amd-sev-es'},
-    {**ENCRYPTED, 'hw:mem_encryption_model': 'amd-sev-snp'},
-    {**ENCRYPTED, 'hw:mem_encryption_model': 'intel-tdx'},
-    {'hw:mem_encryption': 'false'},
-    {'hw:pmem': '6GB, 6GB,1-x y'},
-    {'hw:virtio_packed_ring': 'true'},
-    {'hw:ephemeral_encryption': '1', 'hw:ephemeral_encryption_format': 'luks'},
-    {'hw:sound_model': 'virtio'},
-    {'hw:sound_model': 'ich9'},
-    {'hw:numa_nodes': '2'},
-    {'accel:device_profile': 'fpga'},
-    {'resources:VGPU': 'many', 'resources:vgpu': '1', 'trait:CUSTOM_X': 'preferred'},
-    {'group_policy': 'some'},
-]
-
 Query = list[tuple[str, str]]
 
 
@@ -118,8 +68,9 @@ def ordered(query: Query) -> Query:
 def main() -> int:
     """Print each flavor that is translated otherwise; the exit status."""
     objects.register_all()
+    known = (specs for specs, _ in [*flavor_cases.TRANSLATED, *flavor_cases.UNTRANSLATED])
     cases = [
-        *(Flavor('m1', 4, 8192, 20, extra_specs=specs) for specs in EXTRA_SPECS),
+        *map(flavor_cases.flavor, known),
         Flavor('m1', 1, 512, 20, ephemeral=10, swap=1025),
     ]
     different = 0
