@@ -13,8 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unittest import mock
 
+import pytest
+import requests
 from openstackclient import shell
 from osc_lib import clientmanager
+from requests import adapters
 
 
 class Printed(NamedTuple):
@@ -47,6 +50,47 @@ class Printed(NamedTuple):
         assert (self.status, self.out) == (2, ''), self.out
         _usage, _, words = self.err.partition(': error: ')
         return words.strip()
+
+
+class Transport(adapters.BaseAdapter):
+    """A service that gives one answer to every question, and remembers their headers.
+
+    With `tokens`, only to requests that have one of these.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        content: bytes,
+        headers: Mapping[str, str] | None = None,
+        tokens: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self._status, self._content, self._headers = status, content, headers or {}
+        self._tokens = tokens
+        self.sent: list[Mapping[str, str]] = []
+
+    def send(
+        self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
+    ) -> requests.Response:
+        """The answer, or that of a version document."""
+        response = requests.Response()
+        response.request, response.url = request, str(request.url)
+        response.status_code, response._content = 200, b'{"versions": []}'
+        if '/insight' in response.url:
+            self.sent.append(request.headers)
+            is_known = self._tokens is None or request.headers['X-Auth-Token'] in self._tokens
+            response.status_code = self._status if is_known else 401
+            response._content, response.reason = self._content, 'the reason'
+            response.headers.update(self._headers)
+        return response
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def replaces_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Answer in the place of every service."""
+        monkeypatch.setattr(requests.Session, 'get_adapter', lambda *_, **__: self)
 
 
 class Client:
