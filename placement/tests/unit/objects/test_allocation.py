@@ -56,18 +56,6 @@ def test_consumers_of_one_write_keep_their_own_owners_and_types(hosts: Cloud) ->
     }
 
 
-def test_owners_and_types_are_stored_once(hosts: Cloud) -> None:
-    for name in ('one', 'two'):
-        hosts.take(name, {'host': {'VCPU': 1}}, consumer_type='INSTANCE')
-
-    for column, expected in (
-        (tables.projects.c.external_id, 'project'),
-        (tables.users.c.external_id, 'user'),
-        (tables.consumer_types.c.name, 'INSTANCE'),
-    ):
-        assert hosts.rows(column) == [(expected,)]
-
-
 # Capacity
 
 
@@ -216,34 +204,26 @@ def test_release_without_delete_returning_reads_the_providers_first(
         AllocationList.release(many.context, uuid_of('server'))
 
 
-def test_a_write_costs_the_same_for_many_consumers(many: Cloud) -> None:
-    def costs(count: int, generation: int | None) -> int:
+def test_a_write_costs_the_same_for_many_consumers_and_new_owners(many: Cloud) -> None:
+    def costs(count: int, generation: int | None, owner: str) -> int:
         names = [f'{count}-{number}' for number in range(count)]
-        wanted = amounts(2, 2)
-        claims = [many.claim(name, wanted, generation, consumer_type='INSTANCE') for name in names]
-        return cost(many, *claims)
-
-    for generation in (None, 1):
-        assert costs(2, generation) == costs(30, generation)
-
-
-def test_new_owners_cost_the_same_however_many_there_are(many: Cloud) -> None:
-    def costs(count: int) -> int:
         return cost(
             many,
             *(
                 many.claim(
-                    f'{count}-{number}',
-                    amounts(1, 1),
-                    project=f'project {count}-{number}',
-                    user=f'user {count}-{number}',
-                    consumer_type=f'TYPE_{count}_{number}',
+                    name,
+                    amounts(2, 2),
+                    generation,
+                    project=f'project{owner.format(name)}',
+                    user=f'user{owner.format(name)}',
+                    consumer_type=f'INSTANCE_{count}',
                 )
-                for number in range(count)
+                for name in names
             ),
         )
 
-    assert costs(2) == costs(20)
+    for generation, owner in ((None, ' of {}'), (1, '')):
+        assert costs(2, generation, owner) == costs(30, generation, owner)
 
 
 def test_custom_classes_cost_the_same_however_many_there_are(cloud: Cloud) -> None:

@@ -19,10 +19,12 @@ def claim(consumer: str = 'server', generation: Any = NOT_SENT, **resources: Any
     return Claim(consumer, resources, 'project', 'user', generation, NOT_SENT)
 
 
-def stock(total: int, used: int = 0, returned: int = 0, **members: Any) -> Stock:
-    """An inventory that reserves nothing and takes any amount, unless said otherwise."""
-    defaults = {'reserved': 0, 'min_unit': 1, 'max_unit': 2**31 - 1, 'step_size': 1}
-    capacity = Capacity(total=total, allocation_ratio=1.0, **{**defaults, **members})
+UNITS = {'min_unit': 1, 'max_unit': 99, 'step_size': 1}
+
+
+def stock(total: int, used: int = 0, returned: int = 0) -> Stock:
+    """An inventory that reserves nothing and takes any amount."""
+    capacity = Capacity(total=total, reserved=0, allocation_ratio=1.0, **UNITS)
     return Stock(capacity, used, returned)
 
 
@@ -62,29 +64,24 @@ def test_more_amounts_than_one_request_may_write_are_refused(
         rules.check_size([*three_amounts, claim('three', other={'VCPU': 1})])
 
 
-def test_amounts_of_several_consumers_are_judged_by_their_sum() -> None:
-    stocks = {('host', 'VCPU'): stock(8)}
-
-    check_fit(stocks, claim('one', host={'VCPU': 4}), claim('two', host={'VCPU': 4}))
-    with pytest.raises(errors.CapacityExceeded):
-        check_fit(stocks, claim('one', host={'VCPU': 4}), claim('two', host={'VCPU': 5}))
-
-
-def test_what_the_consumers_return_is_free() -> None:
-    stocks = {('host', 'VCPU'): stock(8, used=8, returned=6)}
-
-    check_fit(stocks, claim(host={'VCPU': 6}))
-    with pytest.raises(errors.CapacityExceeded):
-        check_fit(stocks, claim(host={'VCPU': 7}))
-
-
-def test_an_overcommitted_inventory_may_stay_so_but_not_worsen(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ('stocked', 'fitting', 'exceeding'),
+    [
+        (stock(8, used=5), [3], [4]),
+        # Amounts of several consumers are judged by their sum, and what they return is free.
+        (stock(8), [4, 4], [4, 5]),
+        (stock(8, used=8, returned=6), [6], [7]),
+        # What is over capacity may stay so, but not worsen.
+        (stock(8, used=12, returned=4), [4], [5]),
+    ],
+)
+def test_last_unit_fits_and_one_more_exceeds_the_capacity(
+    caplog: pytest.LogCaptureFixture, stocked: Stock, fitting: list[int], exceeding: list[int]
 ) -> None:
-    stocks = {('host', 'VCPU'): stock(8, used=12, returned=4)}
+    stocks = {('host', 'VCPU'): stocked}
 
     with caplog.at_level(logging.WARNING):
-        check_fit(stocks, claim(host={'VCPU': 4}))
-    assert 'stays over capacity' in caplog.text
+        check_fit(stocks, *(claim(str(n), host={'VCPU': n}) for n in fitting))
+    assert ('stays over capacity' in caplog.text) == (stocked.used == 12)
     with pytest.raises(errors.CapacityExceeded):
-        check_fit(stocks, claim(host={'VCPU': 5}))
+        check_fit(stocks, *(claim(str(n), host={'VCPU': n}) for n in exceeding))
