@@ -60,8 +60,7 @@ def directory() -> Iterator[pathlib.Path]:
 def install_system_packages(*names: str) -> None:
     """Have these packages of Debian, which takes the rights of root if one of them is missing."""
     # apt-get fails where another one is running.
-    with (cache() / 'apt.lock').open('w') as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(cache() / 'apt'):
         missing = [name for name in names if not _is_installed(name)]
         if missing:
             environ = os.environ | {'DEBIAN_FRONTEND': 'noninteractive'}
@@ -79,10 +78,16 @@ def _is_installed(name: str) -> bool:
 
 @functools.cache
 def service_environment(name: str, python: str, *requirements: str) -> pathlib.Path:
-    """A virtual environment with the service, built anew, and with these requirements."""
+    """A virtual environment with the service as it is now, and with these requirements."""
     with source() as package:
         path = environment(name, python, *requirements, package=package)
-        pip(path, '--no-build-isolation', '--no-deps', '--force-reinstall', package)
+        # Another run of tests may be using it: it is installed anew only where sources changed.
+        with _locked(path):
+            installed = path / 'sources'
+            digest = _digest(pathlib.Path(package))
+            if not installed.exists() or installed.read_text() != digest:
+                pip(path, '--no-build-isolation', '--no-deps', '--force-reinstall', package)
+                installed.write_text(digest)
     return path
 
 
@@ -99,13 +104,31 @@ def environment(
     wanted = [python, *requirements, *pins]
     digest = hashlib.sha256('\0'.join(wanted).encode()).hexdigest()[:12]
     path = cache() / f'{name}-{digest}'
-    if not (path / 'ready').exists():
-        subprocess.run([python, '-m', 'venv', '--clear', str(path)], check=True)
-        pip(path, 'setuptools', 'wheel', *requirements)
-        if package:
-            pip(path, '--no-build-isolation', package)
-        (path / 'ready').touch()
+    with _locked(path):
+        if not (path / 'ready').exists():
+            subprocess.run([python, '-m', 'venv', '--clear', str(path)], check=True)
+            pip(path, 'setuptools', 'wheel', *requirements)
+            if package:
+                pip(path, '--no-build-isolation', package)
+            (path / 'ready').touch()
     return path
+
+
+@contextlib.contextmanager
+def _locked(path: pathlib.Path) -> Iterator[None]:
+    """Keep other runs of tests from installing in the same environment."""
+    with path.with_suffix('.lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _digest(directory: pathlib.Path) -> str:
+    """A digest of all files below a directory."""
+    digest = hashlib.sha256()
+    for path in sorted(directory.rglob('*')):
+        if path.is_file():
+            digest.update(f'{path.relative_to(directory)}\0'.encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def pip(environment: pathlib.Path, *arguments: str) -> None:
