@@ -116,7 +116,8 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
         from placement.metrics.recorder import Recorder
 
         database.count_with(Recorder(config.metrics.directory))
-    if config.placement_database.sync_on_startup and not revisions.is_newest(database.engine):
+    is_old = revisions.difference(revisions.versions(database.engine)) is not None
+    if config.placement_database.sync_on_startup and is_old:
         # Imported here because Alembic is large, and few starts find something to migrate.
         from placement.db.schema import migration
 

@@ -171,7 +171,7 @@ def version(conf: cfg.ConfigOpts) -> int:
     try:
         revisions.require_file(conf.placement_database.connection)
         with _database(conf) as database:
-            present = [revisions.version(database.engine, chain) for chain in revisions.CHAINS]
+            present = revisions.versions(database.engine)
         words = revisions.difference(present)
     except revisions.MissingSchemaError as error:
         words = str(error)

@@ -10,6 +10,7 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import aggregates as statements
+from placement.db.statements import associations
 from placement.feed.change_feed import ChangeFeed
 from placement.insight.history.recorder import note_providers
 from placement.insight.history.statements import Part
@@ -39,10 +40,9 @@ def replace(
         provider.lock()
     else:
         provider.lock_at(generation, errors.ResourceProviderChanged)
-    present = set(statements.list_by_provider(connection, provider.id).values())
-    wanted = set(statements.ensure(connection, uuids).values())
-    statements.leave(connection, provider.id, present - wanted)
-    statements.join(connection, provider.id, wanted - present)
+    present = statements.list_by_provider(connection, provider.id).values()
+    wanted = statements.ensure(connection, uuids).values()
+    associations.replace(connection, statements.MEMBER, provider.id, present, wanted)
     if generation is None:
         ChangeFeed(connection).record([provider.id])
         note_providers(context, [provider.id], Part.AGGREGATES)

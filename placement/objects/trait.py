@@ -10,7 +10,7 @@ from oslo_versionedobjects import fields
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
-from placement.db.statements import names
+from placement.db.statements import associations, names
 from placement.db.statements import traits as statements
 from placement.insight.history.recorder import note_name
 from placement.insight.history.statements import Part, SubjectKind
@@ -126,8 +126,7 @@ def _change(connection: db.Connection, provider: ResourceProvider, wanted: set[i
     present = {row.id for row in statements.list_by_provider(connection, provider.id)}
     if present == wanted:
         return
-    statements.dissociate(connection, provider.id, present - wanted)
-    statements.associate(connection, provider.id, wanted - present)
+    associations.replace(connection, statements.MEMBER, provider.id, present, wanted)
     provider.increment_generation(Part.TRAITS)
 
 

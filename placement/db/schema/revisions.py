@@ -52,11 +52,6 @@ CHAINS = (UPSTREAM, OWN)
 REMEDY = 'Run "placement-manage db sync".'
 
 
-def is_newest(engine: sa.Engine) -> bool:
-    """Return whether the database has the newest revision of every chain."""
-    return all(version(engine, chain) == chain.newest for chain in CHAINS)
-
-
 def difference(found: Sequence[str | None]) -> str | None:
     """Return what is wrong with the revisions of the chains, and the remedy, or None."""
     if tuple(found) == tuple(chain.newest for chain in CHAINS):
@@ -80,7 +75,7 @@ def check(engine: sa.Engine) -> None:
     A service on an older schema starts, and works as soon as somebody migrates it. Raises
     `MissingSchemaError` for a database without tables.
     """
-    found = _versions(engine)
+    found = versions(engine)
     words = difference(found)
     if words is None:
         return
@@ -100,12 +95,12 @@ def require_file(url: str) -> None:
 
 def require_newest(engine: sa.Engine) -> None:
     """Raise `MissingSchemaError` for a schema that is not that of this release."""
-    words = difference(_versions(engine))
+    words = difference(versions(engine))
     if words is not None:
         raise MissingSchemaError(words)
 
 
-def _versions(engine: sa.Engine) -> list[str | None]:
+def versions(engine: sa.Engine) -> list[str | None]:
     """Return the revision that the database has in each chain."""
     return [version(engine, chain) for chain in CHAINS]
 

@@ -9,6 +9,9 @@ from placement.db.schema.tables import placement_aggregates as aggregates
 from placement.db.schema.tables import resource_provider_aggregates as memberships
 from placement.db.statements import collation
 
+# The column of the table of associations.
+MEMBER = memberships.c.aggregate_id
+
 _BY_PROVIDER = (
     sa.select(aggregates.c.uuid, aggregates.c.id)
     .join(memberships, memberships.c.aggregate_id == aggregates.c.id)
@@ -34,23 +37,3 @@ def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
         connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
         found |= dict(connection.execute(statement).all())
     return found
-
-
-def join(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Add a provider to aggregates."""
-    if ids:
-        connection.execute(
-            sa.insert(memberships),
-            [{'resource_provider_id': provider_id, 'aggregate_id': i} for i in ids],
-        )
-
-
-def leave(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Remove a provider from aggregates."""
-    if ids:
-        connection.execute(
-            sa.delete(memberships).where(
-                memberships.c.resource_provider_id == provider_id,
-                memberships.c.aggregate_id.in_(ids),
-            )
-        )

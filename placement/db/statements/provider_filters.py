@@ -22,6 +22,7 @@ from placement.db.schema.tables import (
 )
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
+from placement.db.statements.providers import PARENT, ROOT, TREE
 
 # The largest number of filters of one kind that are conditions of one statement.
 MAX_CONDITIONS = 4
@@ -30,9 +31,6 @@ MAX_CONDITIONS = 4
 # them, so the memory of the cache stays bounded whatever callers combine.
 MAX_CACHED_CONDITIONS = 3
 
-_root = providers.alias('root_provider')
-_parent = providers.alias('parent_provider')
-
 # Only the columns that a list shows, because it may have every provider of a cloud. The time stays
 # as the driver returns it: SQLite stores texts, whose order is that of the times. The order of the
 # columns is that in which `http.provider_list` reads them.
@@ -40,26 +38,25 @@ _LISTED = sa.select(
     providers.c.uuid,
     providers.c.name,
     providers.c.generation,
-    _root.c.uuid.label('root_provider_uuid'),
-    _parent.c.uuid.label('parent_provider_uuid'),
+    ROOT.c.uuid.label('root_provider_uuid'),
+    PARENT.c.uuid.label('parent_provider_uuid'),
     sa.type_coerce(
         sa.func.coalesce(providers.c.updated_at, providers.c.created_at), sa.String
     ).label('modified_at'),
     providers.c.id,
-).select_from(
-    providers.outerjoin(_root, providers.c.root_provider_id == _root.c.id).outerjoin(
-        _parent, providers.c.parent_provider_id == _parent.c.id
-    )
-)
+).select_from(TREE)
 
 _BY_IDS = _LISTED.where(providers.c.id.in_(sa.bindparam('ids', expanding=True))).order_by(
     providers.c.uuid
 )
 
-_WITH_TRAIT = sa.select(
+# Pairs of a trait, or of an aggregate, and a provider that has it.
+Associated = sa.Select[Any, int]
+
+_WITH_TRAIT: Associated = sa.select(
     resource_provider_traits.c.trait_id, resource_provider_traits.c.resource_provider_id
 )
-_IN_AGGREGATE = sa.select(
+_IN_AGGREGATE: Associated = sa.select(
     placement_aggregates.c.uuid, resource_provider_aggregates.c.resource_provider_id
 ).join(
     resource_provider_aggregates,
@@ -108,8 +105,8 @@ def _list(
 ) -> Sequence[Row]:
     conditions = _conditions(filters)
     many: list[set[int]] = []
-    _add_traits(connection, filters.required_traits, conditions, many)
-    _add_aggregates(connection, filters.member_of, conditions, many)
+    _add_groups(connection, _WITH_TRAIT, filters.required_traits, conditions, many)
+    _add_groups(connection, _IN_AGGREGATE, filters.member_of, conditions, many)
     _add_amounts(connection, filters.amounts, conditions, many)
     statement = _LISTED
     if limit is not None:
@@ -156,56 +153,38 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         root = sa.select(member.c.root_provider_id).where(member.c.uuid == filters.in_tree)
         conditions.append(providers.c.root_provider_id == root.scalar_subquery())
     if filters.forbidden_traits:
-        conditions.append(~_has_trait(filters.forbidden_traits))
+        conditions.append(~_has_any(_WITH_TRAIT, filters.forbidden_traits))
     if filters.forbidden_aggregates:
-        conditions.append(~_in_aggregate(filters.forbidden_aggregates))
+        conditions.append(~_has_any(_IN_AGGREGATE, filters.forbidden_aggregates))
     return conditions
 
 
-def _has_trait(trait_ids: Collection[int]) -> sa.ColumnElement[bool]:
-    having = _WITH_TRAIT.with_only_columns(resource_provider_traits.c.resource_provider_id)
-    return providers.c.id.in_(having.where(resource_provider_traits.c.trait_id.in_(trait_ids)))
+def _has_any(associated: Associated, members: Collection[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a provider has one of some traits, or is in one aggregate."""
+    member, provider_id = associated.selected_columns
+    having = associated.with_only_columns(provider_id, maintain_column_froms=True)
+    return providers.c.id.in_(having.where(member.in_(members)))
 
 
-def _in_aggregate(uuids: Collection[str]) -> sa.ColumnElement[bool]:
-    members = _IN_AGGREGATE.with_only_columns(
-        resource_provider_aggregates.c.resource_provider_id, maintain_column_froms=True
-    )
-    return providers.c.id.in_(members.where(placement_aggregates.c.uuid.in_(uuids)))
-
-
-def _add_traits(
+def _add_groups(
     connection: sa.Connection,
-    required: Sequence[Collection[int]],
+    associated: Associated,
+    required: Sequence[Collection[Any]],
     conditions: list[sa.ColumnElement[bool]],
     many: list[set[int]],
 ) -> None:
-    """Add required traits to the conditions, or the ids of the providers that have all."""
-    groups = _distinct(required)
+    """Add groups to the conditions, or the ids of the providers that have one of each group."""
+    groups = list(dict.fromkeys(map(frozenset, required)))
     if len(groups) <= MAX_CONDITIONS:
-        conditions.extend(_has_trait(group) for group in groups)
+        conditions.extend(_has_any(associated, group) for group in groups)
         return
     wanted = frozenset(itertools.chain(*groups))
-    statement = _WITH_TRAIT.where(resource_provider_traits.c.trait_id.in_(wanted))
-    many.append(_in_all(groups, connection.execute(statement)))
-
-
-def _add_aggregates(
-    connection: sa.Connection,
-    member_of: Sequence[Collection[str]],
-    conditions: list[sa.ColumnElement[bool]],
-    many: list[set[int]],
-) -> None:
-    """Add aggregates to the conditions, or the ids of the providers that are in all."""
-    groups = _distinct(member_of)
-    if len(groups) <= MAX_CONDITIONS:
-        conditions.extend(_in_aggregate(group) for group in groups)
-        return
-    wanted = frozenset(itertools.chain(*groups))
-    statement = _IN_AGGREGATE.where(placement_aggregates.c.uuid.in_(wanted))
-    members = connection.execute(statement).all()
-    stored = collation.stored_uuids(connection, wanted, {row.uuid for row in members})
-    many.append(_in_all([{stored[uuid] for uuid in group} for group in groups], members))
+    statement = associated.where(associated.selected_columns[0].in_(wanted))
+    rows = connection.execute(statement).all()
+    if associated is _IN_AGGREGATE:
+        stored = collation.stored_uuids(connection, wanted, {uuid for uuid, _provider in rows})
+        groups = [frozenset(stored[uuid] for uuid in group) for group in groups]
+    many.append(_in_all(groups, rows))
 
 
 def _add_amounts(
@@ -222,10 +201,6 @@ def _add_amounts(
     for start in range(0, len(rooms), MAX_CACHED_CONDITIONS):
         part = rooms[start : start + MAX_CACHED_CONDITIONS]
         many.append(set(connection.scalars(sa.select(providers.c.id).where(*part))))
-
-
-def _distinct(groups: Iterable[Collection[Any]]) -> list[frozenset[Any]]:
-    return list(dict.fromkeys(map(frozenset, groups)))
 
 
 def _in_all(

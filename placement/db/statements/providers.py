@@ -14,12 +14,12 @@ from placement.db.schema.tables import (
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories
 
-_root = providers.alias('root_provider')
-_parent = providers.alias('parent_provider')
+ROOT = providers.alias('root_provider')
+PARENT = providers.alias('parent_provider')
 
 # One row per provider, with the uuids of its root and parent beside their ids.
-_TREE = providers.outerjoin(_root, providers.c.root_provider_id == _root.c.id).outerjoin(
-    _parent, providers.c.parent_provider_id == _parent.c.id
+TREE = providers.outerjoin(ROOT, providers.c.root_provider_id == ROOT.c.id).outerjoin(
+    PARENT, providers.c.parent_provider_id == PARENT.c.id
 )
 _PROVIDER = (
     sa.select(
@@ -31,10 +31,10 @@ _PROVIDER = (
         providers.c.updated_at,
         providers.c.root_provider_id,
         providers.c.parent_provider_id,
-        _root.c.uuid.label('root_provider_uuid'),
-        _parent.c.uuid.label('parent_provider_uuid'),
+        ROOT.c.uuid.label('root_provider_uuid'),
+        PARENT.c.uuid.label('parent_provider_uuid'),
     )
-    .select_from(_TREE)
+    .select_from(TREE)
     .where(providers.c.uuid == sa.bindparam('uuid'))
 )
 

@@ -15,6 +15,9 @@ _TRAITS = sa.select(traits.c.id, traits.c.name, traits.c.created_at, traits.c.up
     traits.c.id
 )
 
+# The column of the table of associations.
+MEMBER = associations.c.trait_id
+
 # The length of the column.
 MAX_NAME_LENGTH = 255
 
@@ -72,23 +75,3 @@ def is_in_use(connection: sa.Connection, trait_id: int) -> bool:
 def delete(connection: sa.Connection, trait_id: int) -> None:
     """Delete a trait."""
     connection.execute(sa.delete(traits).where(traits.c.id == trait_id))
-
-
-def associate(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Associate traits with a provider."""
-    if ids:
-        connection.execute(
-            sa.insert(associations),
-            [{'resource_provider_id': provider_id, 'trait_id': trait_id} for trait_id in ids],
-        )
-
-
-def dissociate(connection: sa.Connection, provider_id: int, ids: Collection[int]) -> None:
-    """Remove the association of traits with a provider."""
-    if ids:
-        connection.execute(
-            sa.delete(associations).where(
-                associations.c.resource_provider_id == provider_id,
-                associations.c.trait_id.in_(ids),
-            )
-        )
