@@ -58,19 +58,14 @@ def test_line_tells_how_much_was_found_and_what_cut_it(
 
 
 def test_line_of_an_empty_answer_has_the_condition_and_the_verdict() -> None:
-    text = line(ORIGIN, *search('resources=VCPU:9'))
+    text = line(ORIGIN._replace(global_request_id=None), *search('resources=VCPU:9'))
 
+    assert text.startswith('req-own: "GET ')
     assert text.endswith(
         'No candidates: the unsuffixed group (VCPU:9): VCPU: 9 asked, largest 8 (too small) '
         'turned away the last 3 of 4 trees (before that: class missing VCPU 1); infeasible as '
         'the cloud is configured.'
     )
-
-
-def test_line_without_an_id_of_the_client_has_its_own_alone() -> None:
-    text = line(ORIGIN._replace(global_request_id=None), *search('resources=VCPU:9'))
-
-    assert text.startswith('req-own: "GET ')
 
 
 @pytest.mark.parametrize(

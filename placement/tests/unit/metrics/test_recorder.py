@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from placement.metrics import catalog, slot
+from placement.metrics import catalog
 from placement.metrics.recorder import Recorder
 from placement.middleware.http_metrics import METHODS, NO_ACTION, OTHER, OUTSIDE_ROUTES
 from placement.routes import ROUTES
@@ -157,13 +157,6 @@ def test_all_series_have_their_place_on_the_disk_from_the_start(
     assert len(ROUTES) > 40
 
 
-def test_directory_is_made_for_this_user_alone(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / 'run' / 'metrics'
-    Recorder(str(path)).close()
-
-    assert path.stat().st_mode & 0o007 == 0
-
-
 def test_a_full_disk_costs_no_request_and_one_line(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -199,11 +192,6 @@ def test_a_directory_that_is_made_possible_later_is_made_then(
     (tmp_path / 'run').unlink()
     recorder.add(catalog.INSIGHT_FAILURES)
     assert samples(tmp_path / 'run' / 'metrics') == {FAILURES: 1}
+    # It is for this user alone.
+    assert (tmp_path / 'run' / 'metrics').stat().st_mode & 0o007 == 0
     recorder.close()
-
-
-def test_who_holds_a_slot_is_seen_by_others(recorder: Recorder, tmp_path: pathlib.Path) -> None:
-    assert not slot.is_free(str(tmp_path), '0')
-    assert slot.is_free(str(tmp_path), '1')
-    recorder.close()
-    assert slot.is_free(str(tmp_path), '0')

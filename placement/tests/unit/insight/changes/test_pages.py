@@ -47,28 +47,24 @@ def names(changes: Changes) -> list[str]:
     return [provider.row.name for provider in changes.providers]
 
 
-def test_what_changed_in_the_last_hour_is_listed(cloud: Cloud) -> None:
-    assert names(since(cloud, HOUR)) == ['new']
+@pytest.mark.parametrize(
+    ('age', 'changed'),
+    # A change is dated a moment before its commit.
+    [(HOUR, ['new']), (2 * HOUR, ['new', 'old']), (0 * HOUR, ['new'])],
+)
+def test_what_changed_since_a_time_is_listed(
+    cloud: Cloud, age: datetime.timedelta, changed: list[str]
+) -> None:
+    assert sorted(names(since(cloud, age))) == changed
 
 
-def test_what_changed_before_is_listed_since_an_earlier_time(cloud: Cloud) -> None:
-    assert sorted(names(since(cloud, 2 * HOUR))) == ['new', 'old']
+OLDER = sa.update(resource_providers).values(created_at=utcnow() - 10 * HOUR)
+REMOVED = sa.insert(removed_changes).values({'end_id': 1, 'start_id': 0, 'entries': 1})
 
 
-def test_a_change_that_was_dated_a_moment_before_its_commit_is_listed(cloud: Cloud) -> None:
-    assert names(since(cloud, datetime.timedelta(0))) == ['new']
-
-
-def test_a_time_before_the_feed_of_an_older_cloud_is_lost(cloud: Cloud) -> None:
-    execute(cloud, sa.update(resource_providers).values(created_at=utcnow() - 10 * HOUR))
-
-    assert since(cloud, 4 * HOUR) == pages.LOST
-    assert names(since(cloud, HOUR)) == ['new']
-
-
-def test_a_time_before_what_was_removed_of_the_feed_is_lost(cloud: Cloud) -> None:
-    removed = {'end_id': 1, 'start_id': 0, 'entries': 1}
-    execute(cloud, sa.insert(removed_changes).values(removed))
+@pytest.mark.parametrize('statement', [OLDER, REMOVED], ids=['older cloud', 'removed entries'])
+def test_a_time_before_the_feed_is_lost(cloud: Cloud, statement: sa.Executable) -> None:
+    execute(cloud, statement)
 
     assert since(cloud, 4 * HOUR) == pages.LOST
     assert names(since(cloud, HOUR)) == ['new']

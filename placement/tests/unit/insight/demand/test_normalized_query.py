@@ -29,6 +29,9 @@ def of(query: str) -> NormalizedQuery:
     return normalized(parse(query))
 
 
+ALIKE = 'resources_A=VF:1&resources_B=VF:1&resources_C=VF:1&resources_D=VF:1&group_policy=none'
+
+
 @pytest.mark.parametrize(
     ('query', 'same'),
     [
@@ -46,30 +49,23 @@ def of(query: str) -> NormalizedQuery:
             'resources7=VGPU:1&resources5=VCPU:1&same_subtree=7,5&group_policy=isolate',
         ),
         ('resources=VCPU:1&root_required=A,!B', 'root_required=!B,A&resources=VCPU:1'),
+        *(
+            (f'{ALIKE}&{query}', f'{ALIKE}&{same}')
+            for query, same in (
+                ('same_subtree=_A,_B', 'same_subtree=_D,_C'),
+                (f'in_tree_A={A}&same_subtree=_A,_B,_C', f'in_tree_D={B}&same_subtree=_A,_B,_C'),
+                ('required_A=X&same_subtree=_A,_C', 'required_B=X&same_subtree=_B,_D'),
+                (
+                    'same_subtree=_A,_B&same_subtree=_B,_C&same_subtree=_C,_D',
+                    'same_subtree=_C,_A&same_subtree=_A,_D&same_subtree=_D,_B',
+                ),
+            )
+        ),
     ],
 )
 def test_order_and_names_of_suffixes_make_no_difference(query: str, same: str) -> None:
     assert of(query).query == of(same).query
     assert of(query).fingerprint == of(same).fingerprint
-
-
-ALIKE = 'resources_A=VF:1&resources_B=VF:1&resources_C=VF:1&resources_D=VF:1&group_policy=none'
-
-
-@pytest.mark.parametrize(
-    ('query', 'same'),
-    [
-        ('same_subtree=_A,_B', 'same_subtree=_D,_C'),
-        (f'in_tree_A={A}&same_subtree=_A,_B,_C', f'in_tree_D={B}&same_subtree=_A,_B,_C'),
-        ('required_A=X&same_subtree=_A,_C', 'required_B=X&same_subtree=_B,_D'),
-        (
-            'same_subtree=_A,_B&same_subtree=_B,_C&same_subtree=_C,_D',
-            'same_subtree=_C,_A&same_subtree=_A,_D&same_subtree=_D,_B',
-        ),
-    ],
-)
-def test_names_of_groups_that_ask_for_the_same_make_no_difference(query: str, same: str) -> None:
-    assert of(f'{ALIKE}&{query}').fingerprint == of(f'{ALIKE}&{same}').fingerprint
 
 
 def test_which_groups_are_in_one_subtree_makes_a_difference() -> None:

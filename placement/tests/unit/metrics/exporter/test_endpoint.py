@@ -22,12 +22,6 @@ def one_gauge() -> Iterator[Metric]:
     yield GaugeMetricFamily('placement_resource_providers', 'Providers.', 7)
 
 
-def unreadable() -> Iterator[Metric]:
-    """A cloud whose database goes away in the middle."""
-    yield from one_gauge()
-    raise errors.DatabaseUnavailable('the database does not answer')
-
-
 @pytest.fixture
 def directory(tmp_path: pathlib.Path) -> Iterator[str]:
     """The directory of a process that has counted one failure."""
@@ -58,30 +52,31 @@ def test_answer_has_counts_and_the_cloud(directory: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ('error', 'level', 'words'),
+    [
+        (
+            errors.DatabaseUnavailable('the database does not answer'),
+            logging.WARNING,
+            'The metrics of the cloud cannot be read: the database does not answer',
+        ),
+        (RuntimeError('no'), logging.ERROR, 'The metrics of the cloud are not shown'),
+    ],
+)
 def test_counts_are_told_although_the_cloud_cannot_be_read(
-    directory: str, caplog: pytest.LogCaptureFixture
+    directory: str, caplog: pytest.LogCaptureFixture, error: Exception, level: int, words: str
 ) -> None:
-    assert values(directory, unreadable) == {
+    def fail() -> Iterator[Metric]:
+        yield from one_gauge()
+        raise error
+
+    assert values(directory, fail) == {
         'placement_insight_failures_total': 1,
         'placement_cloud_readable': 0,
     }
-    assert caplog.messages == [
-        'The metrics of the cloud cannot be read: the database does not answer'
-    ]
-    assert caplog.records[0].levelno == logging.WARNING
-
-
-def test_counts_are_told_although_reading_the_cloud_has_a_defect(
-    directory: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail() -> Iterator[Metric]:
-        raise RuntimeError('no')
-
-    assert values(directory, fail)['placement_insight_failures_total'] == 1
     (record,) = caplog.records
-    assert record.getMessage() == 'The metrics of the cloud are not shown'
-    assert record.levelno == logging.ERROR
-    assert record.exc_info is not None
+    assert (record.getMessage(), record.levelno) == (words, level)
+    assert bool(record.exc_info) == (level == logging.ERROR)
 
 
 @pytest.mark.parametrize('content', [None, b'', b'\xff' * 64])
@@ -112,25 +107,17 @@ def test_a_scrape_during_another_is_503(directory: str, options: dict[str, float
     assert b'placement_cloud_readable 1' in ask(asked, '/metrics').body
 
 
-def test_the_format_is_the_same_whatever_the_client_accepts(directory: str) -> None:
+def test_get_answers_in_the_same_format_whatever_the_client_accepts_and_head_without_body(
+    directory: str,
+) -> None:
     scrape = Endpoint(directory, one_gauge)
     accept = 'application/openmetrics-text; version=1.0.0'
     answer = ask(scrape, '/metrics?name[]=other', accept=accept, accept_encoding='gzip')
 
     assert answer.body == ask(scrape, '/metrics').body
-
-
-def test_head_has_no_body(directory: str) -> None:
-    answer = ask(Endpoint(directory, one_gauge), '/metrics', method='HEAD')
-
-    assert (answer.status_int, answer.body) == (200, b'')
-    assert answer.content_length
-
-
-def test_other_methods_are_refused(directory: str) -> None:
-    answer = ask(Endpoint(directory, one_gauge), '/metrics', method='POST')
-
-    assert answer.status_int == 405
+    head = ask(scrape, '/metrics', method='HEAD')
+    assert (head.status_int, head.body, head.content_length) == (200, b'', len(answer.body))
+    assert ask(scrape, '/metrics', method='POST').status_int == 405
 
 
 @pytest.mark.parametrize('path', ['/', '/metrics/', '/Metrics', '/traits/metrics'])
