@@ -11,6 +11,7 @@ from placement.db.engine.transactions import Row
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.demand import statements
+from placement.insight.demand.statements import RowPage
 from placement.insight.pages import (
     PAGE_LIMIT_TEXT,
     REQUEST_ID,
@@ -45,51 +46,37 @@ def list_unmet_demand(request: Request) -> Reply:
     request.authorise(rules.LIST_UNMET_DEMAND)
     with request.context.insight.question('unmet_demand'):
         query = request.validated_query('insight.unmet_demand')
-        since, before_id = parse_time(query, 'since'), parse_row_marker(query)
+        limit = page_limit(query)
+        # One more tells if there is another page.
+        wanted = RowPage(parse_time(query, 'since'), parse_row_marker(query), limit + 1)
         request.context.insight.flush()
         request_id = query.last('global_request_id')
         if request_id is None:
-            page, sums = list_demands(request.context, since, before_id, page_limit(query))
+            rows, sums = list_demands(request.context, wanted)
+            page = Page.of(rows, limit)
             view = {
                 'unmet_demand': [_demand_view(row) for row in page.items],
                 'sums': {verdict: sums.get(verdict, 0) for verdict in VERDICTS},
             }
         else:
-            limit = page_limit(query)
-            page = list_searches(request.context, request_id, since, before_id, limit)
+            page = Page.of(list_searches(request.context, request_id, wanted), limit)
             view = {'unmet_demand': [_search_view(row) for row in page.items]}
     return Reply(view | links(request, 'unmet_demand', query, page))
 
 
 @db.brief_reader
 def list_demands(
-    context: RequestContext,
-    since: datetime.datetime | None,
-    before_id: int | None,
-    limit: int,
-) -> tuple[Page[Row], Mapping[str, int]]:
-    """List what was searched for since a time, the newest kind first, one row for all alike.
-
-    With it comes how often each verdict was, on all pages.
-    """
-    rows = statements.list_demands(context.connection, since, before_id, limit + 1)
-    sums = statements.sum_demands(context.connection, since)
-    return Page.of(rows, limit), sums
+    context: RequestContext, page: RowPage
+) -> tuple[Sequence[Row], Mapping[str, int]]:
+    """List what was searched for, one row for all alike, and how often each verdict was."""
+    rows = statements.list_demands(context.connection, page)
+    return rows, statements.sum_demands(context.connection, page.since)
 
 
 @db.brief_reader
-def list_searches(
-    context: RequestContext,
-    global_request_id: str,
-    since: datetime.datetime | None,
-    before_id: int | None,
-    limit: int,
-) -> Page[Row]:
-    """List the searches of one request of a client since a time, the last one first."""
-    rows = statements.list_searches(
-        context.connection, global_request_id, since, before_id, limit + 1
-    )
-    return Page.of(rows, limit)
+def list_searches(context: RequestContext, request_id: str, page: RowPage) -> Sequence[Row]:
+    """List the searches of one request of a client."""
+    return statements.list_searches(context.connection, request_id, page)
 
 
 def _demand_view(row: Row) -> dict[str, Any]:

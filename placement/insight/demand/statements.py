@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections
 import datetime
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -60,10 +60,10 @@ class Demand:
 
     def _add_ids(self, request_ids: Iterable[str]) -> None:
         """Append the ids of requests; one request may search several times."""
-        for one in request_ids:
-            if one in self.request_ids:
-                self.request_ids.remove(one)
-            self.request_ids.append(one)
+        for request_id in request_ids:
+            if request_id in self.request_ids:
+                self.request_ids.remove(request_id)
+            self.request_ids.append(request_id)
 
 
 def add(
@@ -82,7 +82,7 @@ def add(
     rows = connection.execute(stored).all()
     known = {row.fingerprint for row in rows}
     if rows:
-        _update(connection, {row.id: (row, demands[row.fingerprint]) for row in rows})
+        _update(connection, [(row, demands[row.fingerprint]) for row in rows])
     new = [demands[fingerprint] for fingerprint in sorted(demands.keys() - known)]
     if new:
         connection.execute(sa.insert(unmet_demand), [_values(demand) for demand in new])
@@ -90,34 +90,30 @@ def add(
         connection.execute(sa.insert(unmet_searches), [miss._asdict() for miss in misses])
 
 
-def _update(connection: sa.Connection, changed: Mapping[int, tuple[Row, Demand]]) -> None:
+# What the last search says, in the place of what the row has.
+_REPLACED = ('microversion', 'verdict', 'reason', 'request_ids')
+
+
+def _update(connection: sa.Connection, changed: Iterable[tuple[Row, Demand]]) -> None:
     columns = unmet_demand.c
     last_at = sa.bindparam('new_last_at', type_=columns.last_at.type)
     statement = (
         sa.update(unmet_demand)
-        .where(columns.id == sa.bindparam('of_id'))
+        .where(columns.id == sa.bindparam('new_id'))
+        .values({name: sa.bindparam(f'new_{name}') for name in _REPLACED})
         .values(
-            times=columns.times + sa.bindparam('more_times'),
+            times=columns.times + sa.bindparam('new_times'),
             # A worker that had to wait must not make it look older than it is.
             last_at=sa.case((columns.last_at < last_at, last_at), else_=columns.last_at),
-            microversion=sa.bindparam('new_microversion'),
-            verdict=sa.bindparam('new_verdict'),
-            reason=sa.bindparam('new_reason'),
-            request_ids=sa.bindparam('new_request_ids'),
         )
     )
-    values = [
-        {
-            'of_id': row_id,
-            'more_times': demand.times,
-            'new_last_at': demand.last.at,
-            'new_microversion': demand.last.microversion,
-            'new_verdict': demand.last.verdict,
-            'new_reason': demand.last.reason,
-            'new_request_ids': _joined([*row.request_ids.split(), *demand.request_ids]),
-        }
-        for row_id, (row, demand) in changed.items()
-    ]
+    values = []
+    for row, demand in changed:
+        request_ids = _joined([*row.request_ids.split(), *demand.request_ids])
+        new = _values(demand) | {'id': row.id, 'request_ids': request_ids}
+        values.append(
+            {f'new_{name}': new[name] for name in (*_REPLACED, 'id', 'times', 'last_at')}
+        )
     connection.execute(statement, values)
 
 
@@ -143,60 +139,56 @@ def _joined(request_ids: Sequence[str]) -> str:
     return ' '.join(reversed(list(last)[:MAX_REQUEST_IDS]))
 
 
-def list_demands(
-    connection: sa.Connection,
-    since: datetime.datetime | None,
-    before_id: int | None,
-    limit: int,
-) -> Sequence[Row]:
-    """Return what was searched for since a time, what came first last, from below an id on."""
+class RowPage(NamedTuple):
+    """A page of rows, the last one first: those since a time, from below an id on."""
+
+    since: datetime.datetime | None
+    before_id: int | None
+    limit: int
+
+    def of(
+        self, statement: sa.Select[Any], row_id: sa.Column[int], at: sa.Column[datetime.datetime]
+    ) -> sa.Select[Any]:
+        """The statement for this page, given the columns with the id and the time of a row."""
+        if self.before_id is not None:
+            statement = statement.where(row_id < self.before_id)
+        return _since(statement, at, self.since).order_by(row_id.desc()).limit(self.limit)
+
+
+def _since(
+    statement: sa.Select[Any], at: sa.Column[datetime.datetime], since: datetime.datetime | None
+) -> sa.Select[Any]:
+    return statement if since is None else statement.where(at >= since)
+
+
+def list_demands(connection: sa.Connection, page: RowPage) -> Sequence[Row]:
+    """Return what was searched for, what came first last."""
     columns = unmet_demand.c
-    statement = sa.select(unmet_demand).order_by(columns.id.desc()).limit(limit)
-    if since is not None:
-        statement = statement.where(columns.last_at >= since)
-    if before_id is not None:
-        statement = statement.where(columns.id < before_id)
-    return connection.execute(statement).all()
+    return connection.execute(page.of(sa.select(unmet_demand), columns.id, columns.last_at)).all()
 
 
 def sum_demands(connection: sa.Connection, since: datetime.datetime | None) -> dict[str, int]:
     """Return how often each verdict was, of what was searched for since a time in any tree."""
     columns = unmet_demand.c
-    times = sa.cast(sa.func.sum(columns.times), sa.BigInteger)
     statement = (
-        sa.select(columns.verdict, times)
+        sa.select(columns.verdict, sa.cast(sa.func.sum(columns.times), sa.BigInteger))
         .where(columns.names_tree.is_(sa.false()))
         .group_by(columns.verdict)
     )
-    if since is not None:
-        statement = statement.where(columns.last_at >= since)
-    return dict(connection.execute(statement).all())
+    return dict(connection.execute(_since(statement, columns.last_at, since)).all())
 
 
 def list_searches(
-    connection: sa.Connection,
-    global_request_id: str,
-    since: datetime.datetime | None,
-    before_id: int | None,
-    limit: int,
+    connection: sa.Connection, global_request_id: str, page: RowPage
 ) -> Sequence[Row]:
-    """Return the searches of a request since a time, the last first, from below an id on.
-
-    Each has the query of its demand besides its own columns.
-    """
+    """Return the searches of a request, each with the query of its demand."""
     columns = unmet_searches.c
     statement = (
         sa.select(unmet_searches, unmet_demand.c.query, unmet_demand.c.names_tree)
         .join(unmet_demand, unmet_demand.c.fingerprint == columns.fingerprint)
         .where(columns.global_request_id == global_request_id)
-        .order_by(columns.id.desc())
-        .limit(limit)
     )
-    if since is not None:
-        statement = statement.where(columns.at >= since)
-    if before_id is not None:
-        statement = statement.where(columns.id < before_id)
-    return connection.execute(statement).all()
+    return connection.execute(page.of(statement, columns.id, columns.at)).all()
 
 
 def prune_searches(connection: sa.Connection) -> int:
