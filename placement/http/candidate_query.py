@@ -23,10 +23,8 @@ _PARSERS: Mapping[str, Callable[[Api, str, list[str]], Wanted]] = {
     'member_of': querystring.parse_member_of,
 }
 _GROUP_PARAMETER = re.compile(rf'(resources|in_tree|{"|".join(_PARSERS)})([a-zA-Z0-9_-]*)')
-_LIMIT = re.compile(r'[1-9][0-9]*')
-
-ISOLATE = 'isolate'
-POLICIES = ('none', ISOLATE)
+LIMIT = '[1-9][0-9]*'
+POLICIES = ['none', 'isolate']
 
 
 @dataclasses.dataclass(slots=True)
@@ -63,7 +61,7 @@ def parse(api: Api, query: Query) -> CandidateRequest:
 
     Raises `errors.BadRequest` in the words of the specification.
     """
-    isolate = _parse_policy(query)
+    policy = _parse_first(query, 'group_policy', 'none|isolate', f'is not one of {POLICIES}')
     limit = _parse_limit(query)
     root = _parse_root_required(api, query)
     subtrees = tuple(_parse_subtree(value) for value in query.all('same_subtree'))
@@ -74,14 +72,14 @@ def parse(api: Api, query: Query) -> CandidateRequest:
         _check_all_have_resources(query, groups)
     _check_conflicts(groups)
     suffixed = sum(1 for suffix in groups if suffix)
-    if suffixed > 1 and isolate is None:
+    if suffixed > 1 and policy is None:
         raise errors.BadRequest(
             'The "group_policy" parameter is required when specifying more than one '
             '"resources{N}" parameter.'
         )
     return CandidateRequest(
         groups=tuple(group.frozen() for group in groups.values()),
-        isolate=bool(isolate),
+        isolate=policy == 'isolate',
         same_subtree=subtrees,
         root_required=frozenset().union(*root.required),
         root_forbidden=root.forbidden,
@@ -91,31 +89,23 @@ def parse(api: Api, query: Query) -> CandidateRequest:
     )
 
 
-def _parse_policy(query: Query) -> bool | None:
-    """Return True where suffixed groups must have providers of their own, None where nothing is
-    said.
+def _parse_first(query: Query, name: str, pattern: str, words: str) -> str | None:
+    """Return the first of several values, each of which is checked; None where nothing is said.
 
-    Of several values the first counts; the schema has only seen the last.
+    The schema has only seen the last.
     """
-    policies = query.all('group_policy')
-    if not policies:
-        return None
-    for policy in policies:
-        if policy not in POLICIES:
-            raise errors.InvalidQuery(reason=f'{policy!r} is not one of {list(POLICIES)}')
-    return policies[0] == ISOLATE
+    values = query.all(name)
+    for value in values:
+        if not re.fullmatch(pattern, value):
+            raise errors.InvalidQuery(reason=f'{value!r} {words}')
+    return values[0] if values else None
 
 
 def _parse_limit(query: Query) -> int | None:
-    """Return the number of candidates wanted; of several values the first counts."""
-    limits = query.all('limit')
-    for limit in limits:
-        if not _LIMIT.fullmatch(limit):
-            raise errors.InvalidQuery(reason=f'{limit!r} does not match {_LIMIT.pattern!r}')
-    if not limits:
-        return None
+    """Return the number of candidates wanted."""
+    limit = _parse_first(query, 'limit', LIMIT, f'does not match {LIMIT!r}')
     try:
-        return int(limits[0])
+        return None if limit is None else int(limit)
     except ValueError as error:
         raise errors.InvalidQuery(reason=error) from error
 

@@ -69,13 +69,12 @@ def list_consumers(
 
 
 def _conditions(filters: ConsumerFilters) -> list[sa.ColumnElement[bool]]:
-    conditions: list[sa.ColumnElement[bool]] = []
-    if filters.project_id is not None:
-        conditions.append(projects.c.external_id == filters.project_id)
-    if filters.user_id is not None:
-        conditions.append(users.c.external_id == filters.user_id)
-    if filters.consumer_type is not None:
-        conditions.append(consumer_types.c.name == filters.consumer_type)
+    equal = (
+        (projects.c.external_id, filters.project_id),
+        (users.c.external_id, filters.user_id),
+        (consumer_types.c.name, filters.consumer_type),
+    )
+    conditions = [column == value for column, value in equal if value is not None]
     if not filters.is_typed:
         conditions.append(consumers.c.consumer_type_id.is_(None))
     if filters.provider is not None:
