@@ -15,10 +15,8 @@ from oslo_utils import uuidutils
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.context import RequestContext
 from placement.db.schema import revisions
 from placement.objects import provider_identity
-from placement.objects.resource_provider import ResourceProvider
 
 NAME = 'provider'
 
@@ -70,7 +68,11 @@ def set_uuid(conf: ConfigOpts) -> int:
     try:
         new = _checked(command.old, command.new)
         with deploy.context_of_command(conf, ACTION) as context:
-            provider = _set_uuid(context, command.old, new, command.yes)
+            name = provider_identity.check(context, command.old, new).name
+            print(EXPLANATION.format(name=name, old=command.old, new=new), file=sys.stderr)
+            if not command.yes:
+                _confirm()
+            provider = provider_identity.set_uuid(context, command.old, new)
     except errors.OutcomeUnknown as doubt:
         print(doubt, file=sys.stderr)
         return REFUSED
@@ -90,14 +92,6 @@ def _checked(old: str, new: str) -> str:
         if not uuidutils.is_uuid_like(value):
             raise Refused(f'{value!r} is not a uuid.')
     return str(uuid.UUID(new))
-
-
-def _set_uuid(context: RequestContext, old: str, new: str, is_confirmed: bool) -> ResourceProvider:
-    provider = provider_identity.check(context, old, new)
-    print(EXPLANATION.format(name=provider.name, old=old, new=new), file=sys.stderr)
-    if not is_confirmed:
-        _confirm()
-    return provider_identity.set_uuid(context, old, new)
 
 
 def _confirm() -> None:
