@@ -158,12 +158,6 @@ def test_the_first_snapshot_is_what_is_committed(cloud: Cloud, keeper: SnapshotK
     assert len(keeper.current()) == 4
 
 
-def test_an_empty_cloud_has_an_empty_snapshot() -> None:
-    database = create_database()
-    assert len(SnapshotKeeper(database).current()) == 0
-    database.dispose()
-
-
 # Claims
 
 
@@ -461,7 +455,7 @@ def test_a_block_may_be_removed_while_a_search_reads_claims(
     assert caplog.text == ''
 
 
-def test_an_id_that_is_given_again_is_another_provider(
+def test_an_id_or_a_uuid_that_is_used_again_is_another_provider(
     cloud: Cloud, keeper: SnapshotKeeper
 ) -> None:
     first = cloud.add('new', VCPU=1)
@@ -474,21 +468,10 @@ def test_an_id_that_is_given_again_is_another_provider(
     assert known == fresh(cloud)
     assert known.find_by_uuid(uuid_of('new')) is None
     assert known.find_by_uuid(uuid_of('newer')) is known.provider(second.id)
-    cloud.add('below', parent='newer')
-    assert keeper.current() == fresh(cloud)
-
-
-def test_a_uuid_that_is_used_again_is_another_provider(
-    cloud: Cloud, keeper: SnapshotKeeper
-) -> None:
-    cloud.add('new', VCPU=1).destroy()
-    cloud.add('between')
-    keeper.current()
-    second = cloud.add('new', DISK_GB=1)
+    third = cloud.add('new', parent='newer', DISK_GB=1)
     known = keeper.current()
-
     assert known == fresh(cloud)
-    assert known.find_by_uuid(uuid_of('new')) is known.provider(second.id)
+    assert known.find_by_uuid(uuid_of('new')) is known.provider(third.id)
 
 
 def test_what_is_rolled_back_is_never_seen(cloud: Cloud, keeper: SnapshotKeeper) -> None:
@@ -522,6 +505,8 @@ def test_a_keeper_that_keeps_nothing_reads_everything_each_time(cloud: Cloud) ->
     assert total(keeper.current(), 'root') == 9
     assert keeper.current() is not keeper.current()
     assert selects(cloud, keeper) == READ_ALL
+    with Failing(cloud, 3), pytest.raises(errors.DatabaseUnavailable):
+        keeper.current()
 
 
 # What it costs
@@ -755,33 +740,30 @@ def restore(cloud: Cloud, copy: bytes) -> None:
         connection.exec_driver_sql('BEGIN')
 
 
+@pytest.mark.parametrize(
+    ('lost', 'later'),
+    [
+        (lambda cloud: cloud.give('leaf', VCPU=11), lambda _cloud: None),
+        # The same ids of provider and entries again, and as many of everything.
+        (lambda cloud: cloud.add('new', VCPU=8), lambda cloud: cloud.add('newer', VCPU=8)),
+    ],
+)
 def test_a_restored_database_makes_the_worker_reload(
-    cloud: Cloud, keeper: SnapshotKeeper, caplog: pytest.LogCaptureFixture
+    cloud: Cloud,
+    keeper: SnapshotKeeper,
+    caplog: pytest.LogCaptureFixture,
+    lost: Callable[[Cloud], object],
+    later: Callable[[Cloud], object],
 ) -> None:
     copy = copy_of(cloud)
-    cloud.give('leaf', VCPU=11)
+    lost(cloud)
     keeper.current()
     caplog.set_level(logging.INFO)
     restore(cloud, copy)
+    later(cloud)
 
-    assert total(keeper.current(), 'leaf') == 8
+    assert keeper.current() == fresh(cloud)
     assert 'restored or replaced' in caplog.text
-    assert selects(cloud, keeper) == 1
-
-
-def test_a_restored_database_whose_ids_went_on_makes_the_worker_reload(
-    cloud: Cloud, keeper: SnapshotKeeper
-) -> None:
-    copy = copy_of(cloud)
-    cloud.add('new', VCPU=8)
-    keeper.current()
-    restore(cloud, copy)
-    # The same ids of provider and entries again, and as many of everything.
-    cloud.add('newer', VCPU=8)
-
-    known = keeper.current()
-    assert known.find_by_uuid(uuid_of('new')) is None
-    assert known == fresh(cloud)
     assert selects(cloud, keeper) == 1
 
 
@@ -831,12 +813,17 @@ def test_an_audit_that_finds_no_difference_says_nothing(
     assert caplog.text == ''
 
 
-def test_an_interval_of_nothing_audits_each_time(cloud: Cloud, clock: Clock) -> None:
-    keeper = SnapshotKeeper(cloud.database, audit_interval=0, clock=clock)
-    keeper.current()
+def test_an_interval_of_nothing_audits_each_time() -> None:
+    database = create_database()
+    cloud, keeper = Cloud(database), SnapshotKeeper(database, audit_interval=0)
+    assert len(keeper.current()) == 0
+    cloud.add('leaf', VCPU=8)
     set_total(cloud, 'leaf', 11)
 
     assert total(keeper.current(), 'leaf') == 11
+    set_total(cloud, 'leaf', 12)
+    assert total(keeper.current(), 'leaf') == 12
+    database.dispose()
 
 
 def test_what_lies_below_a_provider_that_nobody_announced_is_seen(
@@ -957,12 +944,6 @@ def test_an_audit_whose_end_fails_is_done_again(
     sa.event.remove(cloud.database.engine, 'commit', cut)
 
     assert keeper.current() == fresh(cloud)
-
-
-def test_without_keeping_a_failure_is_told_as_well(cloud: Cloud) -> None:
-    keeper = SnapshotKeeper(cloud.database, is_cached=False)
-    with Failing(cloud, 3), pytest.raises(errors.DatabaseUnavailable):
-        keeper.current()
 
 
 def test_missing_feed_raises_until_it_is_back(cloud: Cloud, keeper: SnapshotKeeper) -> None:
