@@ -14,7 +14,7 @@ from keystoneauth1 import adapter
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import argument_types, service
+from osc_placement_insight import argument_types, cells, service
 from osc_placement_insight.audit import kinds, passes, repair, report
 from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding, Repair
@@ -79,7 +79,8 @@ class RunAudit(command.Lister):
             if stream is not None:
                 stream.write(report.text(found, as_json=path.suffix == '.json'))
         self._has_found = bool(found.findings)
-        return COLUMNS, [[one.kind, one.subject, one.words, one.remedy] for one in found.findings]
+        rows = [[one.kind, one.subject, one.words, one.remedy] for one in found.findings]
+        return COLUMNS, cells.as_shown(rows, parsed_args.formatter)
 
     def _audit(self, parsed_args: argparse.Namespace) -> Report:
         with _asking(self, 'auditing') as (placement, tell):
@@ -135,7 +136,7 @@ class RepairAudit(command.Lister):
             results = self._apply(found, chosen, path)
         else:
             results = [Result(finding, repair.PROPOSED) for finding in chosen]
-        return CHANGES, [_row(result) for result in results]
+        return CHANGES, cells.as_shown(map(_row, results), parsed_args.formatter)
 
     def _apply(self, found: Report, chosen: Sequence[Finding], path: pathlib.Path) -> list[Result]:
         """Make the changes; what was done is in the journal, also where one of them fails."""

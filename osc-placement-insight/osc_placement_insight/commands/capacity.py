@@ -12,7 +12,7 @@ from typing import Any
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import candidate_request
+from osc_placement_insight import candidate_request, cells
 from osc_placement_insight.candidate_request import CandidateRequest
 from osc_placement_insight.commands import base
 from osc_placement_insight.layout import wrapped
@@ -104,12 +104,14 @@ class ListCapacity(command.Lister):
                     flavor.name: candidate_request.of_flavor(flavor, parsed_args.boot_from_volume)
                     for flavor in candidate_request.list_flavors(manager)
                 }
-                return ('flavor', *COUNTS, 'note'), [*_of_requests(service, asked)]
+                rows = [*_of_requests(service, asked)]
+                return ('flavor', *COUNTS, 'note'), cells.as_shown(rows, parsed_args.formatter)
             one = candidate_request.from_options(parsed_args, service, manager)
             for note in one.notes:
                 self.log.warning(note)
-            rows = _of_trees(service.at(one.version), one)
-        return ('tree', *COUNTS), [row for row in rows if parsed_args.all_trees or row[-1]]
+            trees = _of_trees(service.at(one.version), one)
+        rows = [row for row in trees if parsed_args.all_trees or row[-1]]
+        return ('tree', *COUNTS), cells.as_shown(rows, parsed_args.formatter)
 
 
 def _check_nothing_else_is_asked(parsed_args: argparse.Namespace) -> None:

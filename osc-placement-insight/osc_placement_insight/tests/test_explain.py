@@ -5,7 +5,6 @@ import csv
 from collections.abc import Iterator
 
 import pytest
-import yaml
 from osc_placement.resources.allocation_candidate import ListAllocationCandidate
 
 from osc_placement_insight.tests.audit import clouds
@@ -84,27 +83,12 @@ def test_the_tree_of_a_provider_is_reported(openstack: Client) -> None:
     ]
 
 
-def test_json_and_yaml_show_the_answer_as_the_service_gave_it(
-    openstack: Client, cloud: Cloud
-) -> None:
-    asked = (*EXPLAIN, '--resource', 'VCPU=8', '--member-of', ZONE)
-    answer = cloud.send(
-        'GET', f'/insight/allocation_candidates?resources=VCPU:8&member_of=in:{ZONE}'
-    )
-
-    assert openstack(*asked, '-f', 'json').values() == answer
-    assert yaml.safe_load(openstack(*asked, '-f', 'yaml').out) == answer
-
-
 def test_rows_are_the_conditions_in_the_order_of_testing(openstack: Client) -> None:
     asked = (*EXPLAIN, '--resource', 'VCPU=8', '--required', 'HW_CPU_X86_AVX2')
     header, *rows = csv.reader(openstack(*asked, '-f', 'csv').lines())
 
     assert header == ['group', 'condition', 'trees_before', 'trees_after', 'only']
     assert ['unsuffixed group', 'required trait HW_CPU_X86_AVX2', '2', '1', '1'] in rows
-    words = openstack(*asked, '-f', 'value', '-c', 'condition').lines()
-    assert words == [row[1] for row in rows]
-    assert '| unsuffixed group |' in openstack(*asked, '-f', 'table').out
 
 
 def test_groups_are_those_of_the_list_of_candidates(openstack: Client) -> None:
@@ -123,9 +107,7 @@ def test_every_option_of_the_list_of_candidates_is_there(openstack: Client) -> N
     listed = ListAllocationCandidate(None, None).get_parser('list')._option_string_actions
     explained = openstack(*EXPLAIN, '--help').out
 
-    assert [
-        option for option in listed if f'{option}' not in f'{explained} --aggregate-uuid'
-    ] == []
+    assert [option for option in listed if option not in f'{explained} --aggregate-uuid'] == []
 
 
 def test_what_a_request_of_nova_asked_for_is_explained(openstack: Client, cloud: Cloud) -> None:
@@ -160,13 +142,9 @@ def test_a_flavor_is_asked_for_as_nova_does(with_nova: Client) -> None:
     assert printed[3].startswith('full: ')
 
 
-def test_what_of_a_flavor_is_not_translated_is_told(with_nova: Client) -> None:
+def test_what_of_a_flavor_is_not_known_is_told(with_nova: Client) -> None:
     printed = with_nova(*EXPLAIN, '--flavor', 'odd').out
-
     assert 'Not translated: hw:numa_nodes=2 (not asked of Placement' in printed
 
-
-def test_a_flavor_that_nova_does_not_know_is_told(with_nova: Client) -> None:
     refusal = with_nova(*EXPLAIN, '--flavor', 'm9').refusal()
-
     assert refusal.startswith('nova has no flavor m9')

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`openstack placement unmet demand list`."""
 
-import csv
-import json
-
 import pytest
-import yaml
 
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
@@ -44,16 +40,3 @@ def test_the_searches_of_one_request_are_listed_one_by_one(openstack: Client) ->
 
 def test_only_what_was_searched_for_since_a_time_is_listed(openstack: Client) -> None:
     assert openstack(*LIST, '--since', '2100-01-01', '-f', 'json').values() == []
-
-
-def test_every_format_has_the_same_rows(openstack: Client) -> None:
-    rows = openstack(*LIST, '-f', 'json').values()
-
-    assert yaml.safe_load(openstack(*LIST, '-f', 'yaml').out) == rows
-    header, *lines = csv.reader(openstack(*LIST, '-f', 'csv').lines())
-    assert header == COLUMNS
-    assert [line[3] for line in lines] == [row['query'] for row in rows]
-    assert [json.loads(line[5]) for line in lines] == [row['request_ids'] for row in rows]
-    queries = openstack(*LIST, '-f', 'value', '-c', 'query').lines()
-    assert queries == [row['query'] for row in rows]
-    assert f'| {rows[0]["query"]} ' in openstack(*LIST).out

@@ -113,6 +113,16 @@ def test_reports_say_when_of_which_cloud_and_how_much_was_read(
     assert {**as_json, 'created_at': values['created_at']} == values
 
 
+def test_control_characters_of_names_are_escaped(cloud: Cloud, operator: Operator) -> None:
+    a, red = cloud.host('a'), cloud.host('\x1b[31m')
+    cloud.server('a', {**a.share, **red.share})
+
+    printed = operator.openstack(*RUN, '--report', str(operator.report), '-f', 'value').out
+    assert r'\u001b[31m' in printed
+    printed += operator.openstack(*REPAIR, str(operator.report), '-f', 'value').out
+    assert '\x1b' not in printed
+
+
 def test_only_the_kinds_that_are_named_are_repaired(cloud: Cloud, operator: Operator) -> None:
     cases.built(cloud, cases.doubled)
     cloud.send('PUT', '/traits/CUSTOM_LEFT')

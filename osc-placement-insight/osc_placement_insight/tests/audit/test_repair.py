@@ -16,6 +16,7 @@ from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.journal import Journal
 from osc_placement_insight.audit.model import SHARING
 from osc_placement_insight.tests.audit import cases, clouds, interruptions
+from osc_placement_insight.tests.audit.cases import Build
 from osc_placement_insight.tests.audit.clouds import SERVER, Cloud
 from osc_placement_insight.tests.audit.nova import Migration, flavor
 
@@ -23,6 +24,10 @@ from osc_placement_insight.tests.audit.nova import Migration, flavor
 @pytest.fixture
 def journal(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / 'journal'
+
+
+#: Happens to the subject of a finding.
+Change = Callable[[Cloud, str], None]
 
 
 def events(journal: pathlib.Path) -> list[str]:
@@ -114,21 +119,21 @@ def test_a_host_that_is_gone_since_the_report_keeps_nothing_else_from_repair(
 # What changed since the report.
 
 
-def doubled_server(cloud: Cloud) -> tuple[str, Finding]:
-    server = cases.built(cloud, cases.doubled)
-    (finding,) = cloud.audit()
-    return server, finding
-
-
 def claimed_again(cloud: Cloud, server: str) -> None:
     cloud.claim(server, cloud.amounts(server))
+
+
+def claimed_before_it_is_written(cloud: Cloud, server: str) -> None:
+    cloud.nova.before_answer.append(
+        lambda path: claimed_again(cloud, server) if path == '/os-migrations' else None
+    )
 
 
 def migration_begun(cloud: Cloud, server: str) -> None:
     cloud.nova.migrations['new'] = Migration(server, 'resize', 'accepted', 'a', 'b', 'new')
 
 
-def changed_in_nova(**attributes: Any) -> Callable[[Cloud, str], None]:
+def changed_in_nova(**attributes: Any) -> Change:
     """Return a change of a server in nova."""
 
     def change(cloud: Cloud, server: str) -> None:
@@ -137,94 +142,74 @@ def changed_in_nova(**attributes: Any) -> Callable[[Cloud, str], None]:
     return change
 
 
-CHANGES = {
-    'it is claimed again': claimed_again,
-    'a migration begins': migration_begun,
-    'a task begins': changed_in_nova(task='powering-off'),
-    'it moves': changed_in_nova(node='b'),
-    'it is updated': changed_in_nova(updated='2026-01-02T00:00:00Z'),
-    'it is deleted': changed_in_nova(is_deleted=True),
-}
-
-
-@pytest.mark.parametrize('change', CHANGES.values(), ids=CHANGES)
-def test_what_has_changed_since_the_report_is_not_touched(
-    cloud: Cloud, change: Callable[[Cloud, str], None], journal: pathlib.Path
-) -> None:
-    server, finding = doubled_server(cloud)
-    change(cloud, server)
-    before = cloud.held(server)
-
-    (result,) = interruptions.repair(cloud, [finding], journal)
-
-    assert result.event == 'skipped'
-    assert cloud.held(server) == before
-    assert events(journal) == ['skipped']
-
-
-def test_a_claim_between_the_last_read_and_the_write_is_not_touched(
-    cloud: Cloud, journal: pathlib.Path
-) -> None:
-    server, finding = doubled_server(cloud)
-    cloud.nova.before_answer.append(
-        lambda path: claimed_again(cloud, server) if path == '/os-migrations' else None
-    )
-
-    (result,) = interruptions.repair(cloud, [finding], journal)
-
-    assert result.event == 'skipped'
-    assert 'consumer generation conflict' in result.reason
-    assert len(cloud.amounts(server)) == 2
-
-
-def test_what_somebody_else_has_repaired_is_done(cloud: Cloud, journal: pathlib.Path) -> None:
-    server = cases.built(cloud, cases.leaked_by_a_deleted_server)
-    (finding,) = cloud.audit()
+def given_back(cloud: Cloud, server: str) -> None:
     cloud.send('DELETE', f'/allocations/{server}')
 
-    (result,) = interruptions.repair(cloud, [finding], journal)
 
-    assert (result.event, result.reason) == ('done', 'it was so already')
-
-
-def named_by_a_flavor(cloud: Cloud) -> None:
+def named_by_a_flavor(cloud: Cloud, trait: str) -> None:
     cloud.nova.flavors.append(flavor(trait__CUSTOM_LEFT='required'))
 
 
-def given_to_a_provider(cloud: Cloud) -> None:
-    cloud.provider('user', {}, traits=('CUSTOM_LEFT',))
+def given_to_a_provider(cloud: Cloud, trait: str) -> None:
+    cloud.provider('user', {}, traits=(trait,))
 
 
-def deleted_by_somebody(cloud: Cloud) -> None:
-    cloud.send('DELETE', '/traits/CUSTOM_LEFT')
+def deleted(cloud: Cloud, trait: str) -> None:
+    cloud.send('DELETE', f'/traits/{trait}')
+
+
+SKIPPED, REFUSED, DONE = ['skipped'], ['begun', 'skipped'], ['done']
 
 
 @pytest.mark.parametrize(
-    ('change', 'event', 'reason'),
+    ('build', 'change', 'written', 'reason'),
     [
-        (named_by_a_flavor, 'skipped', 'a flavor names it'),
-        (given_to_a_provider, 'skipped', 'The trait CUSTOM_LEFT is in use'),
-        (deleted_by_somebody, 'done', 'it was so already'),
+        (cases.doubled, claimed_again, SKIPPED, 'the consumer has changed'),
+        (cases.doubled, claimed_before_it_is_written, REFUSED, 'consumer generation conflict'),
+        (cases.doubled, migration_begun, SKIPPED, 'the server is being moved'),
+        *(
+            (cases.doubled, changed_in_nova(**attributes), SKIPPED, 'the server has changed')
+            for attributes in (
+                {'task': 'powering-off'},
+                {'node': 'b'},
+                {'updated': '2026-01-02T00:00:00Z'},
+                {'is_deleted': True},
+            )
+        ),
+        (cases.leaked_by_a_deleted_server, given_back, DONE, 'it was so already'),
+        (cases.unused_trait, named_by_a_flavor, SKIPPED, 'a flavor names it'),
+        (cases.unused_trait, given_to_a_provider, REFUSED, 'The trait CUSTOM_LEFT is in use'),
+        (cases.unused_trait, deleted, ['begun', 'done'], 'it was so already'),
     ],
 )
-def test_a_trait_that_is_in_use_or_gone_since_the_report_is_left_alone(
+def test_what_has_changed_since_the_report_is_not_touched(
     cloud: Cloud,
     journal: pathlib.Path,
-    change: Callable[[Cloud], None],
-    event: str,
+    build: Build,
+    change: Change,
+    written: list[str],
     reason: str,
 ) -> None:
-    cases.built(cloud, cases.unused_trait)
+    subject = cases.built(cloud, build)
+    assert subject
     (finding,) = cloud.audit()
-    change(cloud)
+    change(cloud, subject)
+    before = cloud.everything_held()
 
     (result,) = interruptions.repair(cloud, [finding], journal)
 
-    assert result.event == event
     assert reason in result.reason
+    assert events(journal) == written
+    assert cloud.everything_held() == before
 
 
 # The journal.
+
+
+def doubled_server(cloud: Cloud) -> tuple[str, Finding]:
+    server = cases.built(cloud, cases.doubled)
+    (finding,) = cloud.audit()
+    return server, finding
 
 
 def test_the_journal_has_what_a_consumer_held_before_it_is_changed(
@@ -271,21 +256,6 @@ def test_a_line_that_was_cut_off_is_written_again(cloud: Cloud, journal: pathlib
     interruptions.repair(cloud, [finding], journal)
 
     assert events(journal) == ['begun', 'begun', 'done']
-
-
-def test_a_failing_service_ends_a_repair_that_can_go_on(
-    cloud: Cloud, journal: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server, finding = doubled_server(cloud)
-    cloud.nova.is_failing = True
-    with pytest.raises(exceptions.CommandError, match='Nova refuses'):
-        interruptions.repair(cloud, [finding], journal)
-    cloud.nova.is_failing = False
-
-    (result,) = interruptions.repair(cloud, [finding], journal)
-
-    assert result.event == 'done'
-    assert len(cloud.amounts(server)) == 1
 
 
 def of_another_report(path: pathlib.Path) -> None:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each format shows the same, and names write no control characters to a terminal."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from osc_placement_insight import cells
+from osc_placement_insight.streaming import RowStream
+from osc_placement_insight.tests.client import Client
+from osc_placement_insight.tests.clouds import Cloud
+from osc_placement_insight.tests.conftest import Service
+
+#: ESC, BEL, DEL and CSI: a title for the window, and red from there on.
+NAME = 'h\x1b]0;x\x07\x7f\x9b31m'
+ESCAPED = r'\u001b]0;x'
+
+#: Commands of which json and yaml show the answer as the service gave it, and the question.
+WHOLE = {
+    'allocation candidate explain --resource VCPU=9': 'allocation_candidates?resources=VCPU:9',
+    'placement capacity show --resource VCPU=3': 'capacity?resources=VCPU:3',
+}
+LISTS = (
+    'placement capacity list --resource VCPU=1',
+    'placement change list --since 1h --include usages,traits',
+    'placement consumer list',
+    'placement unmet demand list',
+    'placement usage list --by project',
+)
+NAMED = {
+    'placement tree show {}': ('text', 'dot', 'table', 'csv', 'value'),
+    'placement history list --provider {}': ('text', 'table', 'csv', 'value'),
+    LISTS[0]: ('table', 'csv', 'value'),
+    LISTS[1]: ('table', 'csv', 'value'),
+}
+
+
+@pytest.fixture(scope='module')
+def service() -> Iterator[Service]:
+    """One cloud for all tests, which only read."""
+    with Service() as service:
+        yield service
+
+
+@pytest.fixture(scope='module')
+def cloud(service: Service) -> Cloud:
+    """A host with such a name, its child, a server, and a search in vain."""
+    cloud = Cloud(service)
+    host = cloud.provider(NAME, {'VCPU': 8}, ('CUSTOM_A', 'CUSTOM_B'), uuid=HOST)
+    cloud.provider(f'{NAME}0', {'VCPU': 8}, parent=host)
+    cloud.claim('d1000000-0000-4000-8000-000000000001', {host: {'VCPU': 3}}, 'INSTANCE')
+    cloud.search('resources=VCPU:9', 'req-0d5c1a4e-3a52-4f7a-9c7b-1f0f6a3c2b11')
+    return cloud
+
+
+HOST = 'a1000000-0000-4000-8000-000000000001'
+
+
+@pytest.mark.parametrize('command', WHOLE)
+def test_json_and_yaml_show_an_answer_as_the_service_gave_it(
+    openstack: Client, cloud: Cloud, command: str
+) -> None:
+    answer = cloud.send('GET', f'/insight/{WHOLE[command]}')
+
+    assert openstack(*command.split(), '-f', 'json').values() == answer
+    assert yaml.safe_load(openstack(*command.split(), '-f', 'yaml').out) == answer
+
+
+@pytest.mark.usefixtures('cloud')
+@pytest.mark.parametrize('command', LISTS)
+def test_each_format_of_a_list_has_the_same_rows(openstack: Client, command: str) -> None:
+    def printed(*options: str) -> str:
+        return openstack(*command.split(), '-f', *options).out
+
+    rows = json.loads(printed('json'))
+    first = next(iter(rows[0]))
+
+    assert yaml.safe_load(printed('yaml')) == rows
+    header, *lines = csv.reader(printed('csv').splitlines(), escapechar='\\')
+    assert header == [*rows[0]]
+    assert [
+        [read_back(cell, shown) for cell, shown in zip(line, row.values(), strict=True)]
+        for line, row in zip(lines, rows, strict=True)
+    ] == [[cells.escaped(v) if isinstance(v, str) else v for v in row.values()] for row in rows]
+    names = [cells.escaped(str(row[first])) for row in rows]
+    assert printed('value', '-c', first).splitlines() == names
+    table = printed('table')
+    assert all(f' {name} ' in table for name in names)
+
+
+def read_back(cell: str, shown: Any) -> Any:
+    """The value of a cell, where JSON shows this: numbers, lists and objects are JSON there."""
+    return cell if isinstance(shown, str) else json.loads(cell or 'null')
+
+
+@pytest.mark.usefixtures('cloud')
+@pytest.mark.parametrize(
+    ('command', 'format_name'),
+    [(command, format_name) for command, formats in NAMED.items() for format_name in formats],
+)
+def test_control_characters_of_names_are_escaped(
+    openstack: Client, command: str, format_name: str
+) -> None:
+    printed = openstack(*command.format(HOST).split(), '-f', format_name).out
+
+    assert ESCAPED in printed
+    assert not cells.CONTROL.search(''.join(printed.splitlines()))
+
+
+@pytest.mark.parametrize('format_name', ['table', 'csv', 'value'])
+def test_control_characters_are_escaped_in_what_is_followed(
+    capsys: pytest.CaptureFixture[str], format_name: str
+) -> None:
+    RowStream(sys.stdout, format_name, ['name', 'traits']).write([[NAME, [NAME]]])
+
+    assert not cells.CONTROL.search(''.join(capsys.readouterr().out.splitlines()))
+
+
+@pytest.mark.usefixtures('cloud')
+def test_json_has_names_as_they_are(openstack: Client) -> None:
+    tree = openstack('placement', 'tree', 'show', HOST, '-f', 'json').values()
+
+    assert {one['name'] for one in tree['providers']} == {NAME, f'{NAME}0'}
