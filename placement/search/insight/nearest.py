@@ -78,9 +78,12 @@ def _distances(
     ]
     others = float(outcome.failures - len(amounts))
     for state in outcome.states:
+        places = len(state.elements)
         for tree in survey.work.each(state.trees):
             if tree.root_id not in reports.fitting:
+                survey.work.spent += places
+                distance = others
                 providers = state.providers_of(tree)
-                survey.work.spent += len(providers)
-                parts = [min([missing_part(p, *amount) for p in providers]) for amount in amounts]
-                yield sum(parts, others), tree.root_id, number
+                for name, asked in amounts:
+                    distance += min([missing_part(p, name, asked) for p in providers])
+                yield distance, tree.root_id, number

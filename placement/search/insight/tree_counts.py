@@ -209,10 +209,12 @@ class TreeCounts:
         if serving.taken is not None:
             taken = [(providers[slot], amounts) for slot, amounts in serving.taken]
         if taken and not pools:
-            times = [quotients(*of_provider) for of_provider in taken]
-            for side, often in zip(self._sides, zip(*times, strict=True), strict=True):
-                least = min(often)
-                side.add(tree, least, least)
+            now, if_empty = quotients(*taken[0])
+            for of_provider in taken[1:]:
+                others = quotients(*of_provider)
+                now, if_empty = min(now, others[0]), min(if_empty, others[1])
+            self.now.add(tree, now, now)
+            self.if_empty.add(tree, if_empty, if_empty)
         else:
             self._add_chosen(tree, providers, taken, pools or set(), serving)
 

@@ -142,15 +142,14 @@ def _shortage(provider: Provider, step: Condition) -> Failure:
 def missing_part(provider: Provider, resource_class: str, amount: int) -> float:
     """The part of an amount that a provider lacks; all of it where it has no such inventory, or
     does not give such amounts."""
-    if resource_class not in provider.kind.profile.position:
+    position = provider.kind.profile.position.get(resource_class)
+    if position is None:
         return 1.0
-    capacity, used = provider.inventory(resource_class)
-    refusal, room = capacity.refusal(amount, used), capacity.room(used)
-    if refusal is None:
-        return 0.0
-    if room <= 0 or refusal in (Refusal.MIN_UNIT, Refusal.STEP_SIZE):
+    capacity = provider.kind.capacities[position]
+    room = capacity.room(provider.used[position])
+    if room <= 0 or capacity.unit_refusal(amount) in (Refusal.MIN_UNIT, Refusal.STEP_SIZE):
         return 1.0
-    return (amount - room) / amount
+    return max(amount - room, 0) / amount
 
 
 class Lack(NamedTuple):

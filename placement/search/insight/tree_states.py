@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from placement.search.insight.condition import Amount, ConditionTable, failed_bits
+from placement.search.insight.condition import ConditionTable, failed_bits
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.kind import Profile
@@ -27,8 +27,9 @@ from placement.search.solver.slots import sharing_with
 Elements = tuple[tuple[int, int], ...]
 
 
-# The amounts that providers of a profile are asked for, with the positions of their classes.
-Needs = tuple[tuple[int, Amount], ...]
+# The amounts that providers of a profile are asked for: the position of the class, the amount, and
+# the bits that its size, that it is free, and that anything is free have.
+Needs = tuple[tuple[int, int, int, int, int], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -106,20 +107,18 @@ class State:
         sharing = self.arrangement.sharing
         return (*tree.members, *sharing) if sharing else tree.members
 
-    def providers(self, slot: int) -> Iterable[Provider]:
-        """The provider in a slot of each tree; a sharing one once."""
-        members = len(self.arrangement.needs)
-        if slot >= members:
-            return (self.arrangement.sharing[slot - members],)
-        return (tree.members[slot] for tree in self.trees)
-
     def maximum(self, slot: int, name: str, work: SlicedWork) -> Maximum | None:
         """The most that a provider in this slot has of a class, None where it has none."""
         key = (slot, name)
         if key not in self._maxima:
             work.spent += len(self.trees)
             work.pause_if_due()
-            self._maxima[key] = maximum_of(self.providers(slot), name)
+            members = len(self.arrangement.needs)
+            if slot < members:
+                providers = [tree.members[slot] for tree in self.trees]
+            else:
+                providers = [self.arrangement.sharing[slot - members]]
+            self._maxima[key] = maximum_of(providers, name)
         return self._maxima[key]
 
 
@@ -149,17 +148,17 @@ def _rank(capacity: Capacity) -> tuple[int, ...]:
 
 def maximum_of(providers: Iterable[Provider], name: str) -> Maximum | None:
     """The most that one of some providers has of a class."""
-    capacities: dict[int, Capacity] = {}
-    most_free: int | None = None
-    for provider in providers:
-        position = provider.kind.profile.position.get(name)
-        if position is not None:
-            capacity = provider.kind.capacities[position]
-            capacities[id(capacity)] = capacity
-            free = capacity.room(provider.used[position])
-            if most_free is None or free > most_free:
-                most_free = free
-    return None if most_free is None else Maximum(max(capacities.values(), key=_rank), most_free)
+    inventories = [
+        (provider.kind.capacities[position], provider.used[position])
+        for provider in providers
+        if (position := provider.kind.profile.position.get(name)) is not None
+    ]
+    if not inventories:
+        return None
+    # Of ten thousand hosts most have the same few.
+    capacities = {id(capacity): capacity for capacity, _ in inventories}
+    most_free = max([capacity.room(used) for capacity, used in inventories])
+    return Maximum(max(capacities.values(), key=_rank), most_free)
 
 
 class TreeStates:
@@ -258,8 +257,8 @@ class TreeStates:
         amounts = [amount for group in table.groups for amount in group.amounts.values()]
         return Role(
             tuple([
-                (position[amount.resource_class], amount)
-                for amount in amounts if amount.resource_class in position
+                (position[name], asked, size, free, some)
+                for name, asked, _, size, free, some in amounts if name in position
             ]),
             tuple([
                 sum(
@@ -276,7 +275,7 @@ class TreeStates:
 def amounts_mask(needs: Needs, provider: Provider) -> int:
     """The bits of the amounts that a provider does not have."""
     mask, capacities, used = 0, provider.kind.capacities, provider.used
-    for position, (_, asked, _, size, free, some) in needs:
+    for position, asked, size, free, some in needs:
         capacity, taken = capacities[position], used[position]
         refusal = capacity.refusal(asked, taken)
         if refusal is not None:
