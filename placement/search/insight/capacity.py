@@ -134,13 +134,13 @@ def capacities_of(
     They share one budget: each may spend an equal part of what those before it have left over.
     """
     work = work or SlicedWork(CAPACITY_BUDGET)
-    found = {}
+    capacities = {}
     for number, (name, request) in enumerate(requests.items()):
         left = sys.maxsize if work.budget is None else max(work.budget - work.spent, 0)
         part = work.part(left // (len(requests) - number))
-        found[name] = capacity_of(snapshot, request, part)
+        capacities[name] = capacity_of(snapshot, request, part)
         work.spent += part.spent
-    return found
+    return capacities
 
 
 def _page(snapshot: Snapshot, page: RootPage) -> tuple[Sequence[Tree], bool]:
@@ -151,8 +151,8 @@ def _page(snapshot: Snapshot, page: RootPage) -> tuple[Sequence[Tree], bool]:
         for tree in block.trees.values()
         if tree.members[0].uuid > page.after
     )
-    found = heapq.nsmallest(page.limit + 1, uuids)
-    return [snapshot.tree(root) for _, root in found[: page.limit]], len(found) > page.limit
+    first = heapq.nsmallest(page.limit + 1, uuids)
+    return [snapshot.tree(root) for _, root in first[: page.limit]], len(first) > page.limit
 
 
 def _sums(

@@ -77,7 +77,7 @@ class Room:
         self.is_empty = is_empty
         self.totals: Mapping[str, int] = resolved.totals
         self._requests = resolved.provider_requests
-        self._exclusive = [one.number for one in self._requests if one.is_exclusive]
+        self._exclusive = [request.number for request in self._requests if request.is_exclusive]
         self._taken = Counter[tuple[Provider, str]]()
 
     def free(self, provider: Provider, name: str) -> int:
@@ -134,8 +134,9 @@ class Room:
         for name, total in self.totals.items():
             asking = [request for request in self._requests if name in request.amounts]
             divisor = math.gcd(*[request.amounts[name] for request in asking])
-            serving = {provider for request in asking for provider in servers[request.number]}
-            yield sum(self.free(one, name) // divisor for one in serving) * divisor // total
+            serving = set().union(*[servers[request.number] for request in asking])
+            free = sum(self.free(provider, name) // divisor for provider in serving)
+            yield free * divisor // total
 
     def _bounds_by_isolation(self, servers: Servers) -> Iterator[int]:
         """Isolated requests of one consumer take as many providers, so that each provider takes

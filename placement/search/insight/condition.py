@@ -27,7 +27,7 @@ from placement.search.model.request import (
     CandidateRequest,
     Parameter,
     RequestGroup,
-    names_held,
+    alternatives,
 )
 from placement.search.solver.resolved_request import ProviderRequest, ResolvedRequest
 
@@ -57,15 +57,16 @@ class Reason(enum.StrEnum):
 
 
 def conditions_of(
-    parameter: Parameter, holder: CandidateRequest | RequestGroup
+    parameters: Iterable[Parameter], holder: CandidateRequest | RequestGroup
 ) -> list[Condition]:
-    """The conditions that a request or group has by a parameter, each once."""
+    """The conditions that a request or group has by some parameters, each once."""
     suffix = holder.suffix if isinstance(holder, RequestGroup) else None
     return [
         Condition(
             parameter.reason, _spelled(parameter, name), suffix=suffix, name=name,
             parameter=parameter,
         )
+        for parameter in parameters
         for name in parameter.names(holder)
     ]  # fmt: skip
 
@@ -179,12 +180,14 @@ class Condition:
 
 def failed_bits(conditions: Iterable[Condition], profile: Profile) -> int:
     """The bits of those of some conditions on names that providers of a profile fail."""
-    return sum(
-        condition.bit
-        for condition in conditions
-        if condition.parameter
-        and not isinstance(condition.name, bool)
-        and not condition.parameter.accepts(condition.name, profile)
+    return bits_of(
+        [
+            condition
+            for condition in conditions
+            if condition.parameter
+            and not isinstance(condition.name, bool)
+            and not condition.parameter.accepts(condition.name, profile)
+        ]
     )
 
 
@@ -217,21 +220,15 @@ class GroupConditions:
     def __init__(self, group: RequestGroup, table: ConditionTable, tree_id: int | None) -> None:
         self.group = group
         self.tree_id = tree_id
-        self.tree_bit = 0
-        tree = table.numbered(conditions_of(TREE, group))
-        if tree:
-            self.tree_bit = tree[0].bit
-        present = table.numbered(conditions_of(RESOURCES, group))
-        self.named = table.numbered(
-            [one for parameter in GROUP_PARAMETERS for one in conditions_of(parameter, group)]
-        )
-        size = table.numbered([_amount(one, group, Reason.TOO_SMALL) for one in present])
-        free = table.numbered([_amount(one, group, Reason.USED) for one in present])
+        tree = table.numbered(conditions_of((TREE,), group))
+        self.tree_bit = bits_of(tree)
+        present = table.numbered(conditions_of((RESOURCES,), group))
+        self.named = table.numbered(conditions_of(GROUP_PARAMETERS, group))
+        size = table.numbered([_amount(held, group, Reason.TOO_SMALL) for held in present])
+        free = table.numbered([_amount(held, group, Reason.USED) for held in present])
         self.amounts = {
-            (name := one.names[0]): Amount(
-                name, group.resources[name], one.bit, two.bit, three.bit, table.next_bit()
-            )
-            for one, two, three in zip(present, size, free, strict=True)
+            name: Amount(name, asked, present[n].bit, size[n].bit, free[n].bit, table.next_bit())
+            for n, (name, asked) in enumerate(group.resources.items())
         }
         self.steps: list[Condition] = [*tree, *present, *self.named, *size, *free]
         self.collected = 0 if group.is_suffixed else self._bits('is_collected')
@@ -240,11 +237,12 @@ class GroupConditions:
         self.wanted = spanning & ~self.barred
 
     def _bits(self, flag: str) -> int:
-        return sum(one.bit for one in self.named if getattr(one.parameter, flag))
+        return bits_of([step for step in self.named if getattr(step.parameter, flag)])
 
-    def tree_mask(self, root_id: int) -> int:
-        """The bit of `in_tree` where it names another tree than this one."""
-        return self.tree_bit if root_id != self.tree_id else 0
+
+def bits_of(conditions: Iterable[Condition]) -> int:
+    """The bits of some conditions together."""
+    return sum(condition.bit for condition in conditions)
 
 
 def _amount(present: Condition, group: RequestGroup, reason: Reason) -> Condition:
@@ -270,32 +268,33 @@ class ConditionTable:
             for group in request.groups
         ]
         self._numbers = {group.suffix: n for n, group in enumerate(request.groups)}
-        self.group_of = [self._numbers[one.group.suffix] for one in self.requests]
+        self.group_of = [self._numbers[asking.group.suffix] for asking in self.requests]
         self.requests_of: list[list[int]] = [[] for _ in self.groups]
         for number, group in enumerate(self.group_of):
             self.requests_of[group].append(number)
-        self.root_conditions = self.numbered(
-            [one for parameter in ROOT_PARAMETERS for one in conditions_of(parameter, request)]
+        self.root_conditions = self.numbered(conditions_of(ROOT_PARAMETERS, request))
+        self.root_bits = bits_of(self.root_conditions)
+        self.free = sum(
+            amount.free for conditions in self.groups for amount in conditions.amounts.values()
         )
-        self.root_bits = sum(one.bit for one in self.root_conditions)
-        self.free = sum(one.free for group in self.groups for one in group.amounts.values())
-        self.names: dict[str, frozenset[str]] = {}
-        for held in dict.fromkeys(one.held for one in (*ROOT_PARAMETERS, *GROUP_PARAMETERS)):
-            names = names_held(ROOT_PARAMETERS, request, held).union(
-                *[names_held(GROUP_PARAMETERS, group, held) for group in request.groups]
-            )
-            if names:
-                self.names[held] = names
+        self.names: dict[str, set[str]] = {}
+        named = [step for conditions in self.groups for step in conditions.named]
+        for condition in (*named, *self.root_conditions):
+            if condition.parameter and not isinstance(condition.name, bool):
+                names = self.names.setdefault(condition.parameter.held, set())
+                names |= alternatives(condition.name)
 
     def next_bit(self) -> int:
         """A bit that no condition has."""
         self._bits += 1
         return 1 << (self._bits - 1)
 
-    def numbered(self, conditions: Sequence[Condition]) -> list[Condition]:
+    def numbered(self, conditions: Iterable[Condition]) -> list[Condition]:
         """The conditions with a bit for each."""
-        numbered = [dataclasses.replace(one, bit=self.next_bit()) for one in conditions]
-        self.visible |= sum(one.bit for one in numbered)
+        numbered = [
+            dataclasses.replace(condition, bit=self.next_bit()) for condition in conditions
+        ]
+        self.visible |= bits_of(numbered)
         return numbered
 
     def number_of(self, condition: Condition) -> int:
@@ -314,7 +313,7 @@ class ConditionTable:
         """The classes of these provider requests of a group; none where these are all it has."""
         if len(requests) == len(self.requests_of[group]):
             return ()
-        names = (name for one in sorted(requests) for name in self.requests[one].amounts)
+        names = (name for number in sorted(requests) for name in self.requests[number].amounts)
         return tuple(dict.fromkeys(names))
 
 
@@ -322,13 +321,13 @@ def combined_conditions(request: CandidateRequest) -> list[Condition]:
     """The conditions on all groups together, in the order of testing."""
     suffixed = sum(group.is_suffixed for group in request.groups)
     isolate = [
-        dataclasses.replace(one, detail=f'{suffixed} groups, each on a provider of its own')
-        for one in conditions_of(ISOLATE, request)
+        dataclasses.replace(isolated, detail=f'{suffixed} groups, each on a provider of its own')
+        for isolated in conditions_of((ISOLATE,), request)
         if suffixed > 1
     ]
     subtrees = [
-        one
-        for one in conditions_of(SUBTREE, request)
-        if isinstance(one.name, frozenset) and len(one.name) > 1
+        subtree
+        for subtree in conditions_of((SUBTREE,), request)
+        if isinstance(subtree.name, frozenset) and len(subtree.name) > 1
     ]
-    return [*isolate, *subtrees, *conditions_of(ONE_OF_EACH_TREE, request)]
+    return [*isolate, *subtrees, *conditions_of((ONE_OF_EACH_TREE,), request)]

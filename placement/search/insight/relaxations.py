@@ -145,8 +145,8 @@ def _pairs(survey: Survey, every: Sequence[Condition]) -> Iterator[Chosen]:
 def _number_of_pairs(survey: Survey, every: Sequence[Condition]) -> int:
     """The number of pairs that `_pairs` makes, without making them."""
     classes = _classes_asked(survey)
-    subjects = Counter(one.subject for one in every if one.subject is not None)
-    suffixes = Counter(one.suffix or '' for one in every if one.is_of_class)
+    subjects = Counter(c.subject for c in every if c.subject is not None)
+    suffixes = Counter(c.suffix or '' for c in every if c.is_of_class)
     same = {suffix: math.comb(count, 2) for suffix, count in suffixes.items()}
     number = math.comb(len(every), 2) - sum(math.comb(n, 2) for n in subjects.values())
     number -= sum(count for suffix, count in same.items() if classes[suffix] <= 2)

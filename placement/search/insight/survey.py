@@ -194,7 +194,7 @@ class Survey(TreeStates):
 
     def trees_passing(self, group: int, kept: int) -> int:
         """Count the trees that meet these conditions of a group."""
-        return sum(one.size for one in self.outcomes if one.passes(group, kept))
+        return sum(outcome.size for outcome in self.outcomes if outcome.passes(group, kept))
 
 
 def spread(blocks: Sequence[Block]) -> Iterator[Block]:

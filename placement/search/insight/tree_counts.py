@@ -247,15 +247,17 @@ class TreeCounts:
         table = self._states.table
         kept, slots = table.visible & ~table.free, list[list[int]]()
         gained = [0] * len(table.groups)
-        for number, group in enumerate(table.group_of):
+        for number, of_group in enumerate(table.group_of):
             serving = []
             for slot, elements in enumerate(state.elements):
                 brought = [gain for mask, gain in elements[number] if not mask & kept]
                 if brought:
                     serving.append(slot)
-                    gained[group] |= brought[0]
+                    gained[of_group] |= brought[0]
             slots.append(serving)
-        is_missing = any(g.collected & ~one for g, one in zip(table.groups, gained, strict=True))
+        is_missing = any(
+            group.collected & ~traits for group, traits in zip(table.groups, gained, strict=True)
+        )
         if is_missing or state.arrangement.root:
             slots = [[] for _ in slots]
         return Serving(slots, self._taken(slots))

@@ -9,6 +9,7 @@ each tree only amounts are compared, and whatever else is asked is asked of stat
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -96,7 +97,7 @@ class State:
         ]
         self.parts = tuple(
             [
-                least(one for elements in of_slots for one in elements)
+                least(itertools.chain.from_iterable(of_slots))
                 for of_slots in zip(*self.elements, strict=True)
             ]
         )
@@ -230,9 +231,7 @@ class TreeStates:
             group, own, above = self.table.groups[number], role.failed[number], root.failed[number]
             fixed = role.missing[request.number] | above & group.barred
             fixed |= own & ~(group.collected | group.wanted)
-            if is_member or request.is_suffixed:
-                fixed |= group.tree_mask(root_id)
-            else:
+            if root_id != group.tree_id or not (is_member or request.is_suffixed):
                 fixed |= group.tree_bit
             gained = group.collected & ~own
             outside = [own, above] if is_member else [own]
@@ -242,10 +241,7 @@ class TreeStates:
     def _role(self, profile: Profile) -> Role:
         key = (
             profile.classes,
-            *[
-                names.intersection(getattr(profile, held))
-                for held, names in self.table.names.items()
-            ],
+            *[getattr(profile, held) & names for held, names in self.table.names.items()],
         )
         role = self._roles.get(key)
         if role is None:

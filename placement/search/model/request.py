@@ -176,7 +176,9 @@ GROUP_PARAMETERS = (
 )  # fmt: skip
 # Those that each provider of the unsuffixed group has to meet by itself.
 OWN_PARAMETERS = tuple(
-    one for one in GROUP_PARAMETERS if one.is_barred or not (one.is_collected or one.spans_tree)
+    parameter
+    for parameter in GROUP_PARAMETERS
+    if parameter.is_barred or not (parameter.is_collected or parameter.spans_tree)
 )
 ROOT_PARAMETERS = (
     Parameter('root_required', 'root_required', 'root_required', 'traits'),
@@ -190,5 +192,5 @@ def names_held(
     parameters: tuple[Parameter, ...], holder: CandidateRequest | RequestGroup, held: str
 ) -> frozenset[str]:
     """The names in a request or group that are compared with one member of a profile."""
-    sets = (getattr(holder, one.field) for one in parameters if one.held == held)
+    sets = (getattr(holder, parameter.field) for parameter in parameters if parameter.held == held)
     return frozenset().union(*[alternatives(name) for names in sets for name in names])

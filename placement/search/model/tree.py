@@ -18,7 +18,7 @@ from placement.search.model.kind import DISABLED_TRAIT, InternPool, Profile, Pro
 from placement.search.model.provider import Provider
 
 # What the members of a tree use: for each of them the amounts, in the order of its classes.
-Usage = tuple[tuple[int, ...], ...]
+UsedAmounts = tuple[tuple[int, ...], ...]
 
 
 class Ancestry:
@@ -102,7 +102,7 @@ class Shape:
     structure: Structure
 
     @property
-    def unused(self) -> Usage:
+    def unused(self) -> UsedAmounts:
         """The usage of a tree of this shape from which nothing is allocated."""
         return tuple([(0,) * len(kind.capacities) for kind in self.kinds])
 
@@ -117,7 +117,7 @@ class Tree:
         self.root_id = root_id
         self.members = members
         self.shape = shape
-        self.usage: Usage = tuple([member.used for member in members])
+        self.usage: UsedAmounts = tuple([member.used for member in members])
 
     @classmethod
     def of(cls, root_id: int, members: Iterable[Provider], pool: InternPool) -> Tree:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from placement.search.candidate import Candidate, Layout
 from placement.search.model.provider import Provider
 from placement.search.model.request import ROOT_PARAMETERS
-from placement.search.model.tree import Shape, Structure, Tree, Usage
+from placement.search.model.tree import Shape, Structure, Tree, UsedAmounts
 from placement.search.solver.backtracking import assignments
 from placement.search.solver.nogoods import NogoodStore
 from placement.search.solver.problem import Assignment, problem_for
@@ -87,7 +87,9 @@ class Plan:
         self._first_of_last: Solution | None = None
         self._shared_domains: SharedDomains | None = None
         self._nogoods = NogoodStore()
-        self._infeasible: BoundedCache[tuple[Shape, Usage], bool] = BoundedCache(MAX_INFEASIBLE)
+        self._infeasible: BoundedCache[tuple[Shape, UsedAmounts], bool] = BoundedCache(
+            MAX_INFEASIBLE
+        )
 
     def _is_sharing(self, slot: int) -> bool:
         """Return whether the provider in the slot is a sharing one, of this tree or of another."""

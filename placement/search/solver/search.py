@@ -11,7 +11,7 @@ from placement.search.model.block import Block, Bound
 from placement.search.model.kind import Profile
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Tree, Usage
+from placement.search.model.tree import Tree, UsedAmounts
 from placement.search.solver.resolved_request import Demand, ProviderRequest, ResolvedRequest, fits
 from placement.search.solver.work import BoundedCache, Work
 
@@ -80,7 +80,7 @@ class Search:
         ]
         return set.intersection(*confining) if confining else None
 
-    def usage_of(self, tree: Tree) -> Usage:
+    def usage_of(self, tree: Tree) -> UsedAmounts:
         """The usage of the members of a tree."""
         return tree.shape.unused if self.ignores_usage else tree.usage
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from placement.search.model.kind import ProviderKind
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Ancestry, Structure, Tree, Usage
+from placement.search.model.tree import Ancestry, Structure, Tree, UsedAmounts
 from placement.search.solver.resolved_request import Demand, ProviderRequest, fits
 from placement.search.solver.search import Answer, Search
 
 # The provider in each slot of a tree, its kind, and what is used of it.
-Occupants = tuple[Sequence[Provider], Sequence[ProviderKind], Usage]
+Occupants = tuple[Sequence[Provider], Sequence[ProviderKind], UsedAmounts]
 
 # Slots that can serve a provider request, each with the amounts by position.
 Domain = Mapping[int, Demand]
@@ -49,7 +49,7 @@ class Slots:
         self._size = len(structure.profiles)
         self._sharing = tuple(sharing)
         self._sharing_kinds = tuple([provider.kind for provider in sharing])
-        self._sharing_usage: Usage = tuple(
+        self._sharing_usage: UsedAmounts = tuple(
             [
                 (0,) * len(provider.used) if search.ignores_usage else provider.used
                 for provider in sharing
