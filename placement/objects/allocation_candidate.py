@@ -27,12 +27,21 @@ def find(context: RequestContext, request: CandidateRequest) -> Result:
 
     Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names that do not exist.
     """
-    snapshot = context.snapshots.current()
-    check_names(context, request, snapshot)
+    snapshot = snapshot_for(context, request)
     started_at = time.perf_counter()
     result = find_candidates(snapshot, request)
     context.insight.searches.count(request, result, time.perf_counter() - started_at)
     return result
+
+
+def snapshot_for(context: RequestContext, request: CandidateRequest) -> Snapshot:
+    """The snapshot of everything that was committed before, for a request whose names exist.
+
+    Raises `errors.ResourceClassNotFound` and `errors.TraitNotFound` for names that do not.
+    """
+    snapshot = context.snapshots.current()
+    check_names(context, request, snapshot)
+    return snapshot
 
 
 def check_names(context: RequestContext, request: CandidateRequest, snapshot: Snapshot) -> None:

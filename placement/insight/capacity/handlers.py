@@ -11,12 +11,13 @@ from placement.http.microversion import Api
 from placement.http.querystring import MAX_LENGTH, Query, unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request, checked_query
-from placement.insight import answers
+from placement.insight.explain.handlers import list_names
 from placement.insight.explain.views import Names, provider
 from placement.insight.pages import PAGE_LIMIT_TEXT, links_with, members, page_limit
+from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.policies import rules
 from placement.schemas import common
-from placement.search.insight.capacity import RequestCapacity, RootPage
+from placement.search.insight.capacity import RequestCapacity, RootPage, capacities_of, capacity_of
 from placement.search.insight.closed_form import Count
 from placement.search.model.request import CandidateRequest
 
@@ -93,9 +94,10 @@ def capacity(request: Request) -> Reply:
         wanted = candidate_query.parse(request.api, query)
         page = parse_page_of_roots(query)
         with unknown_names_reported():
-            counted = answers.capacity(request.context, wanted, page)
+            snapshot = snapshot_for(request.context, wanted)
+        counted = capacity_of(snapshot, wanted, by_root=page)
         roots = [row.root for row in counted.trees or ()]
-        names = answers.list_names(request.context, roots)
+        names = list_names(request.context, roots)
     view = _view(counted) | _rows_of_trees(counted, names)
     following = {'marker': roots[-1]} if counted.has_more else {}
     return Reply(view | links_with(request, 'capacity', query, following))
@@ -106,7 +108,13 @@ def capacities(request: Request) -> Reply:
     request.authorise(rules.SHOW_CAPACITY)
     with request.context.insight.question('capacity'):
         wanted = parse_requests(request)
-        counted = answers.capacities(request.context, wanted)
+        snapshot = request.context.snapshots.current()
+        unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
+        for name, search in wanted.items():
+            prefix = f'Request {name}: '
+            with errors.reported_as(errors.BadRequest, *unknown, prefix=prefix):
+                check_names(request.context, search, snapshot)
+        counted = capacities_of(snapshot, wanted)
     views = {name: _view(capacity) for name, capacity in counted.items()}
     return Reply({'capacities': views})
 

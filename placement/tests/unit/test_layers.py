@@ -22,7 +22,7 @@ ROWS = {
     'feed.commit_outcome': 1, 'feed': 2, 'insight': 2,
     'objects': 3, 'context': 3,
     'http': 4, 'policies': 4,
-    'insight.*.views': 4, 'insight.*.pages': 4, 'insight.*.answers': 4,
+    'insight.*.views': 4, 'insight.*.pages': 4,
     'handlers': 5, 'insight.*.handlers': 5,
     'microversions': 6,
     'routes': 7, 'middleware': 7, 'dispatch': 7, 'deploy': 7, 'doctor': 7,
