@@ -7,7 +7,11 @@ import functools
 
 from docutils import nodes
 
-from placement.tests.unit import citations, samples
+from placement.tests.functional.fixtures import applications
+from placement.tests.unit import samples
+
+REPOSITORY = applications.repository_path('.').resolve()
+PAGES = REPOSITORY / 'doc' / 'source' / 'specification'
 
 Rows = list[list[str]]
 
@@ -15,7 +19,7 @@ Rows = list[list[str]]
 @functools.cache
 def section_of(page: str, title: str) -> nodes.section:
     """The section of a page that has a title."""
-    tree, _ = samples.parse_page((citations.PAGES / f'{page}.rst').read_text())
+    tree, _ = samples.parse_page((PAGES / f'{page}.rst').read_text())
     (section,) = [
         section for section in tree.findall(nodes.section) if section[0].astext() == title
     ]

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths and bodies that clients of gabbi cannot send (specification: http)."""
 
-from typing import Any
 from wsgiref.types import WSGIApplication
 
 import pytest
-import webob
 
 from placement import deploy, microversions
 from placement.tests.unit.middleware.samples import ask, error_of
@@ -60,17 +58,3 @@ def test_variable_of_a_path_may_be_any_text(service: WSGIApplication, name: str)
 def test_name_in_a_path_cannot_end_in_a_newline(service: WSGIApplication, path: str) -> None:
     assert ask(service, path, 'PUT', **HEADERS).status_int == 400
     assert ask(service, path, **HEADERS).status_int == 404
-
-
-def test_status_and_headers_are_native_strings(service: WSGIApplication) -> None:
-    """Other projects' tests insist."""
-    seen: list[Any] = []
-
-    def start_response(status: str, headers: list[tuple[str, str]], _exc: Any = None) -> Any:
-        seen.extend([status, *(part for header in headers for part in header)])
-
-    for path in ('/traits', '/nothing', '/resource_providers/foo'):
-        environ = webob.Request.blank(path, headers={'X-Auth-Token': 'admin'}).environ
-        list(service(environ, start_response))
-
-    assert {type(part) for part in seen} == {str}

@@ -7,12 +7,15 @@ import textwrap
 
 import pytest
 
-START = """
+ENVIRON = """
     import os
     os.environ['OS_PLACEMENT_DATABASE__CONNECTION'] = 'sqlite://'
     os.environ['OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP'] = 'true'
-    os.environ['OS_API__AUTH_STRATEGY'] = 'noauth2'
     os.environ['OS_DEFAULT__LOG_FILE'] = os.devnull
+"""
+
+START = """
+    os.environ['OS_API__AUTH_STRATEGY'] = 'noauth2'
     from placement.wsgi import api
     environ = {'REQUEST_METHOD': 'GET', 'PATH_INFO': '/'}
     answer = b''.join(api.application(environ, lambda status, headers, exception=None: None))
@@ -20,26 +23,22 @@ START = """
 """
 
 MEMCACHED = """
-    import os
-    os.environ['OS_PLACEMENT_DATABASE__CONNECTION'] = 'sqlite://'
-    os.environ['OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP'] = 'true'
-    os.environ['OS_KEYSTONE_AUTHTOKEN__MEMCACHED_SERVERS'] = '127.0.0.1:9'
-    os.environ['OS_DEFAULT__LOG_FILE'] = os.devnull
     import webob
+    os.environ['OS_KEYSTONE_AUTHTOKEN__MEMCACHED_SERVERS'] = '127.0.0.1:9'
     from placement.wsgi import api
     request = webob.Request.blank('/traits', headers={'X-Auth-Token': 'token'})
     print(request.get_response(api.application).status_int)
 """
 
 
-def output_of(*parts: str) -> str:
-    """Run lines in a new interpreter and return its output, without warnings."""
-    code = '\n'.join(textwrap.dedent(part) for part in parts)
+def run(*parts: str) -> subprocess.CompletedProcess[str]:
+    """Run lines in a new interpreter."""
+    code = '\n'.join(textwrap.dedent(part) for part in (ENVIRON, *parts))
     done = subprocess.run(
-        [sys.executable, '-W', 'ignore', '-c', code], capture_output=True, text=True, check=False
+        [sys.executable, '-c', code], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 PROGRAMS = """
@@ -54,17 +53,12 @@ def test_the_service_loads_neither_eventlet_nor_messaging_nor_metrics(load: str)
     """Whoever imports the fixtures may choose the backend of oslo.service."""
     heavy = "{'eventlet', 'oslo_messaging', 'oslo_service', 'prometheus_client'}"
 
-    assert output_of(load, f'import sys; print(sorted({heavy} & sys.modules.keys()))') == '[]\n'
+    assert run(load, f'import sys; print(sorted({heavy} & sys.modules.keys()))').stdout == '[]\n'
 
 
 def test_memcached_brings_no_warning_about_eventlet() -> None:
     """The library that keeps its connections imports eventlet where that is installed."""
-    done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(MEMCACHED)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run(MEMCACHED)
 
     assert done.stdout == '503\n'
     assert 'EventletDeprecationWarning' not in done.stderr
@@ -80,7 +74,7 @@ def test_memcached_brings_no_warning_about_eventlet() -> None:
 )
 def test_a_program_that_uses_messaging_finds_it_whole(imports: str) -> None:
     """Its serializers are of one class, whoever was imported first."""
-    printed = output_of(
+    printed = run(
         imports,
         """
         from oslo_messaging import serializer
@@ -89,6 +83,6 @@ def test_a_program_that_uses_messaging_finds_it_whole(imports: str) -> None:
         print(serializer.NoOpSerializer is oslo_messaging.NoOpSerializer)
         print(oslo_messaging.get_rpc_transport.__name__)
         """,
-    )
+    ).stdout
 
     assert printed == 'True\nTrue\nget_rpc_transport\n'

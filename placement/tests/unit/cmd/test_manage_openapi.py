@@ -41,7 +41,7 @@ def test_the_version_that_is_named_is_printed(run: Run) -> None:
     assert json.loads(done.printed)['info']['version'] == '1.10'
 
 
-@pytest.mark.parametrize('version', ['1.99', 'newest'])
+@pytest.mark.parametrize('version', ['1', '1.99', 'newest'])
 def test_a_version_that_is_not_known_is_refused(run: Run, version: str) -> None:
     done = run('openapi', '--microversion', version)
 

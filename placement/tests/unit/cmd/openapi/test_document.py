@@ -7,7 +7,7 @@ from typing import Any
 import openapi_spec_validator
 import pytest
 
-from placement import errors, microversions
+from placement import microversions
 from placement.cmd.openapi import document, parameters
 from placement.cmd.openapi.reply_templates import REPLIES
 from placement.http.microversion import Api
@@ -46,12 +46,6 @@ def test_every_handler_has_reply_templates() -> None:
     templates = {(module, name) for module, replies in REPLIES.items() for name in replies}
 
     assert templates == {(handler.__module__, handler.__name__) for handler in handlers}
-
-
-def test_operation_names_the_version_that_introduced_it() -> None:
-    clear = operation('latest', 'delete', '/resource_providers/{uuid}/inventories')
-
-    assert clear['x-openstack'] == {'min-ver': '1.5'}
 
 
 def test_document_describes_request_groups_as_one_parameter() -> None:
@@ -109,18 +103,11 @@ def test_error_has_a_code_from_the_version_of_codes_on() -> None:
     assert 'max_version' in error('1.23', 'ErrorsBeforeVersion')['properties']
 
 
-def test_document_lists_the_error_statuses_of_an_operation() -> None:
+def test_document_lists_the_statuses_of_an_operation_and_the_version_that_introduced_it() -> None:
     show = operation('latest', 'get', '/resource_providers/{uuid}')['responses'].keys()
     claim = operation('latest', 'put', '/allocations/{consumer_uuid}')['responses'].keys()
 
+    clear = operation('latest', 'delete', '/resource_providers/{uuid}/inventories')
+    assert clear['x-openstack'] == {'min-ver': '1.5'}
     assert show == {'200', '400', '401', '403', '404', '406', '503'}
     assert claim == {'204', '400', '401', '403', '404', '406', '409', '415', '503'}
-
-
-@pytest.mark.parametrize(
-    ('text', 'error'),
-    [('1', errors.InvalidVersion), ('1.999', errors.UnacceptableVersion)],
-)
-def test_unknown_version_has_no_document(text: str, error: type[errors.PlacementError]) -> None:
-    with pytest.raises(error):
-        document.version_named(text)
