@@ -7,6 +7,7 @@ Specification: http, "Layers"; data_model, "Synchronisation at start-up".
 import contextlib
 import functools
 import gc
+import io
 import pathlib
 import sqlite3
 from typing import Any
@@ -123,6 +124,21 @@ def test_body_is_refused_before_anybody_asks_who_sends_it(path: pathlib.Path) ->
 
     assert response.status_int == 413
     assert error_of(response)['request_id'] == response.headers['x-openstack-request-id']
+
+
+def test_body_in_chunks_is_refused_beyond_the_bound(path: pathlib.Path) -> None:
+    application = load(path, placement__max_request_body_size=64 << 10)
+    request = webob.Request.blank(
+        '/resource_providers',
+        method='POST',
+        headers={'X-Auth-Token': 'admin', 'Content-Type': 'application/json'},
+    )
+    request.environ['wsgi.input'] = io.BytesIO(b'{"name": "' + b'x' * (64 << 10) + b'"}')
+    request.environ['wsgi.input_terminated'] = True
+    response = request.get_response(application)
+
+    assert response.status_int == 413
+    assert str(64 << 10) in error_of(response)['detail']
 
 
 @pytest.mark.parametrize('seconds', [0, 1e-6, 3600])
