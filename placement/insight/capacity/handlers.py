@@ -8,7 +8,7 @@ from typing import Any
 from placement import errors
 from placement.http import candidate_query
 from placement.http.microversion import Api
-from placement.http.querystring import MAX_LENGTH, Query, unknown_names_reported
+from placement.http.querystring import MAX_LENGTH, unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request, checked_query
 from placement.insight.explain.handlers import list_names
@@ -41,13 +41,6 @@ CAPACITIES = common.an_object(
         )
     }
 )
-
-
-def parse_page_of_roots(query: Query) -> RootPage | None:
-    """The page of rows by tree that a query asks for; None where it asks for no rows."""
-    if 'by' not in query:
-        return None
-    return RootPage(page_limit(query), (query.last('marker') or '').lower())
 
 
 def parse_requests(request: Request) -> dict[str, CandidateRequest]:
@@ -92,7 +85,8 @@ def capacity(request: Request) -> Reply:
     with request.context.insight.question('capacity'):
         query = request.validated_query('insight.capacity')
         wanted = candidate_query.parse(request.api, query)
-        page = parse_page_of_roots(query)
+        marker = (query.last('marker') or '').lower()
+        page = RootPage(page_limit(query), marker) if 'by' in query else None
         with unknown_names_reported():
             snapshot = snapshot_for(request.context, wanted)
         counted = capacity_of(snapshot, wanted, by_root=page)

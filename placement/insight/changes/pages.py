@@ -10,7 +10,7 @@ from typing import NamedTuple
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import provider_filters, providers
-from placement.feed.follower import Change, FollowedFeed, Interruption
+from placement.feed.follower import FollowedFeed, Interruption
 from placement.feed.follower_token import FollowerToken
 from placement.insight.bulk.pages import CloudProvider, described
 from placement.insight.changes import statements
@@ -62,7 +62,12 @@ def list_changes(
         ids = {change.provider_id for change in batch.changes if change.deleted_uuid is None}
         rows = provider_filters.list_by_ids(connection, ids)
         listed = described(connection, snapshot, rows, with_allocations)
-        return Changes(listed, _deleted(connection, batch.changes), batch.token)
+        uuids = {
+            change.deleted_uuid for change in batch.changes if change.deleted_uuid is not None
+        }
+        # But for those that other providers have by now.
+        deleted = sorted(uuids - providers.list_ids(connection, uuids).keys())
+        return Changes(listed, deleted, batch.token)
 
     return context.snapshots.read_at_one_moment(read)
 
@@ -88,9 +93,3 @@ def _find(
 @db.reader
 def _is_unchanged(context: RequestContext, token: FollowerToken) -> bool:
     return FollowedFeed(context.connection, time.time()).is_unchanged(token)
-
-
-def _deleted(connection: db.Connection, changes: Sequence[Change]) -> list[str]:
-    """The uuids of providers that were deleted, but for those that others have by now."""
-    uuids = {change.deleted_uuid for change in changes if change.deleted_uuid is not None}
-    return sorted(uuids - providers.list_ids(connection, uuids).keys())
