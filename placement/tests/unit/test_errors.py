@@ -40,31 +40,30 @@ def test_explicit_message_is_not_formatted() -> None:
 # Reporting an error as another
 
 
-def report(
-    kind: type[errors.PlacementError],
-    *found: type[errors.PlacementError],
-    raising: Exception,
-    **words: str,
+@pytest.mark.parametrize(
+    ('reported', 'kind', 'words'),
+    [
+        (errors.NotFound, errors.BadRequest, 'a: No resource provider with uuid u found z'),
+        # Errors of other classes pass.
+        (
+            errors.Conflict,
+            errors.ResourceProviderNotFound,
+            'No resource provider with uuid u found',
+        ),
+    ],
+)
+def test_reported_as_raises_the_other_error_with_prefix_and_suffix(
+    reported: type[errors.PlacementError], kind: type[errors.PlacementError], words: str
 ) -> None:
-    with errors.reported_as(kind, *found, **words):
-        raise raising
-
-
-def test_reported_as_raises_the_other_error_with_prefix_and_suffix() -> None:
     missing = errors.ResourceProviderNotFound(uuid='u')
 
-    with pytest.raises(errors.BadRequest) as raised:
-        report(errors.BadRequest, errors.NotFound, raising=missing, prefix='a: ', suffix=' z')
+    with (
+        pytest.raises(kind) as raised,
+        errors.reported_as(
+            errors.BadRequest, reported, errors.Forbidden, prefix='a: ', suffix=' z'
+        ),
+    ):
+        raise missing
 
-    assert str(raised.value) == 'a: No resource provider with uuid u found z'
-    assert raised.value.__cause__ is missing
-    assert type(raised.value) is errors.BadRequest
-
-
-def test_reported_as_passes_errors_of_other_classes() -> None:
-    missing = errors.ResourceProviderNotFound(uuid='u')
-
-    with pytest.raises(errors.ResourceProviderNotFound) as raised:
-        report(errors.BadRequest, errors.Conflict, errors.Forbidden, raising=missing)
-
-    assert raised.value is missing
+    assert (type(raised.value), str(raised.value)) == (kind, words)
+    assert missing in (raised.value, raised.value.__cause__)

@@ -8,11 +8,9 @@ needs two more libraries, one of which warns when it is imported.
 
 import hashlib
 import importlib
-import pathlib
 import pkgutil
 from typing import Any
 
-import pytest
 from oslo_versionedobjects import base, fields
 
 from placement import objects
@@ -64,11 +62,3 @@ def element_of(field: fields.Field) -> str:
 
 def test_a_changed_field_comes_with_a_new_version() -> None:
     assert {name: fingerprint(found) for name, found in registered().items()} == FINGERPRINTS
-
-
-@pytest.mark.parametrize('name', sorted(FINGERPRINTS))
-def test_each_version_has_a_comment(name: str) -> None:
-    found = registered()[name]
-    source = importlib.import_module(found.__module__).__file__
-
-    assert f'# Version {found.VERSION}: ' in pathlib.Path(str(source)).read_text()
