@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several workers, several threads, writers that linger or die: searches see what is committed."""
+"""Several threads, and writers that linger: searches see what is committed."""
 
 import concurrent.futures
-import contextlib
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,52 +47,6 @@ def run_all(tasks: list[Callable[[], None]], meanwhile: Callable[[], None]) -> N
             future.result()
 
 
-# Several processes
-
-
-KILLED = """
-import sys, time
-import sqlalchemy as sa
-from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
-from placement.db.schema import own_tables
-from placement.feed.change_feed import ChangeFeed
-database = Database(create_engine(sys.argv[1]))
-with database.writer() as connection:
-    connection.execute(sa.text('UPDATE inventories SET total = 77'))
-    ChangeFeed(connection).record([1, 2, 3, 4])
-    print('written', flush=True)
-    time.sleep(600)
-"""
-
-
-def test_nothing_is_seen_of_a_writer_that_was_killed_before_it_committed(
-    url: str, database: Database
-) -> None:
-    keeper = freshness.unaudited_keeper(database)
-    before = keeper.current()
-    writer = subprocess.Popen([sys.executable, '-c', KILLED, url], stdout=subprocess.PIPE)
-    assert writer.stdout is not None
-    with writer.stdout as output:
-        assert output.readline() == b'written\n'
-        assert keeper.current() is before
-        writer.send_signal(signal.SIGKILL)
-        assert writer.wait() == -signal.SIGKILL
-
-    assert keeper.current() is before
-    # It holds up nobody, and the ids that it took with it are no matter.
-    Cloud(database).give(HOSTS[0], VCPU=101)
-    assert total(keeper.current(), HOSTS[0]) == 101
-    assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
-
-
-def total(known: Snapshot, host: str) -> int:
-    provider = known.find_by_uuid(uuid_of(host))
-    assert provider is not None
-    ((_name, capacity, _used),) = provider.inventories
-    return capacity.total
-
-
 # Transactions that are held open
 
 
@@ -128,45 +78,6 @@ class Lingering:
             self.connection.commit()
         else:
             self.connection.rollback()
-
-
-def test_transactions_are_seen_in_the_order_in_which_they_end(database: Database) -> None:
-    if database.engine.dialect.name == 'sqlite':
-        pytest.skip('SQLite lets one transaction write at a time')
-    keeper = freshness.unaudited_keeper(database)
-    keeper.current()
-    seen = []
-    with contextlib.ExitStack() as stack:
-        lingering = [
-            stack.enter_context(Lingering(database, host, 50 + number))
-            for number, host in enumerate(HOSTS)
-        ]
-        for number, commits in ((2, True), (0, True), (3, False), (1, True)):
-            lingering[number].end(commits)
-            known = keeper.current()
-            assert freshness.differences(known, freshness.loaded(database)) == []
-            seen.append([total(known, host) for host in HOSTS])
-
-    assert seen == [
-        [100, 100, 52, 100],
-        [50, 100, 52, 100],
-        [50, 100, 52, 100],
-        [50, 51, 52, 100],
-    ]
-
-
-def test_a_keeper_that_loads_while_transactions_linger_sees_them_end(
-    database: Database,
-) -> None:
-    if database.engine.dialect.name == 'sqlite':
-        pytest.skip('SQLite lets one transaction write at a time')
-    keeper = freshness.unaudited_keeper(database)
-    with Lingering(database, HOSTS[0], 50) as first, Lingering(database, HOSTS[1], 51) as second:
-        second.end()
-        assert [total(keeper.current(), host) for host in HOSTS] == [100, 51, 100, 100]
-        first.end()
-
-    assert [total(keeper.current(), host) for host in HOSTS] == [50, 51, 100, 100]
 
 
 def test_searches_see_what_is_committed_while_many_transactions_linger(
