@@ -314,11 +314,6 @@ def proxy(url: str) -> Iterator[TcpProxy]:
     proxy.close()
 
 
-def retrying(retries: int) -> dict[str, int]:
-    """Options by which a service waits for its database at its start."""
-    return {'max_retries': retries, 'retry_interval': INTERVAL}
-
-
 def has_database(url: str, **options: Any) -> None:
     """Check that a service starts and answers."""
     with connected(url, **options) as database:
@@ -331,7 +326,7 @@ def test_service_waits_at_start_for_its_database(
     url: str, proxy: TcpProxy, waits: Waits, retries: int, waited: int
 ) -> None:
     waits.at_the[waited] = lambda: proxy.forward_to(url)
-    has_database(proxy.url, **retrying(retries))
+    has_database(proxy.url, max_retries=retries, retry_interval=INTERVAL)
     assert waits.times == waited
 
 
@@ -340,33 +335,6 @@ def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) 
     waits.at_the[2] = lambda: proxy.forward_to(url)
     has_database(url, slave_connection=proxy.url, retry_interval=INTERVAL)
     assert waits.times == 2
-
-
-@on_servers
-@pytest.mark.parametrize(
-    ('database', 'retries', 'waited'),
-    [(None, 1, 0), (None, 3, 2), ('placement_of_nobody', 3, 0)],
-    ids=['one retry', 'three retries', 'permanent error'],
-)
-def test_service_stops_waiting(
-    url: str, proxy: TcpProxy, waits: Waits, database: str | None, retries: int, waited: int
-) -> None:
-    words, address = r'(?i)lost connection|connection failed', proxy.url
-    if database:
-        words, address = database, sa.make_url(url).set(database=database).render_as_string(False)
-    with pytest.raises(Exception, match=words), connected(address, **retrying(retries)):
-        pytest.fail('there is no such database')  # pragma: no cover
-    assert waits.times == waited
-
-
-@on_servers
-def test_service_with_zero_retries_starts_without_its_database(
-    url: str, proxy: TcpProxy, waits: Waits
-) -> None:
-    with connected(proxy.url, max_retries=0) as database:
-        assert waits.times == 0
-        proxy.forward_to(url)
-        assert client_of(database).send('GET', '/traits', version=NEWEST).status == 200
 
 
 #: The time of a request that ends at a timeout of a second, however busy the machine is.

@@ -210,21 +210,6 @@ def test_own_tables_migrate_down_and_up(empty: sa.Engine) -> None:
         assert ChangeFeed(connection).count() == 2
 
 
-def test_replica_answers_reads_and_primary_answers_writes(service: applications.Service) -> None:
-    """Told apart by letting them be two databases."""
-    clouds.build((clouds.Provider('of the replica'),), Client(service.application))
-    options = {('placement_database', 'slave_connection'): service.database.url}
-    primary = applications.Service(options)
-    client = Client(primary.application)
-    clouds.build((clouds.Provider('of the primary', {'VCPU': 1}),), client)
-    listed = client.send('GET', '/resource_providers', version=NEWEST).json
-    names = [provider['name'] for provider in listed['resource_providers']]
-    assert names == ['of the replica']
-    found = client.send('GET', '/allocation_candidates?resources=VCPU:1', version=NEWEST).json
-    assert list(found['provider_summaries']) == [clouds.uuid_of('of the primary')]
-    primary.stop()
-
-
 @on_postgresql
 def test_read_only_replica_answers_for_custom_classes(url: str) -> None:
     replica = f'{url}?options=-c%20default_transaction_read_only%3Don'

@@ -188,14 +188,6 @@ def test_metrics_are_not_there_unless_they_are_on(url: str, tmp_path: pathlib.Pa
         assert (tmp_path / 'metrics').exists() == is_counting
 
 
-def test_counts_stay_when_a_service_is_restarted(url: str, options: applications.Options) -> None:
-    for number in range(3):
-        with applications.serving(url, options) as client:
-            client.send('GET', '/traits', version=NEWEST)
-            counted = Metrics(client).read()['placement_http_requests_total{traits.list,GET,200}']
-            assert counted == number + 1
-
-
 def test_what_operators_name_is_shown(
     url: str,
     options: applications.Options,
