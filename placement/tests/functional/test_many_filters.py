@@ -148,14 +148,6 @@ def test_twice_the_filters_send_at_most_three_times_as_much(
     assert measured[1].statements == measured[0].statements <= 5
 
 
-@pytest.mark.parametrize('prefix', ['%25', '_', '%25' * 20_000, 'HW%5F', 'HW%25', '%5C', '%2F'])
-def test_prefix_of_traits_has_no_wildcards(client: Client, prefix: str) -> None:
-    found = client.send('GET', f'/traits?name=startswith:{prefix}', version=NEWEST)
-    assert found.status == 200, found.text
-    expected = [trait for trait in traits_of(client) if trait.startswith('HW_')]
-    assert found.json['traits'] == (expected if prefix == 'HW%5F' else [])
-
-
 def test_combinations_of_filters_do_not_fill_the_statement_cache(
     client: applications.Worker,
 ) -> None:
