@@ -34,6 +34,7 @@ from .fixtures.client import Answer, Client
 from .fixtures.commit_proxy import CommitProxy
 from .fixtures.freshness_workload import CONSUMERS, Workload
 from .fixtures.history_replay import Replay, rows_of, shown_by
+from .fixtures.work import statements_of
 
 ON = {('history', 'enabled'): True, ('insight', 'unmet_demand'): False}
 HOST = 'a0000000-0000-4000-8000-000000000001'
@@ -131,14 +132,13 @@ def test_off_there_are_neither_rows_nor_statements() -> None:
             client = Client(service.application)
             make_host(client)
             put(client, CONSUMERS[1])
-            seen: list[str] = []
-            listen(service, seen)
-            assert put(client, CONSUMERS[0]) == 204
-            claims = len(seen)
-            assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
-            about_it = [one for one in seen if TABLE.name in one]
+            with statements_of(service.engine) as seen:
+                assert put(client, CONSUMERS[0]) == 204
+                claims = len(seen)
+                assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
+            about_it = [one for one in seen if TABLE.name in one.text]
             # PostgreSQL takes the bound of a wait for a locked table as a statement of its own.
-            bounds = [text for text in seen if 'lock_timeout' in text]
+            bounds = [one for one in seen if 'lock_timeout' in one.text]
             counts[mode] = claims, len(seen) - claims, len(about_it), len(bounds)
         finally:
             service.stop()
@@ -150,28 +150,14 @@ def test_off_there_are_neither_rows_nor_statements() -> None:
     assert off[2:] == (0, 0)
 
 
-def listen(service: applications.Service, seen: list[str]) -> None:
-    """Append the statements of a service."""
-    sa.event.listen(
-        service.engine,
-        'before_cursor_execute',
-        lambda *arguments: seen.append(arguments[2]),
-    )
-
-
 def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> None:
     fill(database, [9, 5, 1, 3, 0, 8, 2])
     filters = statements.HistoryFilters(since=NOW - datetime.timedelta(days=3))
-    seen: list[str] = []
     with database.engine.begin() as connection:
         rows = statements.list_rows(connection, filters, None, 10)
         none = statements.HistoryFilters(since=NOW + datetime.timedelta(days=1))
-        sa.event.listen(
-            database.engine,
-            'before_cursor_execute',
-            lambda *arguments: seen.append(arguments[2]),
-        )
-        assert statements.list_rows(connection, none, None, 10) == []
+        with statements_of(database.engine) as seen:
+            assert statements.list_rows(connection, none, None, 10) == []
     assert [(NOW - row.at).days for row in rows] == [2, 0, 3, 1]
     # Where there are none the table is not read for them.
     assert len(seen) == 1

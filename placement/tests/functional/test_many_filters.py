@@ -2,13 +2,10 @@
 """Queries with many filters: they answer, and cost no more than in proportion."""
 
 import itertools
-import json
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from placement.db.statements import provider_filters
 from placement.http.querystring import MAX_CONDITIONS
@@ -16,6 +13,7 @@ from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.client import Answer, Client
+from .fixtures.work import statements_of
 
 HOSTS = ('one', 'two', 'three')
 CLASSES = [f'CUSTOM_CLASS_{number}' for number in range(40)]
@@ -114,26 +112,6 @@ def test_any_number_of_amounts_finds_providers_with_room(client: Client, number:
     assert names(ask(client, f'resources={too_much}')) == set()
 
 
-class Work:
-    """Counts statements and what is sent with them."""
-
-    def __init__(self, engine: sa.Engine) -> None:
-        self._engine = engine
-        self.statements = 0
-        self.size = 0
-
-    def note(self, _connection: Any, _cursor: Any, statement: str, values: Any, *_: Any) -> None:
-        self.statements += 1
-        self.size += len(statement) + len(json.dumps(values, default=str))
-
-    def __enter__(self) -> 'Work':
-        sa.event.listen(self._engine, 'before_cursor_execute', self.note)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        sa.event.remove(self._engine, 'before_cursor_execute', self.note)
-
-
 @pytest.mark.parametrize('query', QUERIES)
 def test_twice_the_filters_send_at_most_three_times_as_much(
     client: applications.Worker, query: Query
@@ -141,11 +119,12 @@ def test_twice_the_filters_send_at_most_three_times_as_much(
     traits = traits_of(client)
     measured = []
     for number in (MAX_CONDITIONS // 2, MAX_CONDITIONS):
-        with Work(client.database.engine) as work:
+        with statements_of(client.database.engine) as sent:
             assert ask(client, query(number, traits)).status == 200
-        measured.append(work)
-    assert measured[1].size <= 3 * measured[0].size
-    assert measured[1].statements == measured[0].statements <= 5
+        measured.append((len(sent), sum(one.length for one in sent)))
+    (statements, length), (more_statements, more_length) = measured
+    assert more_length <= 3 * length
+    assert more_statements == statements <= 5
 
 
 def test_combinations_of_filters_do_not_fill_the_statement_cache(

@@ -32,6 +32,7 @@ from .fixtures import applications, clouds, databases
 from .fixtures.backends import on_servers
 from .fixtures.client import Client
 from .fixtures.tcp_proxy import TcpProxy
+from .fixtures.work import statements_of
 
 FULL = Result((), (), 0, explanation=Explanation(Verdict.FULL, 'VCPU: 5 asked'))
 EMPTY = '/allocation_candidates?resources=VCPU:1'
@@ -152,15 +153,11 @@ def test_a_flush_takes_four_statements(worker: Worker, database: Database) -> No
     worker.unmet.flush()
     for amount in range(10, 30):
         worker.search(amount)
-    seen: list[str] = []
-    sa.event.listen(
-        database.engine,
-        'before_cursor_execute',
-        lambda *arguments: seen.append(arguments[2].split()[0]),
-    )
-    worker.unmet.flush()
+    with statements_of(database.engine) as sent:
+        worker.unmet.flush()
 
-    written = [verb for verb in seen if verb not in ('SET', 'BEGIN')]
+    verbs = [one.text.split()[0] for one in sent]
+    written = [verb for verb in verbs if verb not in ('SET', 'BEGIN')]
     # The last two look whether something has to be removed.
     assert written == ['SELECT', 'UPDATE', 'INSERT', 'INSERT', 'SELECT', 'SELECT']
 
