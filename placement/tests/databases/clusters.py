@@ -38,8 +38,7 @@ class MariadbPrimary(servers.Mariadb):
         return self.url('placement').replace('//root@', '//placement@')
 
     def prepare(self) -> None:
-        """Create the database and the user of a service."""
-        self.execute('CREATE DATABASE placement')
+        super().prepare()
         self.execute("CREATE USER placement@'127.0.0.1'")
         self.execute("GRANT ALL ON placement.* TO placement@'127.0.0.1'")
 
@@ -82,22 +81,10 @@ class MariadbReplica(servers.Mariadb):
         self.wait_until(f"SELECT MASTER_GTID_WAIT('{done}', {servers.TIMEOUT})", 0)
 
 
-class PostgresqlPrimary(servers.Postgresql):
-    """PostgreSQL, which streams its write-ahead log to replicas."""
-
-    def service_url(self) -> str:
-        """The URL for a service."""
-        return self.url('placement')
-
-    def prepare(self) -> None:
-        """Create the database of a service."""
-        self.execute('CREATE DATABASE placement')
-
-
 class PostgresqlReplica(servers.Postgresql):
     """PostgreSQL that starts from a base backup and replays the log streamed by its primary."""
 
-    def __init__(self, primary: PostgresqlPrimary) -> None:
+    def __init__(self, primary: servers.Postgresql) -> None:
         super().__init__()
         self._primary = primary
         self.data.chmod(0o700)
@@ -119,10 +106,6 @@ class PostgresqlReplica(servers.Postgresql):
     def follow(self) -> None:
         """Nothing: pg_basebackup has written the connection to the primary."""
 
-    def service_url(self) -> str:
-        """The URL for a service."""
-        return self.url('placement')
-
     def pause(self) -> None:
         """Stop replaying, so that the replica lags."""
         self.execute('SELECT pg_wal_replay_pause()')
@@ -139,7 +122,7 @@ class PostgresqlReplica(servers.Postgresql):
         self.wait_until(f"SELECT pg_last_wal_replay_lsn() >= '{done}'", True)
 
 
-Primary = MariadbPrimary | PostgresqlPrimary
+Primary = MariadbPrimary | servers.Postgresql
 Replica = MariadbReplica | PostgresqlReplica
 
 
@@ -151,7 +134,7 @@ def mariadb_pair() -> tuple[Primary, Replica]:
 
 def postgresql_pair() -> tuple[Primary, Replica]:
     """A primary and its replica, not started."""
-    primary = PostgresqlPrimary()
+    primary = servers.Postgresql()
     return primary, PostgresqlReplica(primary)
 
 

@@ -52,6 +52,14 @@ class PrivateServer:
         """The URL of a database."""
         return f'{self.scheme}@127.0.0.1:{self.port}/{database}'
 
+    def service_url(self) -> str:
+        """The URL for a service."""
+        return self.url('placement')
+
+    def prepare(self) -> None:
+        """Create the database of a service."""
+        self.execute('CREATE DATABASE placement')
+
     def initialise(self) -> None:
         """Create the data directory."""
         raise NotImplementedError
@@ -255,7 +263,7 @@ def started(kind: type[PrivateServer]) -> Iterator[PrivateServer]:
     try:
         server.initialise()
         server.start()
-        server.execute('CREATE DATABASE placement')
+        server.prepare()
         yield server
     finally:
         server.remove()

@@ -63,7 +63,7 @@ def test_claims_survive_killed_workers_on_sqlite() -> None:
 @pytest.mark.parametrize('kind', SERVERS)
 def test_claims_survive_killed_workers(kind: type[servers.PrivateServer]) -> None:
     with servers.started(kind) as server:
-        check_under_faults(server.url('placement'), kill_workers)
+        check_under_faults(server.service_url(), kill_workers)
 
 
 @pytest.mark.parametrize('kind', SERVERS)
@@ -76,7 +76,7 @@ def test_claims_survive_stopped_and_crashed_servers(kind: type[servers.PrivateSe
             server.start()
 
     with servers.started(kind) as server:
-        check_under_faults(server.url('placement'), inject)
+        check_under_faults(server.service_url(), inject)
 
 
 @pytest.mark.parametrize('kind', SERVERS)
@@ -89,5 +89,5 @@ def test_claims_survive_cut_connections(kind: type[servers.PrivateServer]) -> No
             cut.append(server.cut_transactions())
 
     with servers.started(kind) as server:
-        check_under_faults(server.url('placement'), inject)
+        check_under_faults(server.service_url(), inject)
     assert sum(cut) > 10, 'nothing was cut'

@@ -28,8 +28,8 @@ def test_healthcheck_follows_the_database_server(
 
     sleep = time.sleep
     with servers.started(kind) as server:
-        databases.migrate(server.url('placement'))
-        with applications.serving(server.url('placement')) as client:
+        databases.migrate(server.service_url())
+        with applications.serving(server.service_url()) as client:
             assert client.send('GET', '/healthcheck').status == 200
             for end in ENDS:
                 end(server)

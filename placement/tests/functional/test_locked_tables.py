@@ -46,18 +46,13 @@ def send(client: Client, method: str, path: str, body: Any = None) -> Answer:
     return client.send(method, path, body, version=NEWEST)
 
 
-def claim(client: Client) -> Answer:
-    body = clouds.claim({clouds.uuid_of('host'): {'VCPU': 1}})
-    return send(client, 'PUT', f'/allocations/{uuid.uuid4()}', body)
-
-
 def test_a_claim_is_made_soon_while_the_history_is_locked(
     service: applications.Service, client: Client
 ) -> None:
     clouds.build((HOST,), client)
     with locked(service, 'placement_history'):
         started_at = time.monotonic()
-        assert claim(client).status == 204
+        assert clouds.put_claim(client, 'server').status == 204
         assert time.monotonic() - started_at < LONG_SECONDS
 
 

@@ -21,7 +21,7 @@ from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds
 from .fixtures.backends import on_sqlite
-from .fixtures.client import Answer, Client
+from .fixtures.client import Client
 
 pytestmark = on_sqlite
 
@@ -41,11 +41,6 @@ def serving(file: pathlib.Path, lock_timeout: int = 20) -> Iterator[Client]:
     options = {('placement_database', 'lock_timeout'): lock_timeout}
     with applications.serving(f'sqlite:///{file}', options) as client:
         yield client
-
-
-def claim(client: Client, name: str) -> Answer:
-    body = clouds.claim({HOST: {'VCPU': 1}})
-    return client.send('PUT', f'/allocations/{clouds.uuid_of(name)}', body, version=NEWEST)
 
 
 def allocations(client: Client, name: str) -> Any:
@@ -75,7 +70,9 @@ def test_reads_do_not_wait_while_another_program_has_the_write_lock(file: pathli
             concurrent.futures.ThreadPoolExecutor(THREADS) as threads,
             foreign_lock(file),
         ):
-            writers = [threads.submit(claim, client, f'server-{n}') for n in range(THREADS)]
+            writers = [
+                threads.submit(clouds.put_claim, client, f'server-{n}') for n in range(THREADS)
+            ]
             started = time.monotonic()
             readers = [threads.submit(client.send, 'GET', path, version=NEWEST) for path in READS]
             assert [reader.result(60).status for reader in readers] == [200] * len(READS)
@@ -85,10 +82,10 @@ def test_reads_do_not_wait_while_another_program_has_the_write_lock(file: pathli
             refused = list(itertools.islice(ended, THREADS - 1))
             assert {writer.result().status for writer in refused} == {503}
             started = time.monotonic()
-            assert claim(client, 'another').status == 503
+            assert clouds.put_claim(client, 'another').status == 503
             assert time.monotonic() - started < 5 * MAX_IDLE_SECONDS
         assert sorted(writer.result().status for writer in writers) == [204, 503, 503, 503]
-        assert claim(client, 'another').status == 204
+        assert clouds.put_claim(client, 'another').status == 204
 
 
 def test_writer_is_answered_503_after_the_lock_timeout(file: pathlib.Path) -> None:
@@ -96,11 +93,11 @@ def test_writer_is_answered_503_after_the_lock_timeout(file: pathlib.Path) -> No
         add_host(client)
         with foreign_lock(file):
             started = time.monotonic()
-            answer = claim(client, 'server')
+            answer = clouds.put_claim(client, 'server')
             assert answer.status == 503
             assert 'busy' in answer.text
             assert 2 <= time.monotonic() - started < 10
-        assert claim(client, 'server').status == 204
+        assert clouds.put_claim(client, 'server').status == 204
 
 
 def test_writers_wait_for_a_program_that_goes_on_writing(file: pathlib.Path) -> None:
@@ -123,7 +120,7 @@ def test_writers_wait_for_a_program_that_goes_on_writing(file: pathlib.Path) -> 
             writing = threads.submit(write)
             try:
                 names = [f'server-{n}' for n in range(THREADS)]
-                answers = threads.map(lambda name: claim(client, name), names)
+                answers = threads.map(lambda name: clouds.put_claim(client, name), names)
                 assert {answer.status for answer in answers} == {204}
             finally:
                 is_over.set()
@@ -146,17 +143,17 @@ def test_file_replaced_by_mv_is_noticed(file: pathlib.Path) -> None:
     """The log beside it is that of the old file, and must not be applied to the new one."""
     with serving(file) as client, serving(file) as other:
         add_host(client)
-        assert claim(client, 'before').status == 204
+        assert clouds.put_claim(client, 'before').status == 204
         copy = backup(file)
         for number in range(50):
-            assert claim((client, other)[number % 2], f'lost-{number}').status == 204
+            assert clouds.put_claim((client, other)[number % 2], f'lost-{number}').status == 204
 
         os.replace(copy, file)
 
         assert allocations(client, 'lost-1') == {}
         assert HOST in allocations(other, 'before')
         for number in range(50):
-            assert claim((client, other)[number % 2], f'after-{number}').status == 204
+            assert clouds.put_claim((client, other)[number % 2], f'after-{number}').status == 204
         for reader in (client, other):
             assert HOST in allocations(reader, 'after-1')
             assert allocations(reader, 'lost-1') == {}
@@ -173,10 +170,10 @@ def test_missing_file_is_answered_503_and_not_made_anew(file: pathlib.Path) -> N
         os.rename(file, aside)
         for path in ('/traits', '/healthcheck'):
             assert client.send('GET', path, version=NEWEST).status == 503
-        assert claim(client, 'server').status == 503
+        assert clouds.put_claim(client, 'server').status == 503
         assert not file.exists()
         os.rename(aside, file)
-        assert claim(client, 'server').status == 204
+        assert clouds.put_claim(client, 'server').status == 204
         assert client.send('GET', '/healthcheck').status == 200
 
 
@@ -201,12 +198,12 @@ def test_full_disk_is_answered_503_until_there_is_room(file: pathlib.Path) -> No
         add_host(client)
         size = file.with_name(f'{file.name}-wal').stat().st_size
         with limited_file_size(size):
-            answer = claim(client, 'server')
+            answer = clouds.put_claim(client, 'server')
             assert answer.status == 503, answer.text
             assert 'INSERT' not in answer.text
             assert client.send('GET', '/healthcheck').status == 503
             assert client.send('GET', '/traits', version=NEWEST).status == 200
-        assert claim(client, 'server').status == 204
+        assert clouds.put_claim(client, 'server').status == 204
         assert client.send('GET', '/healthcheck').status == 200
 
 
@@ -240,7 +237,7 @@ def test_file_that_is_overwritten_under_a_connection_is_answered_503(file: pathl
         with file.open('r+b') as opened:
             opened.write(b'this is no database ' * 5)
         for name in ('one', 'two'):
-            assert claim(client, name).status == 503
+            assert clouds.put_claim(client, name).status == 503
 
 
 def spoil(file: pathlib.Path, kind: str) -> None:

@@ -216,12 +216,6 @@ def options() -> applications.Options:
     return applications.insight_options('on')
 
 
-def claim_one(client: Client, name: str) -> int:
-    body = clouds.claim({clouds.uuid_of('host'): {'VCPU': 1}})
-    path = f'/allocations/{clouds.uuid_of(name)}'
-    return client.send('PUT', path, body, version=NEWEST).status
-
-
 def test_claims_go_on_while_several_workers_prune(
     service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,7 +245,7 @@ def test_claims_go_on_while_several_workers_prune(
 
     def claim(number: int) -> None:
         while any(keeper.is_alive() for keeper in keepers):
-            claimed.append(claim_one(client, f'server-{number}-{len(claimed)}'))
+            claimed.append(clouds.put_claim(client, f'{number}-{len(claimed)}').status)
 
     keepers = [threading.Thread(target=keep, args=(number,)) for number in range(2)]
     threads = [*keepers, *(threading.Thread(target=claim, args=(n,)) for n in range(claimers))]
