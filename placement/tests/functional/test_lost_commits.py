@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from placement import deploy, errors
 from placement.cmd.provider_identity import ACTION
 from placement.db.engine.database import Database
-from placement.db.engine.engines import create_engine
 from placement.feed import commit_outcome
 from placement.microversions import NEWEST
 from placement.objects import provider_identity
@@ -285,9 +284,9 @@ def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
     assert 'The change may have been made' in error['detail']
 
 
-def test_a_transaction_that_is_still_running_is_waited_for(url: str) -> None:
+def test_a_transaction_that_is_still_running_is_waited_for(database: Database) -> None:
     """The server may be busy with the COMMIT of a session that its client has lost."""
-    database, mark = Database(create_engine(url)), commit_outcome.Mark()
+    mark = commit_outcome.Mark()
     with database.engine.connect() as connection, commit_outcome.marked(connection, mark):
         commit_outcome.insert_entries(connection, [7], allocations_only=False)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -296,22 +295,19 @@ def test_a_transaction_that_is_still_running_is_waited_for(url: str) -> None:
                 outcome.result(timeout=0.5)
             connection.commit()
             assert outcome.result(timeout=10) is True
-    database.dispose()
 
 
-def test_a_transaction_that_was_rolled_back_can_never_commit(url: str) -> None:
-    database, mark = Database(create_engine(url)), commit_outcome.Mark()
+def test_a_transaction_that_was_rolled_back_can_never_commit(database: Database) -> None:
+    mark = commit_outcome.Mark()
     with database.engine.connect() as connection, commit_outcome.marked(connection, mark):
         commit_outcome.insert_entries(connection, [7], allocations_only=False)
         connection.rollback()
     assert commit_outcome.has_committed(database.engine, mark) is False
     # The id is taken, so whoever asks again is told the same.
     assert commit_outcome.has_committed(database.engine, mark) is False
-    database.dispose()
 
 
-def test_every_transaction_that_writes_leaves_a_mark(url: str) -> None:
-    database = Database(create_engine(url))
+def test_every_transaction_that_writes_leaves_a_mark(database: Database) -> None:
     with database.writer() as connection:
         connection.execute(sa.text('SELECT 1'))
         mark = connection.info['placement_commit_mark']
@@ -323,4 +319,3 @@ def test_every_transaction_that_writes_leaves_a_mark(url: str) -> None:
         traits.insert(connection, f'CUSTOM_{uuid.uuid4().hex}'.upper())
         mark = connection.info['placement_commit_mark']
     assert commit_outcome.has_committed(database.engine, mark) is True
-    database.dispose()
