@@ -6,7 +6,7 @@ that lagged behind becomes the primary. Other workers then give ids away that a 
 before, with other meanings.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -27,31 +27,19 @@ HOST = {'host': {'VCPU': 1}}
 
 
 @pytest.fixture
-def open_database(stored: databases.Database) -> Iterator[Callable[[], Database]]:
-    """A function that opens the database of the test as one more worker does."""
-    opened: list[Database] = []
-
-    def open_one() -> Database:
-        opened.append(Database(create_engine(stored.url)))
-        return opened[-1]
-
-    yield open_one
-    for database in opened:
-        database.dispose()
-
-
-@pytest.fixture
-def cloud(open_database: Callable[[], Database]) -> Cloud:
+def cloud(database: Database) -> Cloud:
     """What the worker sees that goes on; it has a host."""
-    cloud = Cloud(open_database())
+    cloud = Cloud(database)
     cloud.add('host', VCPU=64)
     return cloud
 
 
 @pytest.fixture
-def other(open_database: Callable[[], Database]) -> Cloud:
+def other(url: str) -> Iterator[Cloud]:
     """The same cloud, as a worker sees it that remembers nothing."""
-    return Cloud(open_database())
+    database = Database(create_engine(url))
+    yield Cloud(database)
+    database.dispose()
 
 
 def restore(stored: databases.Database, cloud: Cloud, contents: databases.Contents) -> None:
@@ -80,13 +68,13 @@ def owner_of(cloud: Cloud, consumer: str) -> tuple[str, str, str | None] | None:
     return None if found is None else (found.project_id, found.user_id, found.consumer_type)
 
 
-def owned_by(name: str) -> dict[str, str]:
-    """An owner of whom everything has this name."""
-    return {'project': f'{name}-project', 'user': f'{name}-user', 'consumer_type': name.upper()}
-
-
 def owner(name: str) -> tuple[str, str, str]:
     return f'{name}-project', f'{name}-user', name.upper()
+
+
+def owned_by(name: str) -> dict[str, str]:
+    """An owner of whom everything has this name."""
+    return dict(zip(('project', 'user', 'consumer_type'), owner(name), strict=True))
 
 
 def test_consumers_of_several_owners_keep_them_in_a_restored_database(
@@ -99,12 +87,7 @@ def test_consumers_of_several_owners_keep_them_in_a_restored_database(
         cloud.take(f'lost {number}', HOST, generation=None, **owned_by(f'mine-{number}'))
     restore(stored, cloud, before)
     for number in reversed(range(4)):
-        other.take(
-            f'other {number}',
-            HOST,
-            generation=None,
-            **owned_by(f'other-{number}'),
-        )
+        other.take(f'other {number}', HOST, generation=None, **owned_by(f'other-{number}'))
 
     cloud.write(
         *(
