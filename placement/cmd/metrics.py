@@ -15,7 +15,7 @@ from wsgiref.simple_server import WSGIServer
 from placement import conf as configuration
 from placement.cmd.web_server import CannotListen, CannotServe
 from placement.conf import ConfigOpts
-from placement.db.engine import diagnosis
+from placement.db.engine import diagnosis, failures
 from placement.db.engine.database import Database
 from placement.feed.keeper import SnapshotKeeper
 from placement.metrics.exporter.endpoint import Endpoint, start_server
@@ -95,7 +95,7 @@ def _database(conf: ConfigOpts) -> Database:
     try:
         return Database.from_conf(conf)
     except diagnosis.ERRORS as error:
-        reason = diagnosis.reason_of(error)
+        reason = failures.message_of(error)
         raise CannotServe(f'the database cannot be used: {reason}') from error
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from placement.db.engine import diagnosis, failures
+from placement.db.engine.causes import Cause
 from placement.db.schema import revisions
 from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
 
@@ -42,9 +43,9 @@ def _connection(deployment: Deployment, url: str, option: str) -> CheckResult:
             return ok(f'Connected to {shown}.')
     except diagnosis.ERRORS as error:
         remedy = f'Start the server, or correct [placement_database] {option}.'
-        if diagnosis.is_damage(error):
+        if failures.cause_of(error) is Cause.DAMAGED:
             remedy = failures.RESTORE
-        return failure(f'Cannot connect to {shown}: {diagnosis.reason_of(error)}', remedy)
+        return failure(f'Cannot connect to {shown}: {failures.message_of(error)}', remedy)
 
 
 def check_schema(deployment: Deployment) -> CheckResult:
@@ -70,7 +71,7 @@ def check_writes(deployment: Deployment) -> CheckResult:
             diagnosis.check_writable(engine)
     except diagnosis.ERRORS as error:
         return failure(
-            f'The database refuses to write: {diagnosis.reason_of(error)}',
+            f'The database refuses to write: {failures.message_of(error)}',
             'Connect to the primary, and grant the account SELECT, INSERT, UPDATE and DELETE.',
         )
     return ok('The database takes writes.')

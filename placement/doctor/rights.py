@@ -4,7 +4,7 @@
 import os
 from collections.abc import Iterable
 
-from placement.db.engine import diagnosis
+from placement.db.engine import sqlite
 from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
 
 
@@ -47,7 +47,7 @@ def check_log(deployment: Deployment) -> CheckResult:
 
 def check_sqlite_file(deployment: Deployment) -> CheckResult | None:
     """Look whether the account may write the file of an SQLite database, and others beside it."""
-    path = diagnosis.sqlite_path(deployment.conf.placement_database.connection)
+    path = sqlite.path_in(deployment.conf.placement_database.connection)
     if path is None:
         return None
     if not os.path.exists(path):

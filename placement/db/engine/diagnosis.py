@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from placement.conf import ConfigOpts
-from placement.db.engine import drivers, failures, sqlite
-from placement.db.engine.causes import Cause
+from placement.db.engine import drivers, failures
 from placement.db.engine.engines import create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.schema.tables import resource_providers
@@ -29,14 +28,6 @@ _CLOCKS = {
 def shown(url: str) -> str:
     """A URL without its password."""
     return sa.make_url(url).render_as_string(hide_password=True).partition('?')[0]
-
-
-def sqlite_path(url: str) -> str | None:
-    """The path of the file that a URL names; None for servers, and for memory."""
-    parsed = sa.make_url(url)
-    if parsed.get_backend_name() != 'sqlite' or parsed.database in (None, '', ':memory:'):
-        return None
-    return sqlite.path_of(parsed)
 
 
 @contextlib.contextmanager
@@ -60,16 +51,6 @@ def opened(conf: ConfigOpts, url: str) -> Iterator[sa.Engine]:
         yield engine
     finally:
         engine.dispose()
-
-
-def reason_of(error: Exception) -> str:
-    """Return the words of the database or its driver, in one line."""
-    return failures.message_of(error)
-
-
-def is_damage(error: Exception) -> bool:
-    """Return whether the file of the database is damaged, or is none."""
-    return failures.cause_of(error) is Cause.DAMAGED
 
 
 def seconds_ahead(engine: sa.Engine) -> float | None:

@@ -39,9 +39,9 @@ def create_engine(
     """Return an engine for a file or for memory; options that concern servers are ignored."""
     # An engine reads the log level once, when it is made.
     _log_statements(connection_debug)
-    in_memory = url.database in (None, '', ':memory:')
+    path = path_in(url)
     # A database in memory lives in its only connection, for which threads have to wait.
-    sizes = {'pool_size': 1, 'max_overflow': 0} if in_memory else {'max_overflow': -1}
+    sizes = {'pool_size': 1, 'max_overflow': 0} if path is None else {'max_overflow': -1}
     engine = sa.create_engine(
         url,
         poolclass=sa.QueuePool,
@@ -52,20 +52,23 @@ def create_engine(
     _keep_to_one_process(engine)
     if connection_trace:
         _add_origins(engine)
-    if not in_memory:
-        sqlite_file.watch(engine, path_of(url))
+    if path is not None:
+        sqlite_file.watch(engine, path)
         pool.invalidate_lost_connections(engine)
     _raise_damage_quietly(engine)
     exc_filters.register_engine(engine)
     return engine
 
 
-def path_of(url: sa.URL) -> str:
-    """Return the path of the file, which a URL may name as a URI."""
-    database = url.database or ''
-    if not url.query.get('uri'):
-        return os.path.abspath(database)
-    return os.path.abspath(urllib.parse.unquote(database.removeprefix('file:').partition('?')[0]))
+def path_in(url: sa.URL | str) -> str | None:
+    """Return the path of the file that a URL names, if as a URI; None for servers and memory."""
+    parsed = sa.make_url(url)
+    database = parsed.database
+    if parsed.get_backend_name() != 'sqlite' or database in (None, '', ':memory:'):
+        return None
+    if parsed.query.get('uri'):
+        database = urllib.parse.unquote(database.removeprefix('file:').partition('?')[0])
+    return os.path.abspath(database)
 
 
 def writing(engine: sa.Engine, lock_timeout: float | None = None) -> sa.Engine:

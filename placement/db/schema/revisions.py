@@ -86,11 +86,9 @@ def check(engine: sa.Engine) -> None:
 
 def require_file(url: str) -> None:
     """Raise `MissingSchemaError` for a missing file of SQLite, which connecting would make."""
-    parsed = sa.make_url(url)
-    if parsed.get_backend_name() == 'sqlite' and parsed.database not in (None, '', ':memory:'):
-        path = sqlite.path_of(parsed)
-        if not os.path.exists(path):
-            raise MissingSchemaError(f'The database file {path} does not exist. {REMEDY}')
+    path = sqlite.path_in(url)
+    if path is not None and not os.path.exists(path):
+        raise MissingSchemaError(f'The database file {path} does not exist. {REMEDY}')
 
 
 def require_newest(engine: sa.Engine) -> None:
