@@ -44,9 +44,6 @@ class Count:
         """True where both bounds are the same."""
         return self.at_least == self.at_most
 
-    def __add__(self, other: Count) -> Count:
-        return Count(self.at_least + other.at_least, self.at_most + other.at_most)
-
 
 def quotients(provider: Provider, amounts: Mapping[str, int]) -> tuple[int, int]:
     """The consumers of these amounts that a provider has room for, now and if nothing is used.

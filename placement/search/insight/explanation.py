@@ -54,17 +54,9 @@ class Shortfall:
     suffix: str
     resource_class: str
     asked: int
+    capacity: Capacity
+    used: int
     reason: Reason
-
-    @property
-    def capacity(self) -> Capacity:
-        """The inventory of the class."""
-        return self.provider.inventory(self.resource_class)[0]
-
-    @property
-    def used(self) -> int:
-        """The amount in use."""
-        return self.provider.inventory(self.resource_class)[1]
 
     @property
     def free(self) -> int:

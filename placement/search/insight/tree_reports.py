@@ -136,7 +136,7 @@ def _shortage(provider: Provider, step: Condition) -> Failure:
     assert reason is not None
     largest, most_free = capacity.largest, capacity.room(used)
     failed = dataclasses.replace(step, reason=reason, largest=largest, most_free=most_free)
-    return failed, Shortfall(provider, step.suffix or '', name, asked, reason)
+    return failed, Shortfall(provider, step.suffix or '', name, asked, capacity, used, reason)
 
 
 def missing_part(provider: Provider, resource_class: str, amount: int) -> float:

@@ -28,31 +28,22 @@ class Bound:
     """
 
     # No __slots__: cached properties are kept in the dictionary, and bounds are few.
-    def __init__(self, providers: Sequence[Provider], profile: Profile, least: Profile) -> None:
-        # Use `of`: it keeps these in step.
+    def __init__(self, providers: Sequence[Provider]) -> None:
         self.providers = providers
-        self.profile = profile
-        self.least = least
+        self.profile = self.least = providers[0].kind.profile
         self._rooms: dict[tuple[int, bool], int] = {}
-
-    @classmethod
-    def of(cls, providers: Sequence[Provider]) -> Bound:
-        """The bound of these providers, of which there is one at least."""
         profiles = {provider.kind.profile for provider in providers}
-        first = providers[0].kind.profile
-        if len(profiles) == 1:
-            return cls(providers, first, first)
-        # Mostly few sets, though there may be many profiles.
-        traits = {profile.traits for profile in profiles}
-        aggregates = {profile.aggregates for profile in profiles}
-        nothing = frozenset[str]()
-        return cls(
-            providers,
-            _profile_of_many(first.classes, nothing.union(*traits), nothing.union(*aggregates)),
-            _profile_of_many(
-                first.classes, frozenset.intersection(*traits), frozenset.intersection(*aggregates)
-            ),
-        )
+        if len(profiles) > 1:
+            # Mostly few sets, though there may be many profiles.
+            traits = {profile.traits for profile in profiles}
+            aggregates = {profile.aggregates for profile in profiles}
+            classes, nothing = self.profile.classes, frozenset[str]()
+            self.profile = _profile_of_many(
+                classes, nothing.union(*traits), nothing.union(*aggregates)
+            )
+            self.least = _profile_of_many(
+                classes, frozenset.intersection(*traits), frozenset.intersection(*aggregates)
+            )
 
     @property
     def is_of_one_profile(self) -> bool:
@@ -67,7 +58,7 @@ class Bound:
         by_profile: dict[Profile, list[Provider]] = collections.defaultdict(list)
         for provider in self.providers:
             by_profile[provider.kind.profile].append(provider)
-        return [Bound(providers, profile, profile) for profile, providers in by_profile.items()]
+        return [Bound(providers) for providers in by_profile.values()]
 
     @functools.cached_property
     def roots(self) -> int:
@@ -101,7 +92,7 @@ class Block:
         for tree in self.trees.values():
             for member in tree.members:
                 by_classes[member.kind.profile.classes].append(member)
-        return [Bound.of(providers) for providers in by_classes.values()]
+        return [Bound(providers) for providers in by_classes.values()]
 
     def room_in_tree(self, name: str, ignores_usage: bool = False) -> int:
         """The most that the members of one tree have room for of a class, all in all, beside what
