@@ -3,7 +3,7 @@
 
 Where one provider serves the request, or each provider request has one provider in reach, they are
 minima of quotients (`closed_form`). Elsewhere consumers are claimed on a copy of the cloud until
-they are refused (`claims`): one order of claims, which is a lower bound beside an upper one.
+they are refused (`feasibility`): one order of claims, which is a lower bound beside an upper one.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from placement.search.insight.condition import Condition
+from placement.search.insight.condition import Condition, bits_of
 from placement.search.insight.explanation import DisabledTrees, RequestExplanation
 from placement.search.insight.survey import Survey
 from placement.search.model.kind import DISABLED_TRAIT
@@ -30,7 +30,7 @@ def disabled_trees(
         survey.work.spent += survey.examined
         steps = [step for group in survey.table.groups for step in group.steps]
         barring = (*steps, *survey.table.root_conditions)
-        kept = survey.table.visible & ~sum(one.bit for one in barring if _bars_disabled(one))
+        kept = survey.table.visible & ~bits_of(filter(_bars_disabled, barring))
         trees = [
             (not outcome.fits(kept), tree) for outcome in survey.outcomes for tree in outcome.trees
         ]
@@ -43,7 +43,7 @@ def disabled_trees(
 
 def _enabling_matters(answer: RequestExplanation) -> bool:
     """Tell if hosts were turned away for being disabled, or would help if they were enabled."""
-    given_up = [one for relaxation in answer.relaxations for one in relaxation.conditions]
+    given_up = [c for relaxation in answer.relaxations for c in relaxation.conditions]
     steps = [*(step for funnel in answer.groups for step in funnel.steps), *answer.combination]
     failed = [step.condition for step in steps if step.trees_after < step.trees_before]
     return any(map(_bars_disabled, (*given_up, *failed)))

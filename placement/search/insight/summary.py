@@ -40,7 +40,7 @@ def summary(answer: RequestExplanation, names: Mapping[str, str]) -> str:
         cause = None if verdict is Verdict.UNKNOWN else next(_causes(answer), None)
         sentences.append(f'{BEGINNINGS[verdict]}{f": {cause}" if cause else ""}')
     if not fitting:
-        sentences += [_helpful(one) for one in _merged(answer.relaxations)[:MAX_RELAXATIONS]]
+        sentences += map(_helpful, _merged(answer.relaxations)[:MAX_RELAXATIONS])
         if disabled:
             are = 'is' if disabled == 1 else 'are'
             sentences.append(
@@ -103,13 +103,13 @@ def _merged(relaxations: Sequence[Relaxation]) -> Sequence[Relaxation]:
 
 
 def _helpful(relaxation: Relaxation) -> str:
-    amounts = [one for one in relaxation.conditions if one.asked is not None]
-    others = [one for one in relaxation.conditions if one not in amounts]
+    amounts = [condition for condition in relaxation.conditions if condition.is_amount]
+    others = [condition for condition in relaxation.conditions if not condition.is_amount]
     trees, parts = _trees(relaxation.trees), []
     if others:
-        parts.append(f'without {" and ".join(_given_up(one) for one in others)}')
+        parts.append(f'without {" and ".join(map(_given_up, others))}')
     if amounts:
-        parts.append(f'with another amount of {" and ".join(_class(one) for one in amounts)}')
+        parts.append(f'with another amount of {" and ".join(map(_class, amounts))}')
     text = f'{trees} would fit {" and ".join(parts)}'
     if relaxation.amounts:
         largest, fitting = relaxation.amounts[0]
