@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that are this service's own, beside those that it shares with upstream.
 
-`own_migrations` makes them; a test compares the two.
+`own_migrations` creates them.
 """
 
 import sqlalchemy as sa

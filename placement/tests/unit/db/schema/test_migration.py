@@ -159,17 +159,6 @@ def own(engine: sa.Engine, direction: Callable[..., None], revision: str) -> Non
         direction(migration.configuration(connection, revisions.OWN), revision)
 
 
-@pytest.mark.parametrize('table', own_tables.metadata.tables.values(), ids=str)
-def test_migrated_own_table_equals_its_definition(engine: sa.Engine, table: sa.Table) -> None:
-    migration.sync(engine)
-    migrated = expected_schema.reflect(engine)[table.name]
-    with engine.begin() as connection:
-        table.drop(connection)
-        table.create(connection)
-    assert expected_schema.reflect(engine)[table.name] == migrated
-    assert revisions.version(engine, revisions.OWN) == OWN_REVISION
-
-
 def test_own_tables_can_be_dropped_and_made_again(engine: sa.Engine) -> None:
     migration.sync(engine)
     with engine.begin() as connection:
