@@ -115,11 +115,10 @@ class Client:
         return Printed(status, out.getvalue(), err.getvalue())
 
 
-def administrator_at(endpoint: str) -> Client:
-    """A client of a service without authentication (noauth2)."""
-    return Client(
-        {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'},
-    )
+def administrator_at(endpoint: str, **others: str) -> Client:
+    """A client of a service without authentication (noauth2), with other variables besides."""
+    own = {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'}
+    return Client({**own, **others})
 
 
 def _run(arguments: Sequence[str]) -> int:

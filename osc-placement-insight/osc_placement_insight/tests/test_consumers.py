@@ -39,7 +39,11 @@ def test_consumers_of_a_host_are_listed_with_what_they_hold_of_it(
     assert openstack(*CONSUMERS, '--provider', hosts['compute2'], '-f', 'json').values() == rows
 
 
-def test_without_a_provider_all_that_a_consumer_holds_is_shown(openstack: Client) -> None:
+def test_without_a_provider_all_that_a_consumer_holds_is_shown(
+    openstack: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # There are several pages.
+    monkeypatch.setattr('osc_placement_insight.commands.consumers.PAGE', ('page_limit', '1'))
     rows = openstack(*CONSUMERS, '-f', 'json').values()
 
     assert {row['uuid']: row['resources'] for row in rows} == {
@@ -59,26 +63,15 @@ def test_consumers_are_listed_by_owner_and_type(
 
     for given in (options, both):
         (row,) = openstack(*CONSUMERS, *given, '-f', 'json').values()
-        assert [row[name] for name in ('uuid', 'consumer_type', 'project_id', 'user_id')] == [
-            VOLUME,
-            'VOLUME',
-            'other',
-            'bob',
-        ]
+        assert row['uuid'] == VOLUME
+        owner = (row['consumer_type'], row['project_id'], row['user_id'])
+        assert owner == ('VOLUME', 'other', 'bob')
 
 
 def test_consumers_are_listed_by_age(openstack: Client) -> None:
     assert openstack(*CONSUMERS, '--older-than', '1h', '-f', 'json').values() == []
     later = openstack(*CONSUMERS, '--older-than', '2100-01-01', '-f', 'json').values()
     assert len(later) == 3
-
-
-def test_consumers_of_many_pages_are_listed(
-    openstack: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr('osc_placement_insight.commands.consumers.PAGE', ('page_limit', '1'))
-
-    assert len(openstack(*CONSUMERS, '-f', 'json').values()) == 3
 
 
 def test_who_uses_most_is_listed_first(openstack: Client) -> None:

@@ -32,11 +32,6 @@ def metadata(distribution: pathlib.Path) -> configparser.ConfigParser:
     return parser
 
 
-@pytest.fixture(scope='module')
-def setup() -> configparser.ConfigParser:
-    return metadata(DISTRIBUTION)
-
-
 def imported(path: pathlib.Path) -> Iterator[str]:
     """The packages that a module imports."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -71,9 +66,9 @@ def test_it_has_the_version_of_the_service_and_requires_what_it_uses_alone(name:
     assert setup['metadata']['version'] == service['metadata']['version']
 
 
-def test_the_client_completes_each_command(setup: configparser.ConfigParser) -> None:
+def test_the_client_completes_each_command() -> None:
     script = Client({})('complete').out
-    points = setup['options.entry_points'][GROUP].strip().splitlines()
+    points = metadata(DISTRIBUTION)['options.entry_points'][GROUP].strip().splitlines()
 
     for command in (line.partition(' = ')[0] for line in points):
         (options,) = re.findall(rf"^ +cmds_{command}='(.*)'$", script, re.MULTILINE)

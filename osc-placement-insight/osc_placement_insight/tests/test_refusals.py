@@ -7,7 +7,7 @@ from requests import adapters
 
 from osc_placement_insight.service import ATTEMPTS
 from osc_placement_insight.tests import client
-from osc_placement_insight.tests.client import Client, Transport
+from osc_placement_insight.tests.client import Transport
 from osc_placement_insight.tests.conftest import Service
 
 LIST = ('placement', 'unmet', 'demand', 'list')
@@ -93,9 +93,7 @@ def test_what_is_switched_off_names_the_option() -> None:
 
 
 def test_what_policy_refuses_names_the_rule(service: Service) -> None:
-    nobody = Client(
-        {'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': service.endpoint, 'OS_TOKEN': 'a:b'}
-    )
+    nobody = client.administrator_at(service.endpoint, OS_TOKEN='a:b')
     refusal = nobody(*LIST).refusal()
 
     assert refusal.startswith(

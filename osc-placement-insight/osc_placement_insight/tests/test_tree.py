@@ -119,15 +119,10 @@ def test_any_provider_of_the_tree_names_it(openstack: Client, host: str) -> None
     assert drawn(openstack, host) == whole
 
 
-def test_providers_that_are_alike_are_drawn_each_when_asked_for(openstack: Client) -> None:
-    lines = drawn(openstack, 'gpu9.example.org', '--one-by-one')
+def test_all_providers_and_traits_are_named_when_asked_for(openstack: Client) -> None:
+    lines = drawn(openstack, 'gpu9.example.org', '--one-by-one', '--traits')
 
     assert len([line for line in lines if '_pci_' in line]) == 12
-
-
-def test_all_traits_are_named_when_asked_for(openstack: Client) -> None:
-    lines = drawn(openstack, 'gpu9.example.org', '--traits')
-
     assert '│  traits: COMPUTE_NODE, HW_CPU_X86_AVX2, HW_CPU_X86_VMX' in lines
 
 
@@ -150,7 +145,7 @@ def test_rows_are_inventories_in_the_order_of_the_tree(openstack: Client) -> Non
 
 
 def test_dot_draws_lines_to_children_and_dashed_lines_to_sharing_providers(
-    openstack: Client, host: str
+    openstack: Client, service: Service, host: str
 ) -> None:
     first, *lines, last = openstack(*SHOW, host, '-f', 'dot').lines()
 
@@ -159,11 +154,8 @@ def test_dot_draws_lines_to_children_and_dashed_lines_to_sharing_providers(
     assert len([line for line in lines if ' -> ' in line and 'dashed' not in line]) == 15
     assert len([line for line in lines if line.endswith(' [style=dashed];')]) == 1
     assert r'_nic\nCUSTOM_SRIOV_NET_VF_OF_A_LONG_NAME: 0 of 64"];' in '\n'.join(lines)
-
-
-def test_dot_escapes_what_names_may_have(openstack: Client, service: Service) -> None:
+    # What quotes would end is escaped.
     Cloud(service).provider('a "b" \\c', {})
-
     assert r'[label="a \"b\" \\c"];' in openstack(*SHOW, 'a "b" \\c', '-f', 'dot').out
 
 

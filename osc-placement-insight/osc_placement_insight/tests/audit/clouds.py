@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from keystoneauth1 import adapter, session, token_endpoint
 from osc_placement.http import SessionClient
 
-from osc_placement_insight.audit import passes, repair
+from osc_placement_insight.audit import passes
 from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding
-from osc_placement_insight.service import NEWEST, Service
-from osc_placement_insight.tests import clouds, conftest
+from osc_placement_insight.service import Service
+from osc_placement_insight.tests import client, clouds, conftest
 from osc_placement_insight.tests.audit import nova
 from osc_placement_insight.tests.audit.nova import Migration, Nova, Server
 from osc_placement_insight.tests.client import Client
@@ -123,16 +123,8 @@ class Cloud(clouds.Cloud):
 
     def audit(self, between: Any = lambda seconds: None) -> list[Finding]:
         """Return the findings; `between` is called in the pause between the two passes."""
-        found = passes.audit(self.service(), self.compute, lambda doing: None, 0, between)
-        return found.findings
-
-    def service(self, version: str = NEWEST) -> Service:
-        """Placement, as the commands ask it."""
-        return Service(self.client, version)
-
-    def writer(self) -> Service:
-        """Placement, as a repair writes to it."""
-        return self.service(repair.MICROVERSION)
+        service = Service(self.client)
+        return passes.audit(service, self.compute, lambda doing: None, 0, between).findings
 
 
 @contextlib.contextmanager
@@ -148,18 +140,6 @@ def running_nova(nova: Nova) -> Iterator[str]:
         yield endpoint
 
 
-def client_of(placement: str, nova_endpoint: str) -> Client:
-    """Return the client of an administrator, with nova at an address of its own."""
-    return Client(
-        {
-            'OS_AUTH_TYPE': 'admin_token',
-            'OS_ENDPOINT': placement,
-            'OS_TOKEN': 'admin',
-            'OS_COMPUTE_ENDPOINT_OVERRIDE': nova_endpoint,
-        }
-    )
-
-
 @contextlib.contextmanager
 def client_with_flavors(
     placement: conftest.Service, flavors: Sequence[dict[str, Any]]
@@ -168,7 +148,7 @@ def client_with_flavors(
     nova = Nova()
     nova.flavors += flavors
     with running_nova(nova) as endpoint:
-        yield client_of(placement.endpoint, endpoint)
+        yield client.administrator_at(placement.endpoint, OS_COMPUTE_ENDPOINT_OVERRIDE=endpoint)
 
 
 @contextlib.contextmanager

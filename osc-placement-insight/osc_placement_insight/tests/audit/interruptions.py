@@ -11,7 +11,7 @@ from unittest import mock
 
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.journal import Journal
-from osc_placement_insight.audit.repair import Repairer, Result
+from osc_placement_insight.audit.repair import MICROVERSION, Repairer, Result
 from osc_placement_insight.service import Service
 from osc_placement_insight.tests.audit.clouds import Cloud
 
@@ -24,8 +24,9 @@ class Killed(BaseException):
 
 def repair(cloud: Cloud, findings: Sequence[Finding], journal: pathlib.Path) -> list[Result]:
     """Repair the findings, and return the result of each."""
+    writer = Service(cloud.client, MICROVERSION)
     with Journal(journal, REPORT_ID) as opened:
-        return list(Repairer(cloud.writer(), cloud.compute, opened).repair(findings))
+        return list(Repairer(writer, cloud.compute, opened).repair(findings))
 
 
 def is_killed_after(

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from osc_placement_insight.audit.model import ENDED
-
 NEWEST = (2, 96)
 VERSION = {
     'id': 'v2.1',
@@ -49,7 +47,6 @@ class Server:
     image: str = 'an-image'
     updated: str = '2026-01-01T00:00:00Z'
     is_deleted: bool = False
-    is_purged: bool = False
     #: Whether its cell's database cannot be reached.
     is_away: bool = False
 
@@ -101,11 +98,6 @@ class Migration:
             'created_at': '2026-01-01T00:00:00.000000',
             'updated_at': None,
         }
-
-    @property
-    def has_ended(self) -> bool:
-        """True when nova is finished with it."""
-        return self.status in ENDED
 
 
 def flavor(
@@ -171,106 +163,83 @@ class Nova:
     def _answer(self, path: str, query: dict[str, str]) -> dict[str, Any]:
         if self.is_failing:
             raise Refusal(500, 'Unexpected API Error.')
-        if path.startswith('/servers/') and path != '/servers/detail':
-            return {'server': self._shown(path.rpartition('/')[2])}
-        if path.startswith('/flavors/') and path != '/flavors/detail':
-            return self._flavor(*path.split('/')[2:])
-        views = {
-            '/servers': self._servers,
-            '/servers/detail': self._servers,
-            '/os-migrations': self._migrations,
-            '/os-hypervisors': self._hypervisors,
-            '/flavors': self._flavors,
-            '/flavors/detail': self._flavors,
-            '/os-services': self._services,
-        }
-        if path not in views:
-            raise Refusal(404, 'The resource could not be found.')
-        return views[path](query)
+        match path.strip('/').split('/'):
+            case ['servers'] | ['servers', 'detail']:
+                return self._page('servers', self._listed(query), query, self.servers)
+            case ['servers', uuid]:
+                if uuid in self.servers and not self.servers[uuid].is_deleted:
+                    return {'server': self.servers[uuid].row}
+                raise Refusal(404, f'Instance {uuid} could not be found.')
+            case ['os-migrations']:
+                return self._page('migrations', self._migrations(query), query, self.migrations)
+            case ['os-hypervisors']:
+                _check_names(query, 'marker limit')
+                rows = [
+                    {'id': uuid, 'hypervisor_hostname': name, 'state': 'up', 'status': 'enabled'}
+                    for uuid, name in self.hypervisors.items()
+                ]
+                return self._page('hypervisors', rows, query, self.hypervisors)
+            case ['flavors'] | ['flavors', 'detail']:
+                _check_names(query, 'is_public marker limit')
+                flavors = self._flavors()
+                return self._page('flavors', [*flavors.values()], query, flavors)
+            case ['flavors', identity, *_extra_specs] if identity in self._flavors():
+                row = self._flavors()[identity]
+                return {'extra_specs': row['extra_specs']} if _extra_specs else {'flavor': row}
+            case ['os-services']:
+                status = 'UNKNOWN' if self.has_cells_down else 'enabled'
+                service = {'binary': 'nova-compute', 'host': 'a-host', 'status': status}
+                return {'services': [service]}
+        raise Refusal(404, 'The resource could not be found.')
 
-    def _shown(self, identity: str) -> dict[str, Any]:
-        server = self.servers.get(identity)
-        if server is None or server.is_deleted:
-            raise Refusal(404, f'Instance {identity} could not be found.')
-        return server.row
-
-    def _servers(self, query: dict[str, str]) -> dict[str, Any]:
+    def _listed(self, query: dict[str, str]) -> list[dict[str, Any]]:
         _check_names(query, 'all_tenants sort_key sort_dir deleted uuid marker limit')
         if 'all_tenants' in query and not self.is_admin:
             raise Refusal(403, 'Policy does not allow servers:index:get_all_tenants.')
-        wants_deleted = query.get('deleted') == 'true'
-        listed = [
+        return [
             server.row
-            for server in sorted(self.servers.values(), key=lambda one: one.uuid)
-            if server.is_deleted == wants_deleted
+            for server in self.servers.values()
+            if server.is_deleted == (query.get('deleted') == 'true')
             and query.get('uuid') in (None, server.uuid)
             and server.status != 'SOFT_DELETED'
             # Nova leaves out servers of cells that are down from lists that are sorted.
             and not server.is_away
         ]
-        known = [one.uuid for one in self.servers.values() if not one.is_purged]
-        return self._page('servers', listed, query, 'id', known)
 
-    def _migrations(self, query: dict[str, str]) -> dict[str, Any]:
+    def _migrations(self, query: dict[str, str]) -> list[dict[str, Any]]:
         _check_names(query, 'instance_uuid status migration_type marker limit')
-        rows = [
-            one.row
-            for one in self.migrations.values()
-            if query.get('instance_uuid') in (None, one.server)
-        ]
-        return self._page('migrations', rows, query, 'uuid', self.migrations)
+        server = query.get('instance_uuid')
+        return [one.row for one in self.migrations.values() if server in (None, one.server)]
 
-    def _hypervisors(self, query: dict[str, str]) -> dict[str, Any]:
-        _check_names(query, 'marker limit')
-        rows = [
-            {'id': uuid, 'hypervisor_hostname': name, 'state': 'up', 'status': 'enabled'}
-            for uuid, name in self.hypervisors.items()
-        ]
-        return self._page('hypervisors', rows, query, 'id', self.hypervisors)
-
-    def _flavors(self, query: dict[str, str]) -> dict[str, Any]:
-        _check_names(query, 'is_public marker limit')
-        rows = self._flavor_rows()
-        return self._page('flavors', rows, query, 'id', [row['id'] for row in rows])
-
-    def _flavor_rows(self) -> list[dict[str, Any]]:
-        return [
-            {
+    def _flavors(self) -> dict[str, dict[str, Any]]:
+        """The flavors by their ids."""
+        return {
+            str(index): {
                 **one,
                 'id': str(index),
                 'name': one['original_name'],
                 'OS-FLV-EXT-DATA:ephemeral': one['ephemeral'],
             }
             for index, one in enumerate(self.flavors)
-        ]
-
-    def _flavor(self, identity: str, *extra_specs: str) -> dict[str, Any]:
-        for row in self._flavor_rows():
-            if row['id'] == identity:
-                return {'extra_specs': row['extra_specs']} if extra_specs else {'flavor': row}
-        raise Refusal(404, f'Flavor {identity} could not be found.')
-
-    def _services(self, query: dict[str, str]) -> dict[str, Any]:
-        status = 'UNKNOWN' if self.has_cells_down else 'enabled'
-        return {'services': [{'binary': 'nova-compute', 'host': 'a-host', 'status': status}]}
+        }
 
     def _page(
         self,
         name: str,
         rows: Sequence[dict[str, Any]],
         query: dict[str, str],
-        id_: str,
         known: Iterable[str],
     ) -> dict[str, Any]:
         """A page, which has a link only if it is full."""
-        ids = [row[id_] for row in rows]
         marker = query.get('marker')
         if marker is not None and marker not in known:
             raise Refusal(400, f'marker [{marker}] not found')
-        after = [row for row, one in zip(rows, ids, strict=True) if marker is None or one > marker]
-        if marker in ids:
-            after = list(rows[ids.index(marker) + 1 :])
-        page: dict[str, Any] = {name: after[: self.max_limit]}
+        by_id = {row.get('uuid') or row['id']: row for row in rows}
+        page: dict[str, Any] = {
+            name: [row for id_, row in sorted(by_id.items()) if id_ > (marker or '')][
+                : self.max_limit
+            ]
+        }
         if len(page[name]) == self.max_limit:
             page[f'{name}_links'] = [{'rel': 'next', 'href': 'http://behind.a.proxy'}]
         return page

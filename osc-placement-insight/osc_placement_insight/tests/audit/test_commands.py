@@ -10,7 +10,8 @@ from unittest import mock
 import pytest
 import yaml
 
-from osc_placement_insight.tests.audit import cases, clouds
+from osc_placement_insight.tests import client
+from osc_placement_insight.tests.audit import cases
 from osc_placement_insight.tests.audit.clouds import Cloud
 
 RUN = ('placement', 'audit', 'run', '--wait', '0')
@@ -22,7 +23,8 @@ class Operator:
     """Audits and repairs a cloud; the report is in a file."""
 
     def __init__(self, cloud: Cloud, report: pathlib.Path) -> None:
-        self.openstack = clouds.client_of(cloud.endpoint, cloud.nova_endpoint)
+        nova = {'OS_COMPUTE_ENDPOINT_OVERRIDE': cloud.nova_endpoint}
+        self.openstack = client.administrator_at(cloud.endpoint, **nova)
         self.report = report
 
     def rows(self, *arguments: str, status: int = 0) -> list[dict[str, str]]:

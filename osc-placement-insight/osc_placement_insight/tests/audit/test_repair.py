@@ -2,7 +2,6 @@
 """A repair makes the least changes, and none where anything has changed since the report."""
 
 import contextlib
-import dataclasses
 import json
 import pathlib
 from collections.abc import Callable
@@ -17,17 +16,20 @@ from osc_placement_insight.audit.journal import Journal
 from osc_placement_insight.audit.model import SHARING
 from osc_placement_insight.tests.audit import cases, clouds, interruptions
 from osc_placement_insight.tests.audit.cases import Build
+from osc_placement_insight.tests.audit.changes import (
+    Change,
+    changes_in_nova,
+    claims_again,
+    gives_back,
+    moves,
+)
 from osc_placement_insight.tests.audit.clouds import SERVER, Cloud
-from osc_placement_insight.tests.audit.nova import Migration, flavor
+from osc_placement_insight.tests.audit.nova import flavor
 
 
 @pytest.fixture
 def journal(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / 'journal'
-
-
-#: Happens to the subject of a finding.
-Change = Callable[[Cloud, str], None]
 
 
 def events(journal: pathlib.Path) -> list[str]:
@@ -119,31 +121,10 @@ def test_a_host_that_is_gone_since_the_report_keeps_nothing_else_from_repair(
 # What changed since the report.
 
 
-def claimed_again(cloud: Cloud, server: str) -> None:
-    cloud.claim(server, cloud.amounts(server))
-
-
-def claimed_before_it_is_written(cloud: Cloud, server: str) -> None:
+def claims_before_it_is_written(cloud: Cloud, server: str) -> None:
     cloud.nova.before_answer.append(
-        lambda path: claimed_again(cloud, server) if path == '/os-migrations' else None
+        lambda path: claims_again(cloud, server) if path == '/os-migrations' else None
     )
-
-
-def migration_begun(cloud: Cloud, server: str) -> None:
-    cloud.nova.migrations['new'] = Migration(server, 'resize', 'accepted', 'a', 'b', 'new')
-
-
-def changed_in_nova(**attributes: Any) -> Change:
-    """Return a change of a server in nova."""
-
-    def change(cloud: Cloud, server: str) -> None:
-        cloud.nova.servers[server] = dataclasses.replace(cloud.nova.servers[server], **attributes)
-
-    return change
-
-
-def given_back(cloud: Cloud, server: str) -> None:
-    cloud.send('DELETE', f'/allocations/{server}')
 
 
 def named_by_a_flavor(cloud: Cloud, trait: str) -> None:
@@ -164,11 +145,11 @@ SKIPPED, REFUSED, DONE = ['skipped'], ['begun', 'skipped'], ['done']
 @pytest.mark.parametrize(
     ('build', 'change', 'written', 'reason'),
     [
-        (cases.doubled, claimed_again, SKIPPED, 'the consumer has changed'),
-        (cases.doubled, claimed_before_it_is_written, REFUSED, 'consumer generation conflict'),
-        (cases.doubled, migration_begun, SKIPPED, 'the server is being moved'),
+        (cases.doubled, claims_again, SKIPPED, 'the consumer has changed'),
+        (cases.doubled, claims_before_it_is_written, REFUSED, 'consumer generation conflict'),
+        (cases.doubled, moves, SKIPPED, 'the server is being moved'),
         *(
-            (cases.doubled, changed_in_nova(**attributes), SKIPPED, 'the server has changed')
+            (cases.doubled, changes_in_nova(**attributes), SKIPPED, 'the server has changed')
             for attributes in (
                 {'task': 'powering-off'},
                 {'node': 'b'},
@@ -176,7 +157,7 @@ SKIPPED, REFUSED, DONE = ['skipped'], ['begun', 'skipped'], ['done']
                 {'is_deleted': True},
             )
         ),
-        (cases.leaked_by_a_deleted_server, given_back, DONE, 'it was so already'),
+        (cases.leaked_by_a_deleted_server, gives_back, DONE, 'it was so already'),
         (cases.unused_trait, named_by_a_flavor, SKIPPED, 'a flavor names it'),
         (cases.unused_trait, given_to_a_provider, REFUSED, 'The trait CUSTOM_LEFT is in use'),
         (cases.unused_trait, deleted, ['begun', 'done'], 'it was so already'),
