@@ -2,12 +2,10 @@
 """The page about the client: its examples run."""
 
 import pathlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from docutils import nodes
-from oslo_config import cfg
 
 import placement_report_client as client
 from placement import direct
@@ -31,13 +29,6 @@ def examples(language: str) -> list[str]:
 
 
 @pytest.fixture
-def conf() -> Iterator[cfg.ConfigOpts]:
-    database = databases.create()
-    yield applications.configured(database.url)
-    database.drop()
-
-
-@pytest.fixture
 def clouds_yaml(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that the page shows."""
     (file,) = examples('yaml')
@@ -46,7 +37,10 @@ def clouds_yaml(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures('clouds_yaml')
-def test_examples_of_the_page_run_in_order(conf: cfg.ConfigOpts) -> None:
+def test_examples_of_the_page_run_in_order(request: pytest.FixtureRequest) -> None:
+    database = databases.create()
+    request.addfinalizer(database.drop)
+    conf = applications.configured(database.url)
     names: dict[str, Any] = {'conf': conf}
     with direct.PlacementDirect(conf) as service:
         report = client.ReportClient(service)
