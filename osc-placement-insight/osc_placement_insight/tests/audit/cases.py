@@ -51,45 +51,31 @@ def ordinary_servers(cloud: Cloud, a: Host, b: Host) -> None:
 
 
 @case()
-def building(cloud: Cloud, a: Host, b: Host) -> None:
+def without_a_host(cloud: Cloud, a: Host, b: Host) -> None:
     cloud.server(None, {}, status='BUILD', task='scheduling')
     cloud.server(None, a.share, status='BUILD', task='spawning')
-
-
-@case()
-def failed_to_build(cloud: Cloud, a: Host, b: Host) -> None:
     cloud.server(None, {}, status='ERROR')
+    cloud.server(None, {}, status='SHELVED_OFFLOADED')
 
 
 @case()
-def resize_under_way(cloud: Cloud, a: Host, b: Host) -> None:
+def moves_under_way(cloud: Cloud, a: Host, b: Host) -> None:
+    larger = {**SERVER, 'VCPU': 4}
     server = cloud.server(a.name, b.share, task='resize_migrating')
     cloud.migration(server, 'resize', 'migrating', (a, b), a.share)
+    server = cloud.server(a.name, {a.uuid: larger}, flavor(vcpus=4), status='VERIFY_RESIZE')
+    cloud.migration(server, 'resize', 'finished', (a, a), a.share)
+    # Before the host has begun, the server has the old flavor still.
+    server = cloud.server(a.name, {b.uuid: larger}, task='resize_prep')
+    cloud.migration(server, 'resize', 'pre-migrating', (a, b), a.share)
+    server = cloud.server(a.name, b.share, status='MIGRATING', task='migrating')
+    cloud.migration(server, 'live-migration', 'running', (a, b), a.share)
 
 
 @case()
 def resize_awaiting_confirmation(cloud: Cloud, a: Host, b: Host) -> None:
     server = cloud.server(b.name, b.share, status='VERIFY_RESIZE')
     cloud.migration(server, 'resize', 'finished', (a, b), a.share)
-
-
-@case()
-def resize_on_the_same_host(cloud: Cloud, a: Host, b: Host) -> None:
-    larger = {**SERVER, 'VCPU': 4}
-    server = cloud.server(a.name, {a.uuid: larger}, flavor(vcpus=4), status='VERIFY_RESIZE')
-    cloud.migration(server, 'resize', 'finished', (a, a), a.share)
-
-
-@case()
-def resize_with_the_old_flavor_still(cloud: Cloud, a: Host, b: Host) -> None:
-    server = cloud.server(a.name, {b.uuid: {**SERVER, 'VCPU': 4}}, task='resize_prep')
-    cloud.migration(server, 'resize', 'pre-migrating', (a, b), a.share)
-
-
-@case()
-def live_migration(cloud: Cloud, a: Host, b: Host) -> None:
-    server = cloud.server(a.name, b.share, status='MIGRATING', task='migrating')
-    cloud.migration(server, 'live-migration', 'running', (a, b), a.share)
 
 
 @case()
@@ -106,16 +92,15 @@ def evacuated_from_a_host_that_is_down(cloud: Cloud, a: Host, b: Host) -> None:
 
 
 @case()
-def boot_from_volume(cloud: Cloud, a: Host, b: Host) -> None:
+def amounts_that_follow_from_flavors(cloud: Cloud, a: Host, b: Host) -> None:
+    # Those that boot from volumes have no root disk.
     cloud.server(a.name, {a.uuid: {'VCPU': 2, 'MEMORY_MB': 2048}}, image='')
     with_swap = {'VCPU': 2, 'MEMORY_MB': 2048, 'DISK_GB': 6}
     cloud.server(a.name, {a.uuid: with_swap}, flavor(ephemeral=5, swap=512), image='')
-
-
-@case()
-def ephemeral_and_swap(cloud: Cloud, a: Host, b: Host) -> None:
     sizes = flavor(disk=20, ephemeral=5, swap=1025)
     cloud.server(a.name, {a.uuid: {**SERVER, 'DISK_GB': 27}}, sizes)
+    # The host may serve groups with a suffix as well.
+    cloud.server(a.name, {a.uuid: {**SERVER, 'VCPU': 5}}, flavor(resources1__VCPU='3'))
 
 
 @case()
@@ -129,11 +114,6 @@ def pinned_processors(cloud: Cloud, a: Host, b: Host) -> None:
     cloud.server(a.name, {a.uuid: {'PCPU': 1, 'VCPU': 1, **rest}}, flavor(hw__cpu_policy='mixed'))
     named = flavor(resources__PCPU='2', resources__VCPU='0')
     cloud.server(a.name, {a.uuid: {'PCPU': 2, **rest}}, named)
-
-
-@case()
-def shelved_and_offloaded(cloud: Cloud, a: Host, b: Host) -> None:
-    cloud.server(None, {}, status='SHELVED_OFFLOADED')
 
 
 @case()
@@ -177,11 +157,6 @@ def ports_and_accelerators(cloud: Cloud, a: Host, b: Host) -> None:
     device = cloud.provider('a_fpga', {'FPGA': 1}, parent=a.uuid)
     bandwidth = {'NET_BW_EGR_KILOBIT_PER_SEC': 100}
     cloud.server(a.name, {**a.share, nic: bandwidth, device: {'FPGA': 1}})
-
-
-@case()
-def other_groups_of_resources(cloud: Cloud, a: Host, b: Host) -> None:
-    cloud.server(a.name, {a.uuid: {**SERVER, 'VCPU': 5}}, flavor(resources1__VCPU='3'))
 
 
 @case()

@@ -21,7 +21,7 @@ CASES: list[Build] = [
     cases.ordinary_servers,
     cases.resize_awaiting_confirmation,
     cases.evacuated_from_a_host_that_is_down,
-    cases.building,
+    cases.without_a_host,
     cases.doubled,
     cases.on_another_host,
     cases.server_without_allocations,
