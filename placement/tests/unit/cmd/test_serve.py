@@ -115,8 +115,9 @@ def test_it_tells_each_step_and_keeps_the_data_over_a_restart(state: Path) -> No
         assert service.url.startswith('http://127.0.0.1:')
         check_suggestions(service)
         check_modes(state)
-        with pytest.raises(urllib.error.HTTPError, match='403'):
+        with pytest.raises(urllib.error.HTTPError, match='403') as refused:
             service.get('/', Host='evil.example')
+        refused.value.close()
         check_upload(service)
         made = urllib.request.Request(
             f'{service.url}/resource_providers', b'{"name": "host"}',
