@@ -262,13 +262,22 @@ class ChangeFeed:
         counted = sa.select(sa.func.count(change_feed.c.id))
         return self._connection.execute(counted).scalar_one()
 
-    def position(self) -> Position:
-        """The position of somebody who has read everything that the transaction sees."""
+    def position(self, has_one_zone: bool = False) -> Position:
+        """The position of somebody who has read everything that the transaction sees.
+
+        With `has_one_zone` it has all ids below the newest entries in one zone, where some are
+        missing. To find each gap takes a tenth of a second where every third id was given out.
+        """
         rows = self._connection.execute(_NEWEST).all()
+        if not rows:
+            return Position.of(0, ())
         entries = [Entry(*row[:4]) for row in reversed(rows)]
-        lowest, count = rows[0][4:] if rows else (0, 0)
-        has_gaps = bool(rows) and count - len(entries) < entries[0].id - lowest
-        return Position.of(lowest, entries, self._gaps(entries[0].id) if has_gaps else ())
+        lowest, count = rows[0][4:]
+        below = Zone(lowest, entries[0].id, count - len(entries))
+        if below.entries == below.end - below.start:
+            return Position.of(lowest, entries)
+        gaps = [below] if has_one_zone else self._gaps(below.end)
+        return Position.of(lowest, entries, gaps)
 
     def _gaps(self, end: int) -> list[Zone]:
         """The ranges of ids that are missing before an entry."""

@@ -5,6 +5,7 @@ A follower gets what changed since its token: never too little, and now and then
 more. `FollowedFeed` is what one transaction sees of that.
 """
 
+import dataclasses
 import enum
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -65,7 +66,7 @@ class FollowedFeed:
 
     def token(self) -> FollowerToken:
         """The token of somebody who has read everything that the transaction sees."""
-        position = self._feed.position()
+        position = self._feed.position(has_one_zone=True)
         return FollowerToken(position, position.head, self._now)
 
     def is_unchanged(self, token: FollowerToken) -> bool:
@@ -92,7 +93,7 @@ class FollowedFeed:
             delivered = entry_id
         # Read again, and not what this worker knows of the feed for its own searches: that can be
         # of a later moment than the transaction.
-        return Batch(tuple(changes), FollowerToken(self._feed.position(), delivered, self._now))
+        return Batch(tuple(changes), dataclasses.replace(self.token(), delivered=delivered))
 
     def _delivered(self, token: FollowerToken) -> int | Interruption:
         """The id up to which entries were delivered, below those that have appeared late."""

@@ -131,8 +131,8 @@ class Position:
     def of(cls, lowest: int, newest: Sequence[Entry], gaps: Iterable[Zone] = ()) -> Position:
         """The position after everything was read, of which these are the newest entries, by id.
 
-        `gaps` are the ids that are missing below those, each a zone without entries. An empty
-        feed has no newest entries; a position in it can never be read on from.
+        `gaps` are zones that have the ids that are missing below those. An empty feed has no
+        newest entries; a position in it can never be read on from.
         """
         if not newest:
             return cls(0, 0, ())
