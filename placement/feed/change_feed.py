@@ -76,7 +76,7 @@ def _in_zones(count: int) -> sa.ColumnElement[int]:
 
 
 def _is_as_read(zones: int) -> sa.ColumnElement[bool]:
-    """Whether everything up to the head is as a position with so many zones has it.
+    """The condition that everything up to the head is as a position with so many zones has it.
 
     Figures, because PyMySQL takes as long for the description of a column as for a row.
     """
