@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cloud in figures, from one snapshot: sums by resource class, aggregates, providers."""
 
-import collections
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
@@ -10,36 +10,16 @@ from placement.search.model.capacity import Capacity
 from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.snapshot import Snapshot
 
-
-class _Sums:
-    """The sums of the inventories of one resource class."""
-
-    __slots__ = ('capacity', 'over_capacity', 'reserved', 'total', 'used')
-
-    def __init__(self) -> None:
-        self.total = self.reserved = self.capacity = self.used = self.over_capacity = 0
-
-    def add(self, capacity: Capacity, used: int) -> None:
-        """Add one inventory."""
-        self.total += capacity.total
-        self.reserved += capacity.reserved
-        self.capacity += capacity.reported_capacity
-        self.used += used
-        self.over_capacity += used > capacity.ceiling
-
-
-_SumsByLabels = dict[tuple[str, ...], _Sums]
-
-# The end of a name, the member of `_Sums`, and the meaning.
-_OF_INVENTORIES = (
-    ('inventory', 'total', 'Sum of the totals of all inventories'),
-    ('reserved', 'reserved', 'Sum of what is reserved of all inventories'),
-    (
-        'capacity',
-        'capacity',
-        'Sum of the capacities: total without reserved, times the allocation ratio',
-    ),
-    ('used', 'used', 'Sum of what is allocated'),
+# The ends of the names of sums, and their meanings, for resource classes and for aggregates.
+_SUMS = (
+    ('inventory', 'Sum of the totals of all inventories'),
+    ('reserved', 'Sum of what is reserved of all inventories'),
+    ('capacity', 'Sum of the capacities: total without reserved, times the allocation ratio'),
+    ('used', 'Sum of what is allocated'),
+)
+_OVER_CAPACITY = (
+    'placement_inventories_over_capacity',
+    'Inventories of which more is allocated than their capacity.',
 )
 
 # The names, labels and meanings of openstack-exporter.
@@ -51,34 +31,40 @@ _PER_PROVIDER = (
 )
 
 
+def families(
+    names: Iterable[tuple[str, str]],
+    labels: Sequence[str],
+    rows: Iterable[tuple[Sequence[str], Sequence[float]]],
+) -> Sequence[Metric]:
+    """Gauges with the same labels, by names and meanings.
+
+    A row has the values of the labels, and the value of each gauge.
+    """
+    gauges = [GaugeMetricFamily(name, words, labels=labels) for name, words in names]
+    for label_values, values in rows:
+        for gauge, value in zip(gauges, values, strict=True):
+            gauge.add_metric(label_values, value)
+    return gauges
+
+
 def read(snapshot: Snapshot) -> Iterator[Metric]:
     """The gauges of a snapshot."""
-    sums: _SumsByLabels = collections.defaultdict(_Sums)
-    roots = disabled = 0
-    for provider in snapshot:
-        for name, capacity, used in provider.inventories:
-            sums[name,].add(capacity, used)
-        if provider.id == provider.root_id:
-            roots += 1
-            disabled += DISABLED_TRAIT in provider.traits
+    roots = [provider for provider in snapshot if provider.id == provider.root_id]
+    disabled = sum(DISABLED_TRAIT in root.traits for root in roots)
     yield GaugeMetricFamily(
         'placement_resource_providers', 'Resource providers in the snapshot.', len(snapshot)
     )
-    yield GaugeMetricFamily('placement_provider_trees', 'Trees of providers.', roots)
+    yield GaugeMetricFamily('placement_provider_trees', 'Trees of providers.', len(roots))
     yield GaugeMetricFamily(
         'placement_disabled_hosts', f'Roots with the trait {DISABLED_TRAIT}.', disabled
     )
-    for name, attribute, words in _OF_INVENTORIES:
-        yield _family(
-            f'placement_resource_{name}', f'{words}.', ['resource_class'], sums, attribute
-        )
-    yield _family(
-        'placement_inventories_over_capacity',
-        'Inventories of which more is allocated than their capacity.',
-        ['resource_class'],
-        sums,
-        'over_capacity',
+    sums = _add_up(
+        ((resource_class,), capacity, used)
+        for provider in snapshot
+        for resource_class, capacity, used in provider.inventories
     )
+    names = [(f'placement_resource_{name}', f'{words}.') for name, words in _SUMS]
+    yield from families([*names, _OVER_CAPACITY], ['resource_class'], sums)
 
 
 def read_aggregates(snapshot: Snapshot, names: Mapping[str, str]) -> Iterator[Metric]:
@@ -87,42 +73,43 @@ def read_aggregates(snapshot: Snapshot, names: Mapping[str, str]) -> Iterator[Me
     A provider counts where it is a member, or the root of its tree is: nova makes the host a
     member, and not what is in it. Two aggregates with one name are one.
     """
-    sums: _SumsByLabels = collections.defaultdict(_Sums)
-    for provider in snapshot:
-        root = snapshot.provider(provider.root_id)
-        members = provider.aggregates | root.aggregates
-        for name in {names[uuid] for uuid in members & names.keys()}:
-            for resource_class, capacity, used in provider.inventories:
-                sums[name, resource_class].add(capacity, used)
-    labels = ['aggregate', 'resource_class']
-    for name, attribute, words in _OF_INVENTORIES:
-        words = f'{words}, of one aggregate.'
-        yield _family(f'placement_aggregate_{name}', words, labels, sums, attribute)
+    sums = _add_up(
+        ((aggregate, resource_class), capacity, used)
+        for provider in snapshot
+        for aggregate in {
+            names[uuid]
+            for uuid in provider.aggregates | snapshot.provider(provider.root_id).aggregates
+            if uuid in names
+        }
+        for resource_class, capacity, used in provider.inventories
+    )
+    shown = [(f'placement_aggregate_{n}', f'{words}, of one aggregate.') for n, words in _SUMS]
+    rows = [(labels, values[:-1]) for labels, values in sums]
+    yield from families(shown, ['aggregate', 'resource_class'], rows)
 
 
-def _family(
-    name: str, words: str, labels: Sequence[str], sums: _SumsByLabels, attribute: str
-) -> Metric:
-    """The gauges of one member of `_Sums`."""
-    family = GaugeMetricFamily(name, words, labels=labels)
-    for values in sorted(sums):
-        family.add_metric(values, getattr(sums[values], attribute))
-    return family
+def _add_up(
+    inventories: Iterable[tuple[tuple[str, ...], Capacity, int]],
+) -> list[tuple[tuple[str, ...], list[int]]]:
+    """Add up capacities and usages by labels: `_SUMS`, and how many are over capacity."""
+    sums: dict[tuple[str, ...], list[int]] = {}
+    for labels, capacity, used in inventories:
+        is_over = used > capacity.ceiling
+        values = (capacity.total, capacity.reserved, capacity.reported_capacity, used, is_over)
+        sums[labels] = list(map(operator.add, sums.get(labels, [0] * len(values)), values))
+    return sorted(sums.items())
 
 
 def read_providers(snapshot: Snapshot, names: Mapping[int, str]) -> Iterator[Metric]:
     """Each inventory of each provider that has a name, by the names of openstack-exporter."""
-    families = [
-        GaugeMetricFamily(name, words, labels=['hostname', 'resourcetype'])
-        for name, words in _PER_PROVIDER
-    ]
-    for provider in snapshot:
-        name = names.get(provider.id)
+    rows = (
+        (
+            (names[provider.id], resource_class),
+            (capacity.total, capacity.reserved, capacity.allocation_ratio, used),
+        )
+        for provider in snapshot
         # One that was made after the snapshot has none yet; it comes with the next scrape.
-        if name is None:
-            continue
-        for resource_class, capacity, used in provider.inventories:
-            values = (capacity.total, capacity.reserved, capacity.allocation_ratio, used)
-            for family, value in zip(families, values, strict=True):
-                family.add_metric([name, resource_class], value)
-    yield from families
+        if provider.id in names
+        for resource_class, capacity, used in provider.inventories
+    )
+    yield from families(_PER_PROVIDER, ['hostname', 'resourcetype'], rows)

@@ -2,7 +2,7 @@
 """`Gauges`: what a scrape reads of the database, by the snapshot that a process keeps."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import yaml
@@ -152,16 +152,13 @@ _REQUEST_CAPACITY = (
 )
 
 
-def _families(capacities: Mapping[str, RequestCapacity]) -> Iterator[Metric]:
-    families = [
-        GaugeMetricFamily(f'placement_request_capacity{ending}', words, labels=['request'])
-        for ending, words in _REQUEST_CAPACITY
+def _families(capacities: Mapping[str, RequestCapacity]) -> Sequence[Metric]:
+    names = [(f'placement_request_capacity{ending}', words) for ending, words in _REQUEST_CAPACITY]
+    rows = [
+        ([name], (capacity.now.at_least, capacity.if_empty.at_least, capacity.is_exact))
+        for name, capacity in capacities.items()
     ]
-    for name, capacity in capacities.items():
-        values = (capacity.now.at_least, capacity.if_empty.at_least, capacity.is_exact)
-        for family, value in zip(families, values, strict=True):
-            family.add_metric([name], value)
-    yield from families
+    return cloud.families(names, ['request'], rows)
 
 
 def _usable(
