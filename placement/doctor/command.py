@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `placement-manage doctor`: its checks, their time, its output."""
 
-import contextlib
 import json
 import logging
 import os
@@ -145,9 +144,10 @@ def run(conf: ConfigOpts) -> int:
         return refuse(str(reason), 'Give --user an existing user, or run the command as root.')
     identity.register_options(conf)
     deployment = Deployment(conf, user, os.environ)
+    # Without a handler Python would print warnings of libraries on standard error.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
-        with _without_log():
-            return _print(examine(deployment), conf.command.format)
+        return _print(examine(deployment), conf.command.format)
     except BrokenPipeError:
         # The reader has seen enough, as `head` does. Python would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -200,14 +200,3 @@ def refuse_configuration(error: Exception) -> int:
     """Print why the configuration cannot be read; return the exit status."""
     reason = ' '.join(str(error).split())
     return refuse(f'The configuration cannot be read. {reason}', 'Correct it, or its permissions.')
-
-
-@contextlib.contextmanager
-def _without_log() -> Iterator[None]:
-    """Keep what libraries log from standard error, where Python would print it."""
-    root, handler = logging.getLogger(), logging.NullHandler()
-    root.addHandler(handler)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)

@@ -2,6 +2,8 @@
 """Checks of the configuration and of the policy files."""
 
 import logging
+import logging.handlers
+import sys
 
 from placement import conf as placement_conf
 from placement import policies
@@ -82,7 +84,9 @@ def check_policies(deployment: Deployment) -> CheckResult:
     if unreadable:
         return unreadable
     # Rules that oslo.policy does not understand allow nothing, and it only warns of them.
-    logger, collector = logging.getLogger('oslo_policy'), _Collector(logging.WARNING)
+    logger = logging.getLogger('oslo_policy')
+    collector = logging.handlers.BufferingHandler(sys.maxsize)
+    collector.setLevel(logging.WARNING)
     logger.addHandler(collector)
     try:
         rules = load_rules(deployment.conf)
@@ -95,21 +99,10 @@ def check_policies(deployment: Deployment) -> CheckResult:
     unknown = sorted(
         rule for rule in rules.file_rules if rule.startswith('placement:') and rule not in known
     )
-    warnings = collector.messages + [f'the rule {rule} does not exist' for rule in unknown]
+    warnings = [record.getMessage().rstrip('.') for record in collector.buffer]
+    warnings += [f'the rule {rule} does not exist' for rule in unknown]
     if warnings:
         return warning(f'{", ".join(paths)}: {"; ".join(warnings)}.', _REMEDY)
     return ok(
         f'Read: {", ".join(paths)}.' if paths else 'There are none; the defaults are in force.'
     )
-
-
-class _Collector(logging.Handler):
-    """Keeps the messages of warnings and errors."""
-
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep one message."""
-        self.messages.append(record.getMessage().rstrip('.'))
