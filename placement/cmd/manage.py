@@ -4,7 +4,6 @@
 Specification: commands, "placement-manage".
 """
 
-import argparse
 import contextlib
 import functools
 import json
@@ -21,6 +20,7 @@ from oslo_log import log
 from placement import conf as configuration
 from placement import errors
 from placement.cmd import operator_command, provider_identity
+from placement.cmd.operator_command import add_action, add_group
 from placement.conf import files
 from placement.context import RequestContext
 from placement.db.engine import failures
@@ -106,43 +106,29 @@ def _add_parsers(subparsers: Any) -> None:
     """Add the parsers of the commands, each with the function that runs it."""
     # oslo.config requires a command; without one, `main` prints the help.
     subparsers.required = False
-    database = subparsers.add_parser('db', help='The database.')
-    database.set_defaults(action=functools.partial(_print_help, database))
-    actions = database.add_subparsers(title='actions')
-
-    def add(action: Callable[[cfg.ConfigOpts], int], words: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = actions.add_parser(
-            action.__name__, help=words, description=words
-        )
-        parser.set_defaults(action=action)
-        return parser
-
+    database = add_group(subparsers, 'db', 'The database.')
     words = 'Print the API as an OpenAPI document.'
-    document = subparsers.add_parser(openapi.__name__, help=words, description=words)
-    document.set_defaults(action=openapi)
-    document.add_argument(
+    add_action(subparsers, openapi.__name__, openapi, words).add_argument(
         '--microversion',
         metavar='1.N',
         default=LATEST,
         help='The microversion to describe; the newest by default.',
     )
 
-    doctor.add_parser(subparsers)
-    provider_identity.add_parser(subparsers, _print_help)
+    words = 'Say what is wrong with this deployment, and what to do about it.'
+    doctor.add_options(add_action(subparsers, doctor.NAME, doctor.run, words))
+    provider_identity.add_parser(subparsers)
 
-    add(sync, 'Migrate the schema to the newest revision.')
-    add(version, 'Print the revisions of the schema.')
-    add(stamp, 'Stamp a revision without running migrations.').add_argument(
+    add_action(database, 'sync', sync, 'Migrate the schema to the newest revision.')
+    add_action(database, 'version', version, 'Print the revisions of the schema.')
+    words = 'Stamp a revision without running migrations.'
+    add_action(database, 'stamp', stamp, words).add_argument(
         'revision', metavar='version', help='The revision, or "head" for the newest.'
     )
-    add(online_data_migrations, 'Run online data migrations.').add_argument(
+    words = 'Run online data migrations.'
+    add_action(database, 'online_data_migrations', online_data_migrations, words).add_argument(
         '--max-count', metavar='N', help='Change at most N rows, once.'
     )
-
-
-def _print_help(parser: argparse.ArgumentParser, _conf: cfg.ConfigOpts) -> int:
-    parser.print_help()
-    return 0
 
 
 @contextlib.contextmanager

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a command, and its words for a database that cannot be used."""
+"""The parsers of commands, their options, and their words for a database that cannot be used."""
 
+import argparse
 import contextlib
+import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from oslo_config import cfg
 
@@ -32,6 +35,28 @@ class Options(cfg.ConfigOpts):
         # The parser of oslo.config keeps its arguments back until it is used.
         parser.initialize_parser_arguments()
         print(shtab.complete(parser, shell))
+
+
+Action = Callable[[cfg.ConfigOpts], int]
+
+
+def add_group(subparsers: Any, name: str, words: str) -> Any:
+    """Add a command that has actions, and prints its help without one; return their parsers."""
+    group = subparsers.add_parser(name, help=words)
+    group.set_defaults(action=functools.partial(_print_help, group))
+    return group.add_subparsers(title='actions')
+
+
+def _print_help(parser: argparse.ArgumentParser, _conf: cfg.ConfigOpts) -> int:
+    parser.print_help()
+    return 0
+
+
+def add_action(subparsers: Any, name: str, action: Action, words: str) -> argparse.ArgumentParser:
+    """Add the parser of a command that runs a function."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(name, help=words, description=words)
+    parser.set_defaults(action=action)
+    return parser
 
 
 class UnusableDatabaseError(Exception):

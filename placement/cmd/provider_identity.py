@@ -4,16 +4,14 @@
 Specification: commands, "provider set-uuid".
 """
 
-import argparse
-import functools
 import sys
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from oslo_utils import uuidutils
 
 from placement import errors
+from placement.cmd import operator_command
 from placement.conf import ConfigOpts
 from placement.db.schema import revisions
 from placement.objects import provider_identity
@@ -39,21 +37,16 @@ here, and start nova-compute with {new} in compute_id.
 
 QUESTION = 'Is nova-compute on this host stopped, and is the uuid to be changed? [y/N]'
 
-Help = Callable[[argparse.ArgumentParser, ConfigOpts], int]
-
 
 class Refused(Exception):
     """Why nothing was changed."""
 
 
-def add_parser(subparsers: Any, print_help: Help) -> None:
-    """Add the parser of the command; `print_help` runs where no action is named."""
-    provider = subparsers.add_parser(NAME, help='Resource providers.')
-    provider.set_defaults(action=functools.partial(print_help, provider))
-    actions = provider.add_subparsers(title='actions')
+def add_parser(subparsers: Any) -> None:
+    """Add the parser of the command."""
+    actions = operator_command.add_group(subparsers, NAME, 'Resource providers.')
     words = 'Change the uuid of a resource provider, which keeps all else.'
-    parser = actions.add_parser('set-uuid', help=words, description=words)
-    parser.set_defaults(action=set_uuid)
+    parser = operator_command.add_action(actions, 'set-uuid', set_uuid, words)
     parser.add_argument('old', metavar='OLD', help='The uuid that the provider has.')
     parser.add_argument('new', metavar='NEW', help='The uuid that it is to have.')
     parser.add_argument('--yes', action='store_true', help='Do not ask before the change.')

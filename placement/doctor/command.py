@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `placement-manage doctor`: its checks, their time, its output."""
 
+import argparse
 import json
 import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from oslo_upgradecheck.upgradecheck import Code
 
@@ -117,11 +118,8 @@ HEALTHY, UNHEALTHY, NOT_EXAMINED = 0, 1, 2
 STATUSES = {Code.SUCCESS: 'ok', Code.WARNING: 'warning', Code.FAILURE: 'failure'}
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the parser of the command."""
-    words = 'Say what is wrong with this deployment, and what to do about it.'
-    parser = subparsers.add_parser(NAME, help=words, description=words)
-    parser.set_defaults(action=run)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         '--format', choices=FORMATS, default=FORMATS[0], help='How to print the results.'
     )
