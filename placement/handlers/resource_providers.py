@@ -13,8 +13,9 @@ from placement.http.querystring import unknown_names_reported
 from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import resource_provider
-from placement.objects.resource_provider import Parent, ResourceProvider
+from placement.objects.resource_provider import ResourceProvider
 from placement.policies import rules
+from placement.schemas.not_sent import NOT_SENT
 
 
 def list_providers(request: Request) -> Reply:
@@ -67,7 +68,7 @@ def update(request: Request) -> Reply:
     with errors.reported_as(errors.BadRequest, errors.ResourceProviderActionFailed, prefix=prefix):
         provider = provider.update(
             body['name'],
-            body.get('parent_provider_uuid', Parent.KEPT),
+            body.get('parent_provider_uuid', NOT_SENT),
             may_reparent=request.api.allows(Rule.REPARENTING),
         )
     return _reply(request, provider)

@@ -13,11 +13,11 @@ from json.encoder import encode_basestring_ascii as encode
 from types import SimpleNamespace
 from typing import Any
 
+from placement.db.statements.provider_filters import ProviderFilters
 from placement.http import querystring, views
 from placement.http.microversion import Api
 from placement.http.querystring import Query
 from placement.http.reply import JSONPieces
-from placement.objects.resource_provider import ProviderFilters
 
 # In the place of the uuid, in the links of which the text of all others is made. No mount point
 # has this character, because WSGI decodes paths as Latin-1.

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Self, TypeVar
 
 from oslo_versionedobjects import fields
@@ -14,20 +12,15 @@ from oslo_versionedobjects import fields
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
-from placement.db.statements import names, provider_filters, providers
+from placement.db.statements import provider_filters, providers
+from placement.db.statements.provider_filters import ProviderFilters
 from placement.feed.change_feed import ChangeFeed
 from placement.insight.history.recorder import note_deleted_provider, note_providers
 from placement.insight.history.statements import Part
 from placement.objects import base
-from placement.schemas import common
+from placement.schemas.not_sent import NOT_SENT, NotSent
 
 ListedValue = TypeVar('ListedValue')
-
-
-class Parent(enum.Enum):
-    """Stands for a parent of which nothing was said, which is not the same as none."""
-
-    KEPT = 'kept'
 
 
 @base.register
@@ -118,9 +111,9 @@ class ResourceProvider(base.Timestamped):
 
     @db.writer
     def update(
-        self, name: str, parent_uuid: str | Parent | None, may_reparent: bool
+        self, name: str, parent_uuid: str | NotSent | None, may_reparent: bool
     ) -> ResourceProvider:
-        """The provider as it is after a change of its name and, unless kept, its parent.
+        """The provider as it is after a change of its name and, if sent, its parent.
 
         Raises `errors.ResourceProviderActionFailed` for a parent that cannot be,
         `errors.DuplicateResourceProvider` and `errors.ResourceProviderNotFound`.
@@ -128,7 +121,7 @@ class ResourceProvider(base.Timestamped):
         connection = self._context.connection
         current = self.lock()
         parent_id = current.parent_provider_id
-        if parent_uuid is not Parent.KEPT:
+        if parent_uuid is not NOT_SENT:
             parent_id = self._move(connection, current, parent_uuid, may_reparent)
         # Only now: an impossible parent is reported before a name that is taken.
         self._check_name_is_free(connection, name)
@@ -191,7 +184,7 @@ class ResourceProvider(base.Timestamped):
         self,
         connection: db.Connection,
         current: db.Row,
-        parent_uuid: str | Parent | None,
+        parent_uuid: str | None,
         may_reparent: bool,
     ) -> int | None:
         """The id of the new parent, after the roots of this provider's subtree were set.
@@ -205,15 +198,15 @@ class ResourceProvider(base.Timestamped):
                 raise _update_failed(reason='un-parenting a provider is not currently allowed.')
             self._set_root(connection, {current.root_provider_id}, self.id, None)
             return None
-        parent_ids = providers.list_ids(connection, [str(parent_uuid)])
+        parent_ids = providers.list_ids(connection, [parent_uuid])
         if not parent_ids:
             raise _create_failed(reason=_NO_PARENT)
-        parent_id = parent_ids[str(parent_uuid)]
+        parent_id = parent_ids[parent_uuid]
         if parent_id == current.parent_provider_id:
             return parent_id
         if current.parent_provider_id is not None and not may_reparent:
             raise _update_failed(reason='re-parenting a provider is not currently allowed.')
-        parent = _lock_by_uuid(connection, str(parent_uuid))
+        parent = _lock_by_uuid(connection, parent_uuid)
         roots = {current.root_provider_id, parent.root_provider_id}
         self._set_root(connection, roots, parent.root_provider_id, parent.id)
         return int(parent.id)
@@ -252,24 +245,6 @@ def increment_generations(
         provider.generation += 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ProviderFilters:
-    """Conditions on providers, by names and uuids; a provider has to meet all of them.
-
-    Of each set in `required_traits` and `member_of` the provider needs one at least. `resources`
-    are amounts by resource class, for which the provider needs room.
-    """
-
-    name: str | None = None
-    uuid: str | None = None
-    in_tree: str | None = None
-    required_traits: Sequence[frozenset[str]] = ()
-    forbidden_traits: frozenset[str] = frozenset()
-    member_of: Sequence[frozenset[str]] = ()
-    forbidden_aggregates: frozenset[str] = frozenset()
-    resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
-
-
 @db.reader
 def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequence[db.Row]:
     """The rows of the providers that meet every filter, in no particular order.
@@ -277,39 +252,7 @@ def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequen
     Each has `uuid`, `name`, `generation`, `root_provider_uuid`, `parent_provider_uuid` and
     `modified_at`. Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
     """
-    wanted = filters_by_id(context.connection, filters)
-    if wanted is None:
-        return []
-    return provider_filters.list_by_filters(context.connection, wanted)
-
-
-def filters_by_id(
-    connection: db.Connection, filters: ProviderFilters
-) -> provider_filters.Filters | None:
-    """The same filters with ids in the place of names; None where no provider can meet them.
-
-    Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
-    """
-    required, forbidden = filters.required_traits, filters.forbidden_traits
-    mentioned = forbidden.union(*required)
-    trait_ids = names.trait_ids(connection, mentioned)
-    unknown = sorted(mentioned - trait_ids.keys())
-    if unknown:
-        raise errors.TraitNotFound(names=', '.join(unknown))
-    class_ids = names.resource_class_ids(connection, filters.resources, lock=False)
-    amounts = [(class_ids[name], amount) for name, amount in filters.resources.items()]
-    if any(amount > common.MAX_INT for _class_id, amount in amounts):
-        return None
-    return provider_filters.Filters(
-        name=filters.name,
-        uuid=filters.uuid,
-        in_tree=filters.in_tree,
-        required_traits=[[trait_ids[name] for name in any_of] for any_of in required],
-        forbidden_traits=[trait_ids[name] for name in forbidden],
-        member_of=filters.member_of,
-        forbidden_aggregates=filters.forbidden_aggregates,
-        amounts=amounts,
-    )
+    return provider_filters.list_by_filters(context.connection, filters)
 
 
 _NO_PARENT = 'parent provider UUID does not exist.'

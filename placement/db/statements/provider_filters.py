@@ -9,11 +9,12 @@ them; their number and text grow no faster than the query.
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
+from placement import errors
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     placement_aggregates,
@@ -21,8 +22,11 @@ from placement.db.schema.tables import (
     resource_provider_traits,
 )
 from placement.db.schema.tables import resource_providers as providers
-from placement.db.statements import collation, inventories
+from placement.db.statements import collation, inventories, names
 from placement.db.statements.providers import PARENT, ROOT, TREE
+
+# The largest value of an integer column: no provider has room for more.
+MAX_AMOUNT = 2**31 - 1
 
 # The largest number of filters of one kind that are conditions of one statement.
 MAX_CONDITIONS = 4
@@ -65,34 +69,21 @@ _IN_AGGREGATE: Associated = sa.select(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters of a list of providers; a provider has to meet every one.
+class ProviderFilters:
+    """Conditions on providers, by names and uuids; a provider has to meet all of them.
 
-    `required_traits` has collections of trait ids, `member_of` collections of aggregate uuids: a
-    provider has to have at least one of each collection. `amounts` has pairs of the id of a
-    resource class and the amount that the provider itself has to have room for.
+    Of each set in `required_traits` and `member_of` the provider needs one at least. `resources`
+    are amounts by resource class, for which the provider itself needs room.
     """
 
     name: str | None = None
     uuid: str | None = None
     in_tree: str | None = None
-    required_traits: Sequence[Collection[int]] = ()
-    forbidden_traits: Collection[int] = ()
-    member_of: Sequence[Collection[str]] = ()
-    forbidden_aggregates: Collection[str] = ()
-    amounts: Sequence[tuple[int, int]] = ()
-
-
-def list_by_filters(connection: sa.Connection, filters: Filters) -> Sequence[Row]:
-    """Return the columns that a list shows of the providers that meet every filter."""
-    return _list(connection, filters)
-
-
-def list_page(
-    connection: sa.Connection, filters: Filters, after: str | None, limit: int
-) -> Sequence[Row]:
-    """Return the first `limit` providers that meet every filter, by uuid, after a uuid."""
-    return _list(connection, filters, after, limit)[:limit]
+    required_traits: Sequence[frozenset[str]] = ()
+    forbidden_traits: frozenset[str] = frozenset()
+    member_of: Sequence[frozenset[str]] = ()
+    forbidden_aggregates: frozenset[str] = frozenset()
+    resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
@@ -100,14 +91,31 @@ def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row
     return connection.execute(_BY_IDS, {'ids': list(ids)}).all()
 
 
-def _list(
-    connection: sa.Connection, filters: Filters, after: str | None = None, limit: int | None = None
+def list_by_filters(
+    connection: sa.Connection,
+    filters: ProviderFilters,
+    after: str | None = None,
+    limit: int | None = None,
 ) -> Sequence[Row]:
+    """Return the columns that a list shows of the providers that meet every filter.
+
+    With a limit the first of them, by uuid, after a uuid. Raises `errors.TraitNotFound` and
+    `errors.ResourceClassNotFound`.
+    """
+    trait_ids = _trait_ids(connection, filters)
+    class_ids = names.resource_class_ids(connection, filters.resources, lock=False)
+    if any(amount > MAX_AMOUNT for amount in filters.resources.values()):
+        return []
     conditions = _conditions(filters)
+    if filters.forbidden_traits:
+        forbidden = [trait_ids[name] for name in filters.forbidden_traits]
+        conditions.append(~_has_any(_WITH_TRAIT, forbidden))
+    required = [[trait_ids[name] for name in any_of] for any_of in filters.required_traits]
+    amounts = [(class_ids[name], amount) for name, amount in filters.resources.items()]
     many: list[set[int]] = []
-    _add_groups(connection, _WITH_TRAIT, filters.required_traits, conditions, many)
+    _add_groups(connection, _WITH_TRAIT, required, conditions, many)
     _add_groups(connection, _IN_AGGREGATE, filters.member_of, conditions, many)
-    _add_amounts(connection, filters.amounts, conditions, many)
+    _add_amounts(connection, amounts, conditions, many)
     statement = _LISTED
     if limit is not None:
         statement = statement.order_by(providers.c.uuid)
@@ -119,13 +127,23 @@ def _list(
     if many:
         ids = set.intersection(*many)
         rows = [row for row in rows if row.id in ids]
-    if filters.name is None and filters.uuid is None:
-        return rows
-    return [
-        row
-        for row in rows
-        if filters.name in (None, row.name) and filters.uuid in (None, row.uuid)
-    ]
+    if filters.name is not None or filters.uuid is not None:
+        rows = [
+            row
+            for row in rows
+            if filters.name in (None, row.name) and filters.uuid in (None, row.uuid)
+        ]
+    return rows if limit is None else rows[:limit]
+
+
+def _trait_ids(connection: sa.Connection, filters: ProviderFilters) -> dict[str, int]:
+    """Return the ids of all traits of the filters; raises `errors.TraitNotFound`."""
+    mentioned = filters.forbidden_traits.union(*filters.required_traits)
+    ids = names.trait_ids(connection, mentioned)
+    unknown = sorted(mentioned - ids.keys())
+    if unknown:
+        raise errors.TraitNotFound(names=', '.join(unknown))
+    return ids
 
 
 def _execute(
@@ -141,8 +159,8 @@ def _execute(
     return connection.execute(statement.where(*conditions), execution_options=options).all()
 
 
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions of which there is at most one each."""
+def _conditions(filters: ProviderFilters) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions on providers and aggregates of which there is at most one each."""
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.name is not None:
         conditions.append(providers.c.name == filters.name)
@@ -152,8 +170,6 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         member = providers.alias('member')
         root = sa.select(member.c.root_provider_id).where(member.c.uuid == filters.in_tree)
         conditions.append(providers.c.root_provider_id == root.scalar_subquery())
-    if filters.forbidden_traits:
-        conditions.append(~_has_any(_WITH_TRAIT, filters.forbidden_traits))
     if filters.forbidden_aggregates:
         conditions.append(~_has_any(_IN_AGGREGATE, filters.forbidden_aggregates))
     return conditions

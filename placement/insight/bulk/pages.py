@@ -9,13 +9,13 @@ from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import allocations, provider_filters
+from placement.db.statements.provider_filters import ProviderFilters
 from placement.feed.follower import FollowedFeed
 from placement.feed.follower_token import FollowerToken
 from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
 from placement.insight.pages import Page
-from placement.objects.resource_provider import ProviderFilters, filters_by_id
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 
@@ -74,10 +74,7 @@ def list_providers(
         if not_before is not None and feed.is_behind(not_before):
             raise errors.NodeBehind
         token = feed.token() if after is None else None
-        wanted = filters_by_id(connection, filters)
-        if wanted is None:
-            return Page((), has_more=False, token=token)
-        rows = provider_filters.list_page(connection, wanted, after, limit + 1)
+        rows = provider_filters.list_by_filters(connection, filters, after, limit + 1)
         providers = described(connection, snapshot, rows[:limit], with_allocations)
         return Page(providers, has_more=len(rows) > limit, token=token)
 

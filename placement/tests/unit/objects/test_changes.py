@@ -15,8 +15,9 @@ from placement.objects import aggregate
 from placement.objects.allocation import AllocationList
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_class import ResourceClass
-from placement.objects.resource_provider import Parent, ResourceProvider
+from placement.objects.resource_provider import ResourceProvider
 from placement.objects.trait import TraitList
+from placement.schemas.not_sent import NOT_SENT, NotSent
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 Act = Callable[[Cloud], object]
@@ -61,7 +62,7 @@ def host(cloud: Cloud) -> ResourceProvider:
     return cloud.provider('other')
 
 
-def update(name: str, parent: str | Parent | None = Parent.KEPT, called: str = '') -> Act:
+def update(name: str, parent: str | NotSent | None = NOT_SENT, called: str = '') -> Act:
     def act(cloud: Cloud) -> object:
         parent_uuid = uuid_of(parent) if isinstance(parent, str) else parent
         return cloud.provider(name).update(called or name, parent_uuid, may_reparent=True)

@@ -5,9 +5,10 @@ import pytest
 
 from placement import errors
 from placement.db.schema import tables
+from placement.db.statements.provider_filters import ProviderFilters
 from placement.objects import aggregate, resource_provider
-from placement.objects.resource_provider import Parent, ProviderFilters
 from placement.objects.trait import TraitList
+from placement.schemas.not_sent import NOT_SENT
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 
@@ -24,7 +25,7 @@ def test_update_of_a_deleted_provider_raises_not_found(cloud: Cloud) -> None:
     cloud.provider('host').destroy()
 
     with pytest.raises(errors.ResourceProviderNotFound):
-        host.update('host', Parent.KEPT, may_reparent=True)
+        host.update('host', NOT_SENT, may_reparent=True)
 
 
 def test_destroy_deletes_inventories_aggregates_and_traits(cloud: Cloud) -> None:

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 
 from placement.context import RequestContext
 from placement.db.schema import tables
+from placement.db.statements.provider_filters import ProviderFilters
 from placement.feed.keeper import SnapshotKeeper
 from placement.insight.bulk import pages as bulk
 from placement.insight.bulk.statements import SummedBy
 from placement.insight.questions import Insight
 from placement.objects import aggregate
-from placement.objects.resource_provider import ProviderFilters
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 HOSTS = sorted(('one', 'two', 'three', 'four'), key=uuid_of)
