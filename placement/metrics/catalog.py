@@ -23,9 +23,6 @@ class Kind(enum.Enum):
     # Of processes that live, the least.
     LEAST = 'gauge_livemin'
 
-    # Each kind is one object, so its identity will do; Enum would hash its name in Python.
-    __hash__ = object.__hash__
-
 
 # Two series with the same metric are found by the identity of the metric, which is quick.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

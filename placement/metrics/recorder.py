@@ -5,7 +5,7 @@ import bisect
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from prometheus_client.utils import floatToGoString
@@ -39,8 +39,9 @@ class Recorder:
         self._process: int | None = None
         self._slot: Slot | None = None
         self._make_value: Any = None
-        self._values: dict[tuple[Metric, Labels], StoredValue] = {}
-        self._histograms: dict[tuple[Metric, Labels], tuple[StoredValue, list[StoredValue]]] = {}
+        # The values of each series: the only one, or the sum and the buckets of a histogram, each
+        # with what is in no smaller bucket.
+        self._series: dict[tuple[Metric, Labels], Sequence[StoredValue]] = {}
         try:
             self._take_slot()
         except Exception as error:
@@ -49,24 +50,21 @@ class Recorder:
     def add(self, metric: Metric, labels: Labels = (), amount: float = 1.0) -> None:
         """Add to a counter."""
         try:
-            self._value(metric, labels).inc(amount)
+            self._values(metric, labels)[0].inc(amount)
         except Exception as error:
             self._failed(error)
 
     def set(self, metric: Metric, labels: Labels, value: float) -> None:
         """Set a gauge of this process."""
         try:
-            self._value(metric, labels).set(value)
+            self._values(metric, labels)[0].set(value)
         except Exception as error:
             self._failed(error)
 
     def observe(self, metric: Metric, labels: Labels, amount: float) -> None:
         """Add an amount to a histogram."""
         try:
-            self._check_process()
-            total, buckets = self._histograms.get((metric, labels)) or self._histogram(
-                metric, labels
-            )
+            total, *buckets = self._values(metric, labels)
             total.inc(amount)
             buckets[bisect.bisect_left(metric.buckets, amount)].inc(1.0)
         except Exception as error:
@@ -80,7 +78,7 @@ class Recorder:
         """Set the gauges that are watched."""
         try:
             for metric, labels, read in self._watched:
-                self._value(metric, labels).set(read())
+                self._values(metric, labels)[0].set(read())
         except Exception as error:
             self._failed(error)
 
@@ -89,39 +87,32 @@ class Recorder:
         with self._lock:
             self._release_slot()
 
-    def _value(self, metric: Metric, labels: Labels) -> StoredValue:
+    def _values(self, metric: Metric, labels: Labels) -> Sequence[StoredValue]:
         self._check_process()
         key = (metric, labels)
-        value = self._values.get(key)
-        if value is None:
+        values = self._series.get(key)
+        if values is None:
             with self._lock:
-                value = self._values.get(key)
-                if value is None:
-                    value = self._values[key] = self._new(metric, metric.name, labels)
-        return value
+                values = self._series.get(key)
+                if values is None:
+                    values = self._series[key] = self._open(metric, labels)
+        return values
 
-    def _histogram(self, metric: Metric, labels: Labels) -> tuple[StoredValue, list[StoredValue]]:
-        """The sum of a histogram, and its buckets, each with what is in no smaller one."""
-        key = (metric, labels)
-        with self._lock:
-            if key not in self._histograms:
-                self._histograms[key] = (
-                    self._new(metric, f'{metric.name}_sum', labels),
-                    [
-                        self._new(metric, f'{metric.name}_bucket', labels, floatToGoString(bound))
-                        for bound in (*metric.buckets, float('inf'))
-                    ],
-                )
-            return self._histograms[key]
-
-    def _new(self, metric: Metric, sample: str, labels: Labels, *bound: str) -> StoredValue:
+    def _open(self, metric: Metric, labels: Labels) -> Sequence[StoredValue]:
+        """Open the values of a series in the files of the slot."""
         kind, _, mode = metric.kind.value.partition('_')
-        names = (*metric.labels, 'le') if bound else metric.labels
+        samples = [(metric.name, metric.labels, labels)]
+        if metric.buckets:
+            names = (*metric.labels, 'le')
+            bounds = map(floatToGoString, (*metric.buckets, float('inf')))
+            samples = [(f'{metric.name}_sum', metric.labels, labels)]
+            samples += [(f'{metric.name}_bucket', names, (*labels, bound)) for bound in bounds]
         # Where the library looks for the directory when it opens a file.
         os.environ['PROMETHEUS_MULTIPROC_DIR'] = self.directory
-        return self._make_value(
-            kind, metric.family, sample, names, (*labels, *bound), metric.help, mode
-        )
+        return [
+            self._make_value(kind, metric.family, name, names, values, metric.help, mode)
+            for name, names, values in samples
+        ]
 
     def _check_process(self) -> None:
         # Asked for each time: uWSGI forks without telling Python.
@@ -143,7 +134,7 @@ class Recorder:
 
     def _release_slot(self) -> None:
         """Close the files, which were the parent's in a process that was forked."""
-        self._values, self._histograms, self._process = {}, {}, None
+        self._series, self._process = {}, None
         if self._slot is not None:
             self._make_value.close_all_files()
             self._slot.release()
