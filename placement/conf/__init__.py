@@ -9,22 +9,12 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from oslo_config.cfg import ConfigOpts, Error, RequiredOptError
+# For the other packages, which import them from here.
+from oslo_config.cfg import ConfigOpts as ConfigOpts
+from oslo_config.cfg import Error as Error
+from oslo_config.cfg import RequiredOptError as RequiredOptError
 
 from placement.conf import files, libraries, opts
-
-__all__ = [
-    'DISTRIBUTION',
-    'PROJECT',
-    'ConfigOpts',
-    'Error',
-    'RequiredOptError',
-    'files_of_web_application',
-    'load',
-    'load_for_policy_tools',
-    'register_opts',
-    'warn_of_mistakes',
-]
 
 LOG = logging.getLogger(__name__)
 
