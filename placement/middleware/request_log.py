@@ -10,6 +10,7 @@ import time
 import urllib.parse
 from collections.abc import Iterable
 from typing import Any
+from wsgiref.headers import Headers
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from placement.context import RequestContext, quote_environ_for_log
@@ -46,53 +47,42 @@ class RequestLog:
 
         # Described now: inner middleware may move parts of the path to SCRIPT_NAME.
         request = _describe(environ)
-        LOG.debug('Starting request: %s', request)
+        LOG.debug('Starting request: %s', _line(request))
 
         def start_logged(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
             headers.append(('x-openstack-request-id', context.request_id))
-            duration = time.perf_counter() - started_at
-            result = (
-                status.split(' ', 1)[0],
-                _content_length(headers),
-                environ.get(environ_keys.MICROVERSION, '-'),
-                duration,
-            )
-            extra = {'extra': _fields(request, result)}
-            LOG.info(
-                '%s status: %s len: %s microversion: %s duration: %.6f',
-                request,
-                *result,
-                extra=extra,
-            )
-            if 0 < self._slow_seconds <= duration:
-                LOG.warning(
-                    'Slow request: %s took %.3f s ([placement] slow_request_seconds is %s).',
-                    request,
-                    duration,
-                    self._slow_seconds,
-                    extra=extra,
-                )
+            length = Headers(headers).get('Content-Length')
+            answer = {
+                'status': int(status[:3]),
+                'length': None if length is None else int(length),
+                'microversion': environ.get(environ_keys.MICROVERSION),
+            }
+            self._log(request | answer, time.perf_counter() - started_at)
             return start_response(status, headers, *exc_info)
 
         return self._application(environ, start_logged)
 
-
-def _fields(request: str, result: tuple[str, str, str, float]) -> dict[str, Any]:
-    """The line of a request as fields for oslo.log's JSON, with None in the place of dashes."""
-    # Blanks and quotes within the parts of the line are percent-encoded.
-    address, method, uri = request.replace('"', '').split(' ')
-    path, _, query = uri.partition('?')
-    status, length, microversion, duration = result
-    return {
-        'address': None if address == '-' else address,
-        'method': method,
-        'path': path,
-        'query': query,
-        'status': int(status),
-        'length': None if length == '-' else int(length),
-        'microversion': None if microversion == '-' else microversion,
-        'duration': round(duration, 6),
-    }
+    def _log(self, fields: dict[str, Any], duration: float) -> None:
+        """Log a request and its answer; the JSON of oslo.log has the fields beside the line."""
+        line = _line(fields)
+        extra = {'extra': fields | {'duration': round(duration, 6)}}
+        LOG.info(
+            '%s status: %s len: %s microversion: %s duration: %.6f',
+            line,
+            fields['status'],
+            '-' if fields['length'] is None else fields['length'],
+            fields['microversion'] or '-',
+            duration,
+            extra=extra,
+        )
+        if 0 < self._slow_seconds <= duration:
+            LOG.warning(
+                'Slow request: %s took %.3f s ([placement] slow_request_seconds is %s).',
+                line,
+                duration,
+                self._slow_seconds,
+                extra=extra,
+            )
 
 
 def _global_request_id(environ: WSGIEnvironment) -> str | None:
@@ -101,19 +91,20 @@ def _global_request_id(environ: WSGIEnvironment) -> str | None:
     return sent if _REQUEST_ID.fullmatch(sent) else None
 
 
-def _describe(environ: WSGIEnvironment) -> str:
-    """Address, method and URI, as the log lines show them."""
+def _describe(environ: WSGIEnvironment) -> dict[str, Any]:
+    """Address, method, path and query, with blanks and quotes percent-encoded."""
     path = environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', '')
-    # WSGI decodes the bytes of a path as Latin-1, whatever they are.
-    uri = urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN)
-    if environ.get('QUERY_STRING'):
-        uri += '?' + quote_environ_for_log(environ['QUERY_STRING'])
-    address, method = environ.get('REMOTE_ADDR') or '-', environ['REQUEST_METHOD']
-    return f'{quote_environ_for_log(address)} "{quote_environ_for_log(method)} {uri}"'
+    address = environ.get('REMOTE_ADDR')
+    return {
+        'address': quote_environ_for_log(address) if address else None,
+        'method': quote_environ_for_log(environ['REQUEST_METHOD']),
+        # WSGI decodes the bytes of a path as Latin-1, whatever they are.
+        'path': urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN),
+        'query': quote_environ_for_log(environ.get('QUERY_STRING', '')),
+    }
 
 
-def _content_length(headers: list[tuple[str, str]]) -> str:
-    for name, value in headers:
-        if name.lower() == 'content-length':
-            return value
-    return '-'
+def _line(fields: dict[str, Any]) -> str:
+    """Address, method and URI, as the log lines show them."""
+    uri = f'{fields["path"]}?{fields["query"]}' if fields['query'] else fields['path']
+    return f'{fields["address"] or "-"} "{fields["method"]} {uri}"'
