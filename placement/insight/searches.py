@@ -15,7 +15,6 @@ from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
 from placement.metrics import catalog
 from placement.search.candidates import Result
-from placement.search.insight.condition import Verdict
 from placement.search.model.request import CandidateRequest
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Searches:
         recorder = self._recorder
         if recorder is None:
             return
-        verdict = (verdict_of(result).value,)
+        verdict = (result.verdict.value,)
         recorder.add(catalog.SEARCHES, verdict)
         recorder.observe(catalog.SEARCH_DURATION, verdict, seconds)
         recorder.observe(catalog.SEARCH_WORK, (), result.work)
@@ -97,16 +96,7 @@ class Searches:
             else:
                 LOG.info('%s', text)
         if self._unmet_demand is not None:
-            self._unmet_demand.add(
-                wanted, result, origin.version, origin.request_id, origin.global_request_id
-            )
-
-
-def verdict_of(result: Result) -> Verdict:
-    """The verdict of a search: that the request fits, or why it does not."""
-    if result.candidates:
-        return Verdict.FITS
-    return Verdict.UNKNOWN if result.explanation is None else result.explanation.verdict
+            self._unmet_demand.add(wanted, result, origin)
 
 
 def line(origin: SearchOrigin, wanted: CandidateRequest, result: Result) -> str:

@@ -16,6 +16,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from placement.search.candidate import Candidate
+from placement.search.insight.condition import Verdict
 from placement.search.insight.empty_search import Explanation, explain_empty
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest, Strategy
@@ -44,6 +45,13 @@ class Result:
     work: int = 0
     is_cut: bool = False
     explanation: Explanation | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return that the request fits, or why it does not."""
+        if self.candidates:
+            return Verdict.FITS
+        return Verdict.UNKNOWN if self.explanation is None else self.explanation.verdict
 
 
 def find_candidates(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches in vain (specification: insight, "GET /insight/unmet_demand")."""
 
-import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,30 +79,17 @@ def list_searches(context: RequestContext, request_id: str, page: RowPage) -> Se
 
 
 def _demand_view(row: Row) -> dict[str, Any]:
-    return _view(row, row.query, (row.first_at, row.last_at), row.times, row.request_ids.split())
+    return {
+        'query': row.query,
+        'names_tree': bool(row.names_tree),
+        **members(row, 'microversion', 'verdict', 'reason'),
+        'first_at': time_text(row.first_at),
+        'last_at': time_text(row.last_at),
+        'times': row.times,
+        'request_ids': row.request_ids.split(),
+    }
 
 
 def _search_view(row: Row) -> dict[str, Any]:
-    """A search in the shape of a demand of one search."""
     query = '&'.join(filter(None, (row.query, row.trees)))
-    view = _view(row, query, (row.at, row.at), 1, [row.global_request_id])
-    return view | {'request_id': row.request_id}
-
-
-def _view(
-    row: Row,
-    query: str,
-    period: tuple[datetime.datetime, datetime.datetime],
-    times: int,
-    request_ids: Sequence[str],
-) -> dict[str, Any]:
-    first_at, last_at = period
-    return {
-        'query': query,
-        'names_tree': bool(row.names_tree),
-        **members(row, 'microversion', 'verdict', 'reason'),
-        'first_at': time_text(first_at),
-        'last_at': time_text(last_at),
-        'times': times,
-        'request_ids': request_ids,
-    }
+    return _demand_view(row) | {'query': query, 'request_id': row.request_id}

@@ -24,11 +24,12 @@ from placement.insight.demand.statements import Demand, Miss
 from placement.insight.failures import Failures
 from placement.metrics import catalog
 from placement.search.candidates import Result
-from placement.search.insight.condition import Verdict
 from placement.search.model.request import CandidateRequest
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+
+    from placement.insight.searches import SearchOrigin
 
 FLUSH_SECONDS = 10.0
 
@@ -74,27 +75,19 @@ class UnmetDemand:
         self._due_at = clock() + FLUSH_SECONDS
         self.dropped = 0
 
-    def add(
-        self,
-        wanted: CandidateRequest,
-        result: Result,
-        version: str,
-        request_id: str,
-        global_request_id: str | None,
-    ) -> None:
+    def add(self, wanted: CandidateRequest, result: Result, origin: SearchOrigin) -> None:
         """Keep a search that found nothing."""
         query, trees, fingerprint = normalized(wanted)
         explanation = result.explanation
-        verdict = Verdict.UNKNOWN if explanation is None else explanation.verdict
         reason = '' if explanation is None else explanation.line.removeprefix('No candidates: ')
         miss = Miss(
             fingerprint=fingerprint,
-            global_request_id=global_request_id or request_id,
-            request_id=request_id,
+            global_request_id=origin.global_request_id or origin.request_id,
+            request_id=origin.request_id,
             at=utcnow(),
-            microversion=version,
+            microversion=origin.version,
             trees=trees if len(trees) <= TREES_LENGTH else '',
-            verdict=verdict.value,
+            verdict=result.verdict.value,
             reason=_plain(reason)[:REASON_LENGTH],
         )
         with self._lock:

@@ -181,10 +181,18 @@ def sum_demands(connection: sa.Connection, since: datetime.datetime | None) -> d
 def list_searches(
     connection: sa.Connection, global_request_id: str, page: RowPage
 ) -> Sequence[Row]:
-    """Return the searches of a request, each with the query of its demand."""
+    """Return the searches of a request, each as a demand of one search, with `trees` beside."""
     columns = unmet_searches.c
     statement = (
-        sa.select(unmet_searches, unmet_demand.c.query, unmet_demand.c.names_tree)
+        sa.select(
+            unmet_searches,
+            unmet_demand.c.query,
+            unmet_demand.c.names_tree,
+            columns.at.label('first_at'),
+            columns.at.label('last_at'),
+            sa.literal(1).label('times'),
+            columns.global_request_id.label('request_ids'),
+        )
         .join(unmet_demand, unmet_demand.c.fingerprint == columns.fingerprint)
         .where(columns.global_request_id == global_request_id)
     )

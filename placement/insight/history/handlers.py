@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of changes (specification: insight, "GET /insight/history")."""
 
+import datetime
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from placement import errors
@@ -12,7 +14,7 @@ from placement.http.querystring import Query
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.history import statements
-from placement.insight.history.statements import HistoryFilters, SubjectKind
+from placement.insight.history.statements import SubjectKind
 from placement.insight.pages import (
     PAGE_LIMIT_TEXT,
     REQUEST_ID,
@@ -43,35 +45,34 @@ LIST_HISTORY = common.a_query(
 )
 
 
-def parse_filters(query: Query) -> HistoryFilters:
-    """The conditions of a query.
+def _parse_columns(query: Query) -> dict[str, str]:
+    """The values that columns of a row must have.
 
-    Raises `errors.InvalidQuery` for one that names both a provider and a consumer, which no row
-    is about, and for a time that does not exist.
+    Raises `errors.InvalidQuery` for a query that names both a provider and a consumer, which no
+    row is about.
     """
-    named = {
-        kind: query.last(kind)
-        for kind in (SubjectKind.PROVIDER, SubjectKind.CONSUMER)
-        if kind in query
-    }
-    if len(named) > 1:
+    kinds = [kind for kind in (SubjectKind.PROVIDER, SubjectKind.CONSUMER) if kind in query]
+    if len(kinds) > 1:
         raise errors.InvalidQuery(reason='provider and consumer exclude each other')
-    kind, uuid = next(iter(named.items()), (None, None))
-    return HistoryFilters(
-        kind=kind,
-        uuid=uuid,
-        request_id=query.last('request_id'),
-        global_request_id=query.last('global_request_id'),
-        since=parse_time(query, 'since'),
-    )
+    sent = query.last_values()
+    columns: dict[str, str] = {
+        name: sent[name] for name in ('request_id', 'global_request_id') if name in sent
+    }
+    for kind in kinds:
+        columns |= {'kind': kind, 'uuid': sent[kind]}
+    return columns
 
 
 @db.reader
 def list_rows(
-    context: RequestContext, filters: HistoryFilters, before_id: int | None, limit: int
+    context: RequestContext,
+    columns: Mapping[str, str],
+    since: datetime.datetime | None,
+    before_id: int | None,
+    limit: int,
 ) -> Page[Row]:
-    """The rows that meet every filter, from below an id on where one is given."""
-    rows = statements.list_rows(context.connection, filters, before_id, limit + 1)
+    """The rows with these values since a time, from below an id on where one is given."""
+    rows = statements.list_rows(context.connection, columns, since, before_id, limit + 1)
     return Page.of(rows, limit)
 
 
@@ -102,7 +103,11 @@ def list_changes(request: Request) -> Reply:
     with request.context.insight.question('history'):
         query = request.validated_query('insight.history')
         page = list_rows(
-            request.context, parse_filters(query), parse_row_marker(query), page_limit(query)
+            request.context,
+            _parse_columns(query),
+            parse_time(query, 'since'),
+            parse_row_marker(query),
+            page_limit(query),
         )
     view = {'history': [_change(row) for row in page.items]}
     return Reply(view | links(request, 'history', query, page))

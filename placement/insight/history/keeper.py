@@ -130,7 +130,7 @@ class ChangeHistory:
                 excess = statements.find_excess(
                     connection, before, self._max_rows, REMOVED_AT_ONCE
                 )
-            if excess is None:
+            if not excess:
                 return
             with self._database.brief_writer() as connection, connection.begin():
                 statements.remove(connection, excess)

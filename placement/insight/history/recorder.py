@@ -7,6 +7,7 @@ allocations, which the claim says.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,7 +81,7 @@ class ChangeRecorder:
 
     def begin(self) -> None:
         """Forget what was noted: a transaction begins."""
-        self._providers: dict[int, _Provider] = {}
+        self._providers: dict[int, _Provider] = collections.defaultdict(_Provider)
         self._consumers: list[ConsumerState] = []
         # Rows that are complete: of names, and of providers that were deleted.
         self._complete: list[ChangeRow] = []
@@ -90,7 +91,7 @@ class ChangeRecorder:
     def providers(self, provider_ids: Iterable[int], parts: Part) -> None:
         """Note that parts of providers, which are locked or new, have changed."""
         for provider_id in provider_ids:
-            self._noted(provider_id).parts |= parts
+            self._providers[provider_id].parts |= parts
 
     def complete(self, row: ChangeRow) -> None:
         """Note a row that is complete: of a name, or of a provider that was deleted."""
@@ -111,17 +112,11 @@ class ChangeRecorder:
 
         `generation` is that of the provider if it is incremented, and `uuid` may be unknown.
         """
-        noted = self._noted(provider_id)
+        noted = self._providers[provider_id]
         noted.uuid, noted.generation = uuid, generation
         noted.allocations = {
             consumer: {'resources': amounts} for consumer, amounts in resources.items()
         }
-
-    def _noted(self, provider_id: int) -> _Provider:
-        noted = self._providers.get(provider_id)
-        if noted is None:
-            noted = self._providers[provider_id] = _Provider()
-        return noted
 
     def attempt(self, work: Callable[[], Answered], otherwise: Answered) -> Answered:
         """Run `work` for the history; return `otherwise` if recording is off.

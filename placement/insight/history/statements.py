@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import enum
 import functools
@@ -66,27 +65,6 @@ class ChangeRow(NamedTuple):
     state: str | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class HistoryFilters:
-    """Conditions on rows, each of which has to be met unless it is None.
-
-    `uuid` goes with `kind`; `since` is UTC without time zone.
-    """
-
-    kind: SubjectKind | None = None
-    uuid: str | None = None
-    request_id: str | None = None
-    global_request_id: str | None = None
-    since: datetime.datetime | None = None
-
-
-class Excess(NamedTuple):
-    """A range of rows that are to be removed: ids from `start` to below `end`."""
-
-    start: int
-    end: int
-
-
 def insert(connection: sa.Connection, origin: ChangeOrigin, changes: Sequence[ChangeRow]) -> None:
     """Insert a row for each change, up to `MAX_ROWS_AT_ONCE` by one statement.
 
@@ -118,26 +96,24 @@ def _insert(placeholder: str, count: int) -> str:
 
 
 def list_rows(
-    connection: sa.Connection, filters: HistoryFilters, before_id: int | None, limit: int
+    connection: sa.Connection,
+    columns: Mapping[str, str],
+    since: datetime.datetime | None,
+    before_id: int | None,
+    limit: int,
 ) -> Sequence[Row]:
-    """Return the rows that meet every filter, the newest first, from below an id on."""
-    conditions = [
-        column == value
-        for column, value in (
-            (_COLUMNS.kind, filters.kind),
-            (_COLUMNS.uuid, filters.uuid),
-            (_COLUMNS.request_id, filters.request_id),
-            (_COLUMNS.global_request_id, filters.global_request_id),
-        )
-        if value is not None
-    ]
-    if filters.since is not None:
+    """Return the rows with these values since a time, the newest first, from below an id on.
+
+    The time is UTC without time zone.
+    """
+    conditions = [_COLUMNS[name] == value for name, value in columns.items()]
+    if since is not None:
         if not conditions:
-            first = _first_id(connection, filters.since)
+            first = _first_id(connection, since)
             if first is None:
                 return []
             conditions.append(_COLUMNS.id >= first)
-        conditions.append(_COLUMNS.at >= filters.since)
+        conditions.append(_COLUMNS.at >= since)
     if before_id is not None:
         conditions.append(_COLUMNS.id < before_id)
     statement = sa.select(change_history).where(*conditions)
@@ -162,8 +138,8 @@ def _first_id(connection: sa.Connection, since: datetime.datetime) -> int | None
 
 def find_excess(
     connection: sa.Connection, before: datetime.datetime, max_rows: int, at_once: int
-) -> Excess | None:
-    """Return the oldest rows that are to be removed, `at_once` ids of them at most, or None.
+) -> range:
+    """Return the ids of the oldest rows that are to be removed, `at_once` of them at most.
 
     They are older than a time, or there are more than `max_rows` newer ones, counted by ids. The
     newest row always stays: MySQL would lock the end of the table with it, where others insert.
@@ -171,7 +147,7 @@ def find_excess(
     bounds = sa.select(sa.func.min(_COLUMNS.id), sa.func.max(_COLUMNS.id))
     lowest, newest = connection.execute(bounds).one()
     if lowest is None:
-        return None
+        return range(0)
     # The first row that is young enough, among those that this may remove.
     young = (
         sa.select(_COLUMNS.id)
@@ -183,13 +159,13 @@ def find_excess(
     of_age = lowest + at_once if first_young is None else first_young
     too_many = min(newest - max_rows + 1, lowest + at_once)
     end = min(max(of_age, too_many), newest)
-    return Excess(lowest, end) if end > lowest else None
+    return range(lowest, end)
 
 
-def remove(connection: sa.Connection, excess: Excess) -> None:
-    """Remove the rows of a range."""
-    in_range = sa.and_(_COLUMNS.id >= excess.start, _COLUMNS.id < excess.end)
-    connection.execute(sa.delete(change_history).where(in_range))
+def remove(connection: sa.Connection, ids: range) -> None:
+    """Remove the rows with the ids of a range."""
+    in_range = _COLUMNS.id >= ids.start, _COLUMNS.id < ids.stop
+    connection.execute(sa.delete(change_history).where(*in_range))
 
 
 class Part(enum.Flag):

@@ -152,12 +152,12 @@ def test_off_there_are_neither_rows_nor_statements() -> None:
 
 def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> None:
     fill(database, [9, 5, 1, 3, 0, 8, 2])
-    filters = statements.HistoryFilters(since=NOW - datetime.timedelta(days=3))
+    since = NOW - datetime.timedelta(days=3)
     with database.engine.begin() as connection:
-        rows = statements.list_rows(connection, filters, None, 10)
-        none = statements.HistoryFilters(since=NOW + datetime.timedelta(days=1))
+        rows = statements.list_rows(connection, {}, since, None, 10)
+        tomorrow = NOW + datetime.timedelta(days=1)
         with statements_of(database.engine) as seen:
-            assert statements.list_rows(connection, none, None, 10) == []
+            assert statements.list_rows(connection, {}, tomorrow, None, 10) == []
     assert [(NOW - row.at).days for row in rows] == [2, 0, 3, 1]
     # Where there are none the table is not read for them.
     assert len(seen) == 1
@@ -450,7 +450,7 @@ def test_claims_do_not_wait_for_what_is_removed(
         assert put(client, consumer) == 204
     with service.engine.begin() as connection:
         bounds = sa.select(sa.func.min(TABLE.c.id), sa.func.max(TABLE.c.id))
-        statements.remove(connection, statements.Excess(*connection.execute(bounds).one()))
+        statements.remove(connection, range(*connection.execute(bounds).one()))
         # One that waited would be refused when it has waited for as long as it may.
         assert put(client, HOST) == 204
 

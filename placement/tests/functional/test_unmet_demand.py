@@ -22,6 +22,7 @@ from placement.insight.demand import keeper as unmet_demand
 from placement.insight.demand import statements
 from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
+from placement.insight.searches import SearchOrigin
 from placement.microversions import NEWEST
 from placement.search.candidates import Result
 from placement.search.insight.condition import Verdict
@@ -60,7 +61,8 @@ class Worker:
         wanted = CandidateRequest((RequestGroup(resources={'VCPU': amount}),))
         for _ in range(times):
             self._searches += 1
-            self.unmet.add(wanted, FULL, NEWEST, f'req-{amount}-{self._searches}', None)
+            origin = SearchOrigin('', NEWEST, f'req-{amount}-{self._searches}', None)
+            self.unmet.add(wanted, FULL, origin)
 
 
 @pytest.fixture
@@ -179,7 +181,7 @@ def test_a_worker_keeps_a_bounded_number(
 def test_a_very_long_query_is_not_kept(worker: Worker, database: Database) -> None:
     required = tuple(frozenset([f'CUSTOM_{number:0200}']) for number in range(100))
     wanted = CandidateRequest((RequestGroup(resources={'VCPU': 1}, required=required),))
-    worker.unmet.add(wanted, FULL, NEWEST, 'req-1', None)
+    worker.unmet.add(wanted, FULL, SearchOrigin('', NEWEST, 'req-1', None))
     worker.unmet.flush()
 
     assert worker.unmet.dropped == 1
