@@ -149,8 +149,7 @@ def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestConte
     when its tables are not those of this release.
     """
     revisions.require_file(config.placement_database.connection)
-    database = Database.from_conf(config)
-    try:
+    with Database.from_conf(config) as database:
         revisions.require_newest(database.engine)
         change_feed.keep(database.engine, config.placement.change_feed_max_ids)
         context = RequestContext(database)
@@ -159,5 +158,3 @@ def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestConte
             database, SnapshotKeeper(database), insight, allow_replica_read=False, action=action
         )
         yield context
-    finally:
-        database.dispose()

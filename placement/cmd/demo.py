@@ -73,11 +73,8 @@ def _fill(conf: ConfigOpts, say: serve.Say) -> None:
     say('cloud: making 1,000 hosts, a few seconds')
     cloud = make_cloud()
     with _warnings_hidden(), direct.PlacementDirect(conf, latest_microversion=True) as client:
-        database = Database.from_conf(conf)
-        try:
+        with Database.from_conf(conf) as database:
             loading.load(database, cloud)
-        finally:
-            database.dispose()
         for request_id, query in list_searches_in_vain().items():
             headers = {'X-Openstack-Request-Id': request_id}
             client.get(f'/allocation_candidates?{query}', headers=headers)

@@ -4,12 +4,11 @@
 Specification: commands, "placement-manage".
 """
 
-import contextlib
 import functools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -131,18 +130,9 @@ def _add_parsers(subparsers: Any) -> None:
     )
 
 
-@contextlib.contextmanager
-def _database(conf: cfg.ConfigOpts) -> Iterator[Database]:
-    database = Database.from_conf(conf)
-    try:
-        yield database
-    finally:
-        database.dispose()
-
-
 def sync(conf: cfg.ConfigOpts) -> int:
     """Run `db sync`: migrate the schema to the newest revisions."""
-    with _database(conf) as database:
+    with Database.from_conf(conf) as database:
         migration.sync(database.engine)
     return 0
 
@@ -156,7 +146,7 @@ def version(conf: cfg.ConfigOpts) -> int:
     present: list[str | None] = [None for _chain in revisions.CHAINS]
     try:
         revisions.require_file(conf.placement_database.connection)
-        with _database(conf) as database:
+        with Database.from_conf(conf) as database:
             present = revisions.versions(database.engine)
         words = revisions.difference(present)
     except revisions.MissingSchemaError as error:
@@ -171,7 +161,7 @@ def version(conf: cfg.ConfigOpts) -> int:
 
 def stamp(conf: cfg.ConfigOpts) -> int:
     """Run `db stamp`: record a revision without running migrations."""
-    with _database(conf) as database:
+    with Database.from_conf(conf) as database:
         migration.stamp(database.engine, conf.command.revision)
     return 0
 
@@ -185,7 +175,7 @@ def online_data_migrations(conf: cfg.ConfigOpts) -> int:
     revisions.require_file(conf.placement_database.connection)
     if max_count is None:
         print(f'Running batches of {BATCH_SIZE} until complete')
-    with _database(conf) as database:
+    with Database.from_conf(conf) as database:
         batches = Batches(RequestContext(database=database), online_migrations(conf))
         migrated = batches.run(BATCH_SIZE if max_count is None else int(max_count))
         while migrated and max_count is None:

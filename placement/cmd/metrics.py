@@ -71,16 +71,13 @@ def _serve(options: argparse.Namespace) -> None:
     """Serve until `KeyboardInterrupt`; raises `CannotServe` where that is not possible."""
     conf = _configured(options.config_file)
     start_logging(conf)
-    database = _database(conf)
-    try:
-        host, port = options.listen
+    host, port = options.listen
+    with _database(conf) as database:
         server, thread = _listen(_endpoint(conf, database), host, port)
         with server:
             host = f'[{host}]' if ':' in host else host
             print(f'{NAME}: serving http://{host}:{server.server_port}/metrics', flush=True)
             thread.join()
-    finally:
-        database.dispose()
 
 
 def _listen(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, Thread]:

@@ -68,14 +68,11 @@ class Checks(upgradecheck.UpgradeCommands):
         try:
             with operator_command.in_words():
                 revisions.require_file(self._conf.placement_database.connection)
-                self.database = Database.from_conf(self._conf)
+                with Database.from_conf(self._conf) as self.database:
+                    return super().check()
         except operator_command.UnusableDatabaseError as error:
             print(error, file=sys.stderr)
             return Code.FAILURE
-        try:
-            return super().check()
-        finally:
-            self.database.dispose()
 
 
 def _run(checks: Checks, check: Callable[[Database], CheckResult]) -> CheckResult:

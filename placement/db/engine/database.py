@@ -63,7 +63,7 @@ class Database:
 
     `attempts` is how many times a transaction that writes is tried before the client is told
     about the conflict. `recorder` counts what is done here, where that is wanted: see
-    `count_with`.
+    `count_with`. As a context manager it is disposed of at the end of the block.
     """
 
     def __init__(
@@ -101,6 +101,12 @@ class Database:
             read_engine = create_engine(group.slave_connection, **options)
         attempts = max(1, conf.placement.allocation_conflict_retry_count)
         return cls(create_engine(group.connection, **options), read_engine, attempts)
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.dispose()
 
     def count_with(self, recorder: Recorder) -> None:
         """Count statements, connections, and transactions from now on."""
