@@ -13,7 +13,7 @@ from threading import Thread
 from wsgiref.simple_server import WSGIServer
 
 from placement import conf as configuration
-from placement.cmd.web_server import CannotListen, CannotServe
+from placement.cmd.web_server import MAX_PORT, CannotListen, CannotServe
 from placement.conf import ConfigOpts
 from placement.db.engine import diagnosis, failures
 from placement.db.engine.database import Database
@@ -24,8 +24,6 @@ from placement.wsgi.log_setup import start_logging
 
 NAME = 'placement-metrics'
 DEFAULT_LISTEN = '127.0.0.1:9178'
-
-MAX_PORT = 65_535
 
 # Prometheus gives up after 10 seconds by default.
 _WAIT_SECONDS = 10.0

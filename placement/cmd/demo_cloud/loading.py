@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a cloud through the objects of the service, under their rules, in few transactions."""
 
-import itertools
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from placement.cmd.demo_cloud.cloud import (
     Cloud,
@@ -26,8 +24,6 @@ from placement.schemas.not_sent import NOT_SENT
 PROVIDERS_PER_TRANSACTION = 250
 CONSUMERS_PER_TRANSACTION = 500
 
-Batched = TypeVar('Batched')
-
 
 def load(database: Database, cloud: Cloud) -> None:
     """Write a cloud to a database that has the tables and the standard names, and no providers.
@@ -36,10 +32,11 @@ def load(database: Database, cloud: Cloud) -> None:
     """
     context = RequestContext(database)
     _ensure_traits(context, cloud.providers)
-    for providers in _batches(cloud.providers, PROVIDERS_PER_TRANSACTION):
-        _create_providers(context, providers)
-    for consumers in _batches(cloud.consumers, CONSUMERS_PER_TRANSACTION):
-        AllocationList.replace(context, [_claim(consumer) for consumer in consumers])
+    for start in range(0, len(cloud.providers), PROVIDERS_PER_TRANSACTION):
+        _create_providers(context, cloud.providers[start : start + PROVIDERS_PER_TRANSACTION])
+    claims = [_claim(consumer) for consumer in cloud.consumers]
+    for start in range(0, len(claims), CONSUMERS_PER_TRANSACTION):
+        AllocationList.replace(context, claims[start : start + CONSUMERS_PER_TRANSACTION])
     for name, inventories in cloud.shrunk.items():
         provider = ResourceProvider.get_by_uuid(context, uuid_of(name))
         _inventories(context, inventories).replace(provider, provider.generation)
@@ -82,9 +79,3 @@ def _claim(consumer: DemoConsumer) -> Claim:
         generation=None,
         consumer_type=NOT_SENT if consumer.type is None else consumer.type,
     )
-
-
-def _batches(items: Sequence[Batched], size: int) -> Iterator[Sequence[Batched]]:
-    iterator = iter(items)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
