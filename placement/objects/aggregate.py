@@ -11,10 +11,8 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import aggregates as statements
 from placement.db.statements import associations
-from placement.feed.change_feed import ChangeFeed
-from placement.insight.history.recorder import note_providers
 from placement.insight.history.statements import Part
-from placement.objects.resource_provider import ResourceProvider
+from placement.objects.resource_provider import ResourceProvider, record_changes
 
 
 @db.reader
@@ -44,7 +42,6 @@ def replace(
     wanted = statements.ensure(connection, uuids).values()
     associations.replace(connection, statements.MEMBER, provider.id, present, wanted)
     if generation is None:
-        ChangeFeed(connection).record([provider.id])
-        note_providers(context, [provider.id], Part.AGGREGATES)
+        record_changes(context, [provider.id], Part.AGGREGATES)
     else:
         provider.increment_generation(Part.AGGREGATES)

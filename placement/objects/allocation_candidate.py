@@ -12,13 +12,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import names
 from placement.search.candidates import Result, find_candidates
-from placement.search.model.request import (
-    GROUP_PARAMETERS,
-    ROOT_PARAMETERS,
-    CandidateRequest,
-    RequestGroup,
-    names_held,
-)
+from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 
 
@@ -49,7 +43,7 @@ def check_names(context: RequestContext, request: CandidateRequest, snapshot: Sn
 
     Standard names, and those that some provider has, need no statement.
     """
-    mentioned = _root_traits(request).union(*map(_traits, request.groups))
+    mentioned = request.root_traits.union(*(group.traits for group in request.groups))
     traits = {name for name in mentioned - names.standard_traits() if not snapshot.has_trait(name)}
     classes = {
         name
@@ -60,14 +54,6 @@ def check_names(context: RequestContext, request: CandidateRequest, snapshot: Sn
         _check_in_database(context, request, traits, classes)
 
 
-def _root_traits(request: CandidateRequest) -> frozenset[str]:
-    return names_held(ROOT_PARAMETERS, request, 'traits')
-
-
-def _traits(group: RequestGroup) -> frozenset[str]:
-    return names_held(GROUP_PARAMETERS, group, 'traits')
-
-
 @db.reader
 def _check_in_database(
     context: RequestContext, request: CandidateRequest, traits: set[str], classes: set[str]
@@ -76,12 +62,12 @@ def _check_in_database(
     connection = context.connection
     traits = traits - names.trait_ids(connection, traits).keys()
     classes = classes - names.known_classes(connection, classes)
-    _check_traits(_root_traits(request), traits)
+    _check_traits(request.root_traits, traits)
     for group in request.groups:
         for name in group.resources:
             if name in classes:
                 raise errors.ResourceClassNotFound(name=name)
-        _check_traits(_traits(group), traits)
+        _check_traits(group.traits, traits)
 
 
 def _check_traits(mentioned: frozenset[str], unknown: set[str]) -> None:

@@ -29,9 +29,9 @@ class ResourceClass(base.Timestamped):
 
     @classmethod
     @db.reader
-    def get_by_name(cls, context: RequestContext, name: str, lock: bool = False) -> Self:
-        """The class with a name, locked if asked; raises `errors.ResourceClassNotFound`."""
-        row = statements.find(context.connection, name, lock)
+    def get_by_name(cls, context: RequestContext, name: str) -> Self:
+        """The class with a name; raises `errors.ResourceClassNotFound`."""
+        row = statements.find(context.connection, name)
         if row is None:
             raise errors.ResourceClassNotFound(name=name)
         return cls.from_row(context, row)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Self, TypeVar
 
 from oslo_versionedobjects import fields
@@ -105,8 +105,7 @@ class ResourceProvider(base.Timestamped):
             parent_id=parent.id if parent else None,
             root_id=parent.root_provider_id if parent else None,
         )
-        ChangeFeed(connection).record([provider_id])
-        note_providers(context, [provider_id], Part.PLACE)
+        record_changes(context, [provider_id], Part.PLACE)
         return cls.get_by_uuid(context, uuid)
 
     @db.writer
@@ -126,8 +125,7 @@ class ResourceProvider(base.Timestamped):
         # Only now: an impossible parent is reported before a name that is taken.
         self._check_name_is_free(connection, name)
         providers.update(connection, self.id, name, parent_id)
-        ChangeFeed(connection).record([self.id])
-        note_providers(self._context, [self.id], Part.PLACE)
+        record_changes(self._context, [self.id], Part.PLACE)
         return self.get_by_uuid(self._context, self.uuid)
 
     def lock(self) -> db.Row:
@@ -227,8 +225,13 @@ class ResourceProvider(base.Timestamped):
         if parent_id in subtree:
             raise _update_failed(reason='creating loop in the provider tree is not allowed.')
         providers.set_root(connection, subtree, new_root)
-        ChangeFeed(connection).record(subtree)
-        note_providers(self._context, subtree, Part.PLACE)
+        record_changes(self._context, subtree, Part.PLACE)
+
+
+def record_changes(context: RequestContext, provider_ids: Collection[int], changed: Part) -> None:
+    """Record the changed parts of providers, locked or new, in the change feed and the history."""
+    ChangeFeed(context.connection).record(provider_ids)
+    note_providers(context, provider_ids, changed)
 
 
 def increment_generations(
@@ -239,8 +242,7 @@ def increment_generations(
         return
     ids = [provider.id for provider in of]
     providers.increment_generations(context.connection, ids)
-    ChangeFeed(context.connection).record(ids)
-    note_providers(context, ids, changed)
+    record_changes(context, ids, changed)
     for provider in of:
         provider.generation += 1
 

@@ -47,6 +47,11 @@ class RequestGroup:
         """Return whether exactly one provider has to satisfy the whole group."""
         return self.suffix != ''
 
+    @property
+    def traits(self) -> frozenset[str]:
+        """Every trait that is wanted, also as an alternative, or forbidden."""
+        return self.forbidden.union(*self.required)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CandidateRequest:
@@ -89,6 +94,11 @@ class CandidateRequest:
     def resource_classes(self) -> frozenset[str]:
         """Every class that some group asks for."""
         return frozenset(name for group in self.groups for name in group.resources)
+
+    @property
+    def root_traits(self) -> frozenset[str]:
+        """Every trait that is asked of roots or forbidden."""
+        return self.root_required | self.root_forbidden
 
 
 Holder = TypeVar('Holder', CandidateRequest, RequestGroup)
@@ -186,11 +196,3 @@ ROOT_PARAMETERS = (
         'root_forbidden', 'root_required', 'root_required', 'traits', mark='!', is_barred=True
     ),
 )
-
-
-def names_held(
-    parameters: tuple[Parameter, ...], holder: CandidateRequest | RequestGroup, held: str
-) -> frozenset[str]:
-    """The names in a request or group that are compared with one member of a profile."""
-    sets = (getattr(holder, parameter.field) for parameter in parameters if parameter.held == held)
-    return frozenset().union(*[alternatives(name) for names in sets for name in names])
