@@ -31,7 +31,7 @@ def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
 
 resource_providers = _table(
     'resource_providers',
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False),
     sa.Column('name', sa.Unicode(200), nullable=True),
     sa.Column('generation', sa.Integer, default=0),
@@ -45,7 +45,7 @@ resource_providers = _table(
 
 inventories = _table(
     'inventories',
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('resource_provider_id', sa.Integer, nullable=False),
     sa.Column('resource_class_id', sa.Integer, nullable=False),
     sa.Column('total', sa.Integer, nullable=False),
@@ -64,7 +64,7 @@ inventories = _table(
 
 allocations = _table(
     'allocations',
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('resource_provider_id', sa.Integer, nullable=False),
     sa.Column('consumer_id', sa.String(36), nullable=False),
     sa.Column('resource_class_id', sa.Integer, nullable=False),
@@ -81,7 +81,7 @@ allocations = _table(
 
 consumers = _table(
     'consumers',
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
+    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False),
     sa.Column('project_id', sa.Integer, nullable=False),
     sa.Column('user_id', sa.Integer, nullable=False),
@@ -99,53 +99,33 @@ consumers = _table(
 )
 
 
-def _external(name: str) -> sa.Table:
-    """Return a table of identifiers of Keystone."""
+def _names(table: str, column: sa.Column[str]) -> sa.Table:
+    """Return a table of unique names, or uuids, with their ids."""
     return _table(
-        name,
-        sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
-        sa.Column('external_id', sa.String(255), nullable=False),
-        sa.UniqueConstraint('external_id', name=f'uniq_{name}0external_id'),
+        table,
+        sa.Column('id', sa.Integer, primary_key=True),
+        column,
+        sa.UniqueConstraint(column.name, name=f'uniq_{table}0{column.name}'),
     )
 
 
-projects = _external('projects')
-users = _external('users')
-
-consumer_types = _table(
-    'consumer_types',
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
-    sa.Column('name', sa.Unicode(255), nullable=False),
-    sa.UniqueConstraint('name', name='uniq_consumer_types0name'),
-)
-
-resource_classes = _table(
-    'resource_classes',
-    # The service assigns the ids, from 0. The column is nevertheless auto-incrementing in existing
-    # databases.
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False),
-    sa.Column('name', sa.String(255), nullable=False),
-    sa.UniqueConstraint('name', name='uniq_resource_classes0name'),
-)
-
-traits = _table(
-    'traits',
-    sa.Column('id', sa.Integer, primary_key=True, nullable=False, autoincrement=True),
-    sa.Column('name', sa.Unicode(255), nullable=False),
-    sa.UniqueConstraint('name', name='uniq_traits0name'),
-)
+projects = _names('projects', sa.Column('external_id', sa.String(255), nullable=False))
+users = _names('users', sa.Column('external_id', sa.String(255), nullable=False))
+consumer_types = _names('consumer_types', sa.Column('name', sa.Unicode(255), nullable=False))
+# The service assigns the ids of classes, from 0. The column is nevertheless auto-incrementing in
+# existing databases.
+resource_classes = _names('resource_classes', sa.Column('name', sa.String(255), nullable=False))
+traits = _names('traits', sa.Column('name', sa.Unicode(255), nullable=False))
+placement_aggregates = _names('placement_aggregates', sa.Column('uuid', sa.String(36)))
 
 resource_provider_traits = _table(
     'resource_provider_traits',
-    sa.Column(
-        'trait_id', sa.Integer, sa.ForeignKey('traits.id'), primary_key=True, nullable=False
-    ),
+    sa.Column('trait_id', sa.Integer, sa.ForeignKey('traits.id'), primary_key=True),
     sa.Column(
         'resource_provider_id',
         sa.Integer,
         sa.ForeignKey('resource_providers.id'),
         primary_key=True,
-        nullable=False,
     ),
     sa.Index(
         'resource_provider_traits_resource_provider_trait_idx',
@@ -154,16 +134,9 @@ resource_provider_traits = _table(
     ),
 )
 
-placement_aggregates = _table(
-    'placement_aggregates',
-    sa.Column('id', sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column('uuid', sa.String(36), nullable=True),
-    sa.UniqueConstraint('uuid', name='uniq_placement_aggregates0uuid'),
-)
-
 resource_provider_aggregates = _table(
     'resource_provider_aggregates',
-    sa.Column('resource_provider_id', sa.Integer, primary_key=True, nullable=False),
-    sa.Column('aggregate_id', sa.Integer, primary_key=True, nullable=False),
+    sa.Column('resource_provider_id', sa.Integer, primary_key=True),
+    sa.Column('aggregate_id', sa.Integer, primary_key=True),
     sa.Index('resource_provider_aggregates_aggregate_id_idx', 'aggregate_id'),
 )

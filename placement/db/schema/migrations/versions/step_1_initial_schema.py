@@ -28,17 +28,18 @@ def integer(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, nullable=nullable)
 
 
-def key(name: str = 'id', *constraints: sa.schema.SchemaItem) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, *constraints, primary_key=True, nullable=False)
+def key() -> sa.Column[int]:
+    return sa.Column('id', sa.Integer, primary_key=True, nullable=False)
+
+
+def create_names(table: str, column: sa.Column[str], *items: sa.schema.SchemaItem) -> None:
+    """Create a table of unique names, or uuids, with their ids."""
+    unique = sa.UniqueConstraint(column.name, name=f'uniq_{table}0{column.name}')
+    create_table(table, key(), column, *items, unique)
 
 
 def create_inventory_tables() -> None:
-    create_table(
-        'resource_classes',
-        key(),
-        sa.Column('name', sa.String(255), nullable=False),
-        sa.UniqueConstraint('name', name='uniq_resource_classes0name'),
-    )
+    create_names('resource_classes', sa.Column('name', sa.String(255), nullable=False))
     create_table(
         'inventories',
         key(),
@@ -94,12 +95,7 @@ def create_allocation_tables() -> None:
         sa.UniqueConstraint('uuid', name='uniq_consumers0uuid'),
     )
     for name in ('projects', 'users'):
-        create_table(
-            name,
-            key(),
-            sa.Column('external_id', sa.String(255), nullable=False),
-            sa.UniqueConstraint('external_id', name=f'uniq_{name}0external_id'),
-        )
+        create_names(name, sa.Column('external_id', sa.String(255), nullable=False))
 
 
 def create_provider_tables() -> None:
@@ -124,12 +120,7 @@ def create_provider_tables() -> None:
 
 
 def create_trait_tables() -> None:
-    create_table(
-        'traits',
-        key(),
-        sa.Column('name', sa.Unicode(255), nullable=False),
-        sa.UniqueConstraint('name', name='uniq_traits0name'),
-    )
+    create_names('traits', sa.Column('name', sa.Unicode(255), nullable=False))
     create_table(
         'resource_provider_traits',
         # Without autoincrement=False MySQL would number the first part of a compound key.
@@ -146,12 +137,10 @@ def create_trait_tables() -> None:
 
 
 def create_aggregate_tables() -> None:
-    create_table(
+    create_names(
         'placement_aggregates',
-        key(),
         sa.Column('uuid', sa.String(36), nullable=True),
         sa.Index('ix_placement_aggregates_uuid', 'uuid'),
-        sa.UniqueConstraint('uuid', name='uniq_placement_aggregates0uuid'),
     )
     create_table(
         'resource_provider_aggregates',
