@@ -11,11 +11,9 @@ MAX_CONSUMERS = 20_000
 MAX_AMOUNTS = 20_000
 
 
-def _an_object(
-    properties: common.Schema, required: tuple[str, ...] | None = None
-) -> common.Schema:
+def _an_object(properties: common.Schema) -> common.Schema:
     """An object whose additional properties are reported before its missing ones."""
-    schema = common.an_object(properties, required)
+    schema = common.an_object(properties)
     schema['required'] = schema.pop('required')
     return schema
 
@@ -53,13 +51,13 @@ SET_BY_PROVIDER = _an_object({'allocations': _BY_PROVIDER | {'minProperties': 1}
 
 # What one consumer is to have, where having nothing is said by an empty object.
 _CONSUMER = _an_object({'allocations': _BY_PROVIDER} | _OWNER)
-_CONSUMER_WITH_GENERATION = common.with_properties(
+SET_WITH_GENERATION = common.with_properties(
     _CONSUMER,
     {'consumer_generation': common.GENERATION_OR_NULL},
     required=('consumer_generation',),
 )
-_CONSUMER_WITH_MAPPINGS = common.with_properties(
-    _CONSUMER_WITH_GENERATION,
+SET_WITH_MAPPINGS = common.with_properties(
+    SET_WITH_GENERATION,
     {
         'mappings': {
             'type': 'object',
@@ -70,15 +68,11 @@ _CONSUMER_WITH_MAPPINGS = common.with_properties(
         }
     },
 )
-_CONSUMER_WITH_TYPE = common.with_properties(
-    _CONSUMER_WITH_MAPPINGS,
+SET_WITH_TYPE = common.with_properties(
+    SET_WITH_MAPPINGS,
     {'consumer_type': {'pattern': common.CONSUMER_TYPE_PATTERN} | common.EXTERNAL_ID},
     required=('consumer_type',),
 )
-
-SET_WITH_GENERATION = _CONSUMER_WITH_GENERATION
-SET_WITH_MAPPINGS = _CONSUMER_WITH_MAPPINGS
-SET_WITH_TYPE = _CONSUMER_WITH_TYPE
 
 
 def _of_many(consumer: common.Schema) -> common.Schema:
@@ -89,6 +83,6 @@ def _of_many(consumer: common.Schema) -> common.Schema:
 
 
 SET_MANY = _of_many(_CONSUMER)
-SET_MANY_WITH_GENERATION = _of_many(_CONSUMER_WITH_GENERATION)
-SET_MANY_WITH_MAPPINGS = _of_many(_CONSUMER_WITH_MAPPINGS)
-SET_MANY_WITH_TYPE = _of_many(_CONSUMER_WITH_TYPE)
+SET_MANY_WITH_GENERATION = _of_many(SET_WITH_GENERATION)
+SET_MANY_WITH_MAPPINGS = _of_many(SET_WITH_MAPPINGS)
+SET_MANY_WITH_TYPE = _of_many(SET_WITH_TYPE)
