@@ -14,6 +14,8 @@ import sqlalchemy as sa
 
 from placement.db.engine import sqlite, transactions
 from placement.db.schema import tables
+from placement.db.statements import owners
+from placement.db.statements.owners import Owner
 
 if TYPE_CHECKING:
     from placement.context import RequestContext
@@ -80,10 +82,9 @@ def create_incomplete_consumers(
     ).all()
     if not uuids:
         return 0
-    owner = {
-        'project_id': _ensure_external_id(connection, tables.projects, project),
-        'user_id': _ensure_external_id(connection, tables.users, user),
-    }
+    (ids,) = owners.ensure(connection, [Owner(project, user, None)]).values()
+    # Without the column of the type, which a database that needs this does not have yet.
+    owner = {'project_id': ids.project_id, 'user_id': ids.user_id}
     rows = [{'uuid': uuid, 'generation': 0, **owner} for uuid in uuids]
     connection.execute(sa.insert(tables.consumers), rows)
     return len(rows)
@@ -109,11 +110,3 @@ def _without_consumer(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
     allocations, consumers = tables.allocations, tables.consumers
     joined = allocations.outerjoin(consumers, allocations.c.consumer_id == consumers.c.uuid)
     return sa.select(column).select_from(joined).where(consumers.c.id.is_(None))
-
-
-def _ensure_external_id(connection: sa.Connection, table: sa.Table, external_id: str) -> int:
-    """Return the id of a project or user; insert it if it is missing."""
-    find = sa.select(table.c.id).where(table.c.external_id == external_id)
-    if connection.scalar(find) is None:
-        connection.execute(sa.insert(table).values(external_id=external_id))
-    return int(connection.execute(find).scalar_one())
