@@ -49,18 +49,12 @@ def sync(engine: sa.Engine) -> None:
                 if chain.first and not sa.inspect(connection).has_table(chain.first):
                     # A revision may be stored although the tables are gone.
                     command.stamp(settings, 'base')
-                _commit_where_ddl_commits(connection)
+                if connection.dialect.name in ('mysql', 'mariadb'):
+                    # Alembic commits there after each revision, but not a transaction that was
+                    # open before it, by looking or by a stamp: the last revision would not be
+                    # stored.
+                    connection.commit()
                 command.upgrade(settings, 'head')
-
-
-def _commit_where_ddl_commits(connection: sa.Connection) -> None:
-    """End the transaction that was begun by looking, or by a stamp, on MySQL.
-
-    Alembic commits there after each revision, but not a transaction that was open before it: the
-    last revision would not be stored.
-    """
-    if connection.dialect.name in ('mysql', 'mariadb'):
-        connection.commit()
 
 
 def stamp(engine: sa.Engine, revision: str) -> None:

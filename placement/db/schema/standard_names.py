@@ -63,17 +63,14 @@ def _insert_missing(
         try:
             with database.writer() as connection:
                 # Read again, because another process may have inserted them meanwhile.
-                _insert(connection, table, find_missing(connection))
+                rows = find_missing(connection)
+                if rows:
+                    with zero_id_allowed(connection):
+                        connection.execute(sa.insert(table), rows)
             return
         except (db_errors.DBDuplicateEntry, db_errors.DBDeadlock) as error:
             LOG.debug('Another process inserts into %s as well: %s', table.name, error)
     LOG.warning('Concurrent inserts into %s; some standard names may be missing.', table.name)
-
-
-def _insert(connection: sa.Connection, table: sa.Table, rows: list[dict[str, object]]) -> None:
-    if rows:
-        with zero_id_allowed(connection):
-            connection.execute(sa.insert(table), rows)
 
 
 @contextlib.contextmanager
