@@ -34,6 +34,9 @@ Result = TypeVar('Result')
 
 Connection = sa.Connection
 
+# A function whose first argument leads to a context (see `_context_of`).
+Method = Callable[Concatenate[Any, Arguments], Result]
+
 # A row of whatever columns a statement selects.
 Row = sa.Row[*tuple[Any, ...]]
 
@@ -68,12 +71,7 @@ _REMEDIES = {Cause.SCHEMA: ' (run "placement-manage db sync")'}
 _TEMPORARY = RETRIED | {Cause.NO_FREE_CONNECTION, Cause.TIMEOUT}
 
 
-OpenConnection = Callable[[Any], contextlib.AbstractContextManager[sa.Connection]]
-
-
-def reader(
-    function: Callable[Concatenate[Any, Arguments], Result],
-) -> Callable[Concatenate[Any, Arguments], Result]:
+def reader(function: Method[Arguments, Result]) -> Method[Arguments, Result]:
     """Run a method of an object or class, or a function of a context, in one `Database.reader`.
 
     It reads on a replica only where the context allows that: a write decides by what it reads, so
@@ -85,23 +83,17 @@ def reader(
     )
 
 
-def consistent_reader(
-    function: Callable[Concatenate[Any, Arguments], Result],
-) -> Callable[Concatenate[Any, Arguments], Result]:
+def consistent_reader(function: Method[Arguments, Result]) -> Method[Arguments, Result]:
     """Do as `reader`, in one `Database.consistent_reader`."""
     return _in_transaction(function, lambda context: context.database.consistent_reader())
 
 
-def brief_reader(
-    function: Callable[Concatenate[Any, Arguments], Result],
-) -> Callable[Concatenate[Any, Arguments], Result]:
+def brief_reader(function: Method[Arguments, Result]) -> Method[Arguments, Result]:
     """Do as `reader`, for tables that an operator may have locked: wait a second at most."""
     return _in_transaction(function, lambda context: context.database.reader(is_brief=True))
 
 
-def writer(
-    function: Callable[Concatenate[Any, Arguments], Result],
-) -> Callable[Concatenate[Any, Arguments], Result]:
+def writer(function: Method[Arguments, Result]) -> Method[Arguments, Result]:
     """Do as `reader`, in one `Database.writer`.
 
     The function may run several times, so it must not change its object in a way that the next
@@ -111,10 +103,10 @@ def writer(
 
 
 def _in_transaction(
-    function: Callable[Concatenate[Any, Arguments], Result],
-    open_connection: OpenConnection,
+    function: Method[Arguments, Result],
+    open_connection: Callable[[Any], contextlib.AbstractContextManager[sa.Connection]],
     writes: bool = False,
-) -> Callable[Concatenate[Any, Arguments], Result]:
+) -> Method[Arguments, Result]:
     @functools.wraps(function)
     def run(subject: Any, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         context = _context_of(subject, args)
