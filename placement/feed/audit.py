@@ -101,9 +101,9 @@ def _reduced(sums: Sums) -> Checksums:
     return {key: checksum for key, checksum in reduced.items() if checksum}
 
 
-def _product(one: sa.ColumnElement[int], other: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
+def _product(factor: sa.ColumnElement[int], other: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
     """The product of two numbers, modulo the prime."""
-    return (sa.cast(one, sa.BigInteger) * other) % sa.literal_column(str(PRIME), sa.BigInteger)
+    return (sa.cast(factor, sa.BigInteger) * other) % sa.literal_column(str(PRIME), sa.BigInteger)
 
 
 _id = resource_providers.c.id

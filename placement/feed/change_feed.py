@@ -233,9 +233,10 @@ class ChangeFeed:
             return
         if len(entries) <= MAX_LATE:
             # One that appears meanwhile stays, for the next time.
-            in_block = block_id.in_([one for one, *_again in entries])
-            again = {(provider_id, uuid or '', uuid) for _one, provider_id, uuid in entries}
-            provider_ids, _texts, uuids = zip(*sorted(again, key=lambda one: one[:2]), strict=True)
+            in_block = block_id.in_([entry_id for entry_id, *_again in entries])
+            again = {(provider_id, uuid or '', uuid) for _id, provider_id, uuid in entries}
+            ordered = sorted(again, key=lambda entry: entry[:2])
+            provider_ids, _texts, uuids = zip(*ordered, strict=True)
             insert_entries(self._connection, provider_ids, False, uuids)
         removed = self._connection.execute(sa.delete(change_feed).where(in_block)).rowcount
         if removed:
@@ -324,7 +325,7 @@ class ChangeFeed:
         """
         values = {**_values(position), 'provider_ids': list(provider_ids)}
         rows = self._connection.execute(_used_at_one_moment(len(position.zones)), values).all()
-        used: dict[int, dict[str, int]] = {one: {} for one in provider_ids}
+        used: dict[int, dict[str, int]] = {provider_id: {} for provider_id in provider_ids}
         for _is_unchanged, provider_id, resource_class, amount in rows:
             if provider_id is not None:
                 used[provider_id][resource_class] = amount

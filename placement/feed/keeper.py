@@ -279,8 +279,9 @@ def _fits(snapshot: Snapshot, rows: Collection[ProviderRow], touched: Collection
 
     A provider that came or went unnoticed would otherwise fail every search from here on.
     """
-    related = {one for row in rows for one in (row.parent_id, row.root_id) if one is not None}
+    related = {row.parent_id for row in rows} | {row.root_id for row in rows}
     namesakes = [snapshot.find_by_uuid(row.uuid) for row in rows]
-    return all(one in touched or snapshot.has_provider(one) for one in related) and all(
-        one is None or one.id in touched for one in namesakes
-    )
+    return all(
+        related_id is None or related_id in touched or snapshot.has_provider(related_id)
+        for related_id in related
+    ) and all(namesake is None or namesake.id in touched for namesake in namesakes)

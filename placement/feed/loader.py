@@ -95,7 +95,7 @@ class NamesStatement:
         by_provider: dict[int, list[str]] = {}
         for provider_id, name in self._rows.rows(connection, ids):
             by_provider.setdefault(provider_id, []).append(name)
-        return {provider_id: tuple(found) for provider_id, found in by_provider.items()}
+        return {provider_id: tuple(names) for provider_id, names in by_provider.items()}
 
 
 _PROVIDERS = ProviderStatement(
@@ -163,7 +163,7 @@ def load_providers(
     with_aggregates = _AGGREGATES.by_provider(connection, ids)
 
     def provider_row(
-        provider: sa.Row[*tuple[Any, ...]], found: Mapping[str, InventoryRow]
+        provider: sa.Row[*tuple[Any, ...]], inventories_of: Mapping[str, InventoryRow]
     ) -> ProviderRow:
         provider_id, uuid, parent_id, root_id = provider
         return ProviderRow(
@@ -171,15 +171,15 @@ def load_providers(
             uuid,
             parent_id,
             root_id,
-            found,
+            inventories_of,
             with_traits.pop(provider_id, ()),
             with_aggregates.pop(provider_id, ()),
         )
 
-    for provider_id, found in _inventories(connection, ids):
+    for provider_id, inventories_of in _inventories(connection, ids):
         provider = providers.pop(provider_id, None)
         if provider is not None:
-            yield provider_row(provider, found)
+            yield provider_row(provider, inventories_of)
     for provider in providers.values():
         yield provider_row(provider, NO_INVENTORIES)
 
@@ -209,9 +209,9 @@ def _names_in_texts(rows: Iterable[Sequence[Any]], names: Names) -> dict[int, tu
     by_text: dict[str, tuple[str, ...]] = {}
     by_provider: dict[int, tuple[str, ...]] = {}
     for provider_id, text in rows:
-        found = by_text.get(text)
-        if found is None:
-            numbers = map(int, text.split(','))
-            found = by_text[text] = tuple([names[one] for one in numbers if one in names])
-        by_provider[provider_id] = found
+        named = by_text.get(text)
+        if named is None:
+            ids = map(int, text.split(','))
+            named = by_text[text] = tuple([names[name_id] for name_id in ids if name_id in names])
+        by_provider[provider_id] = named
     return by_provider

@@ -234,7 +234,7 @@ class Position:
         """The position with the least window that has the latest ids and the newest gaps."""
         window = self.window
         pairs = enumerate(itertools.pairwise(window))
-        gap = next((index for index, (one, two) in pairs if two > one + 1), len(window))
+        gap = next((index for index, (before, after) in pairs if after > before + 1), len(window))
         cut = min(window.index(latest[-MIN_WINDOW:][0]), gap)
         return self._cut(max(cut, len(window) - MAX_WINDOW))
 
@@ -253,7 +253,7 @@ class Position:
     def _cut(self, cut: int) -> Position:
         """The position without so many ids of the window, between which gaps become zones."""
         pairs = itertools.pairwise(self.window[: cut + 1])
-        gaps = [Zone(one + 1, two, 0) for one, two in pairs if two > one + 1]
+        gaps = [Zone(before + 1, after, 0) for before, after in pairs if after > before + 1]
         zones = _joined([*self.zones, *gaps])
         return dataclasses.replace(self, window=self.window[cut:], zones=zones)
 

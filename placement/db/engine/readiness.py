@@ -77,7 +77,7 @@ def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
     with connect() as connection:
         connection.execute(_READ).all()
         rows = connection.execute(_REVISIONS).all()
-    found: dict[int, str] = dict(rows)
-    words = revisions.difference([found.get(number) for number in range(len(revisions.CHAINS))])
+    stored: dict[int, str] = dict(rows)
+    words = revisions.difference([stored.get(number) for number in range(len(revisions.CHAINS))])
     if words is not None:
         raise errors.DatabaseNotMigrated(words)

@@ -106,7 +106,7 @@ def _add_origins(engine: sa.Engine) -> None:
         frames = itertools.takewhile(
             lambda frame: not frame.filename.startswith(library), traceback.extract_stack()
         )
-        lines = [f'File: {one.filename} ({one.lineno}) {one.name}' for one in frames]
+        lines = [f'File: {frame.filename} ({frame.lineno}) {frame.name}' for frame in frames]
         return f'{statement}  -- {"; ".join(lines[-3:])}', parameters
 
 

@@ -52,15 +52,15 @@ CHAINS = (UPSTREAM, OWN)
 REMEDY = 'Run "placement-manage db sync".'
 
 
-def difference(found: Sequence[str | None]) -> str | None:
+def difference(stored: Sequence[str | None]) -> str | None:
     """Return what is wrong with the revisions of the chains, and the remedy, or None."""
-    if tuple(found) == tuple(chain.newest for chain in CHAINS):
+    if tuple(stored) == tuple(chain.newest for chain in CHAINS):
         return None
-    if not any(found):
+    if not any(stored):
         return f'The database has no tables. {REMEDY}'
     differing = [
         f'{revision or "none"} instead of {chain.newest} in {chain.table}'
-        for chain, revision in zip(CHAINS, found, strict=True)
+        for chain, revision in zip(CHAINS, stored, strict=True)
         if revision != chain.newest
     ]
     return (
@@ -75,11 +75,11 @@ def check(engine: sa.Engine) -> None:
     A service on an older schema starts, and works as soon as somebody migrates it. Raises
     `MissingSchemaError` for a database without tables.
     """
-    found = versions(engine)
-    words = difference(found)
+    stored = versions(engine)
+    words = difference(stored)
     if words is None:
         return
-    if found[0] is None:
+    if stored[0] is None:
         raise MissingSchemaError(words)
     LOG.error('%s', words)
 

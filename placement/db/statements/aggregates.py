@@ -30,10 +30,10 @@ def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     if not uuids:
         return {}
     statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
-    found = dict(connection.execute(statement).all())
-    wanted = collation.stored_uuids(connection, uuids, found)
-    missing = [uuid for uuid in dict.fromkeys(wanted.values()) if uuid not in found]
+    ids = dict(connection.execute(statement).all())
+    wanted = collation.stored_uuids(connection, uuids, ids)
+    missing = [uuid for uuid in dict.fromkeys(wanted.values()) if uuid not in ids]
     if missing:
         connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
-        found |= dict(connection.execute(statement).all())
-    return found
+        ids |= dict(connection.execute(statement).all())
+    return ids

@@ -90,7 +90,7 @@ def _insert_absent(has_type: bool) -> sa.Insert:
         sa.literal_column(str(FIRST_GENERATION)),
         sa.bindparam('now', type_=sa.DateTime),
         *ids.values(),
-    ).where(~existing.exists(), *(found.is_not(None) for found in ids.values()))
+    ).where(~existing.exists(), *(owner_id.is_not(None) for owner_id in ids.values()))
     columns = ['uuid', 'generation', 'created_at', *ids]
     inserted = sa.insert(consumers).from_select(columns, values, include_defaults=False)
     # SQLAlchemy reads the number of rows of an INSERT only where it is asked to.
@@ -132,7 +132,7 @@ def _joined_update(has_type: bool) -> sa.Update:
     return (
         sa.update(consumers)
         .where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
-        .where(*(found.is_not(None) for found in ids.values()))
+        .where(*(owner_id.is_not(None) for owner_id in ids.values()))
         .values(generation=consumers.c.generation + 1, **ids)
     )
 

@@ -64,20 +64,20 @@ def _ensure(connection: sa.Connection, column: NameColumn, names: Iterable[str])
     """Return the ids of names by name; insert the names that are missing."""
     # Every transaction inserts in this order, so that two of them do not deadlock.
     asked = sorted(set(names))
-    found = _find(connection, column, asked)
-    if not found.keys() <= set(asked):
-        found |= _find_other_spellings(connection, column, _missing(asked, found))
-    missing = _missing(asked, found)
+    ids = _find(connection, column, asked)
+    if not ids.keys() <= set(asked):
+        ids |= _find_other_spellings(connection, column, _missing(asked, ids))
+    missing = _missing(asked, ids)
     if missing:
         _insert(connection, column, missing)
-        found |= _find(connection, column, missing)
+        ids |= _find(connection, column, missing)
         # Two of them may be one to the database.
-        found |= _find_other_spellings(connection, column, _missing(missing, found))
-    return found
+        ids |= _find_other_spellings(connection, column, _missing(missing, ids))
+    return ids
 
 
-def _missing(names: Iterable[str], found: Collection[str]) -> list[str]:
-    return [name for name in names if name not in found]
+def _missing(names: Iterable[str], stored: Collection[str]) -> list[str]:
+    return [name for name in names if name not in stored]
 
 
 def _find(connection: sa.Connection, column: NameColumn, names: Collection[str]) -> dict[str, int]:
@@ -92,7 +92,7 @@ def _find_other_spellings(
     connection: sa.Connection, column: NameColumn, names: Sequence[str]
 ) -> dict[str, int]:
     """Return the ids of what equals some names under the collation of the column, by name."""
-    found: dict[str, int] = {}
+    ids: dict[str, int] = {}
     for start in range(0, len(names), NAMES_AT_ONCE):
         asked = names[start : start + NAMES_AT_ONCE]
         selects = (
@@ -100,8 +100,8 @@ def _find_other_spellings(
             for number, name in enumerate(asked)
         )
         rows = connection.execute(sa.union_all(*selects)).all()
-        found |= {asked[number]: name_id for number, name_id in rows}
-    return found
+        ids |= {asked[number]: name_id for number, name_id in rows}
+    return ids
 
 
 def _insert(connection: sa.Connection, column: NameColumn, names: Collection[str]) -> None:

@@ -233,4 +233,4 @@ def _in_all(
     met: dict[int, set[int]] = {}
     for member, provider_id in associations:
         met.setdefault(provider_id, set()).update(numbers[member])
-    return {provider_id for provider_id, found in met.items() if len(found) == len(groups)}
+    return {provider_id for provider_id, met_by in met.items() if len(met_by) == len(groups)}

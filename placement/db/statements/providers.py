@@ -75,20 +75,15 @@ def find(connection: sa.Connection, uuid: str) -> Row | None:
 
 def find_uuid(connection: sa.Connection, uuid_or_name: str) -> str | None:
     """Return the uuid of the provider that has this uuid or name; one by uuid is preferred."""
-    found = sa.select(providers.c.uuid, providers.c.name).where(
-        sa.or_(providers.c.uuid == uuid_or_name, providers.c.name == uuid_or_name)
-    )
-    rows = connection.execute(found).all()
+    rows = list_conflicting(connection, uuid_or_name, uuid_or_name)
     uuids = {row.name: row.uuid for row in rows} | {row.uuid: row.uuid for row in rows}
     return uuids.get(uuid_or_name)
 
 
 def list_names(connection: sa.Connection, uuids: Collection[str]) -> dict[str, str]:
     """Return the names of those providers that exist, by uuid."""
-    found = sa.select(providers.c.uuid, providers.c.name).where(
-        providers.c.uuid.in_(sa.bindparam('uuids', expanding=True))
-    )
-    return dict(connection.execute(found, {'uuids': list(uuids)}).all())
+    names = sa.select(providers.c.uuid, providers.c.name).where(providers.c.uuid.in_(uuids))
+    return dict(connection.execute(names).all())
 
 
 def list_names_by_id(connection: sa.Connection) -> dict[int, str]:
