@@ -47,15 +47,10 @@ def check_ready(database: Database) -> None:
     of the database.
     """
     database.check_writable()
-    retry(
-        functools.partial(_check_not_read_only, database.engine),
-        'check_ready',
-        READ_ATTEMPTS,
-        database.recorder,
-    )
-    for connect in database.readers:
-        read = functools.partial(_read, connect)
-        retry(read, 'check_ready', READ_ATTEMPTS, database.recorder)
+    checks = [functools.partial(_check_not_read_only, database.engine)]
+    checks += [functools.partial(_read, connect) for connect in database.readers]
+    for check in checks:
+        retry(check, 'check_ready', READ_ATTEMPTS, database.recorder)
 
 
 def _check_not_read_only(engine: sa.Engine) -> None:

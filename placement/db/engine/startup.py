@@ -8,7 +8,6 @@ longer use, and gives up after the first attempt.
 import itertools
 import logging
 import time
-from collections.abc import Iterable
 
 import sqlalchemy as sa
 
@@ -37,7 +36,7 @@ def wait_for_database(engine: sa.Engine, max_retries: int, retry_interval: int) 
     `retry_interval` the seconds between two of them. Raises the error of the last attempt, or
     the first error that waiting cannot cure, such as a wrong password.
     """
-    for attempt in _attempts(max_retries):
+    for attempt in itertools.count(1) if max_retries == -1 else range(1, max_retries + 1):
         try:
             with engine.connect():
                 return
@@ -46,10 +45,6 @@ def wait_for_database(engine: sa.Engine, max_retries: int, retry_interval: int) 
                 raise
             LOG.warning('Attempt %d to connect to the database: %s', attempt, error)
             time.sleep(retry_interval)
-
-
-def _attempts(max_retries: int) -> Iterable[int]:
-    return itertools.count(1) if max_retries == -1 else range(1, max_retries + 1)
 
 
 def _is_temporary(error: Exception) -> bool:

@@ -7,7 +7,7 @@ the service for as long as the operating system keeps the connection, which can 
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,36 +29,28 @@ def with_timeouts(url: sa.URL, timeouts: Timeouts) -> sa.URL:
     gives up when the server's machine no longer acknowledges anything; `bound_responses` bounds
     the wait for a server that is frozen, with psycopg alone.
     """
-    parameters = _PARAMETERS.get(url.get_driver_name(), lambda _timeouts: {})(timeouts)
+    parameters: dict[str, int] = {}
+    if url.get_driver_name() in ('pymysql', 'mysqldb'):
+        parameters = {
+            'connect_timeout': timeouts.connect,
+            'read_timeout': timeouts.response,
+            'write_timeout': timeouts.response,
+        }
+    elif url.get_driver_name() in ('psycopg', 'psycopg2'):
+        probe = max(1, timeouts.response // 4)
+        keepalives = {
+            'keepalives_idle': probe,
+            'keepalives_interval': probe,
+            'keepalives_count': 3,
+        }
+        parameters = {
+            'connect_timeout': timeouts.connect,
+            # In milliseconds.
+            'tcp_user_timeout': timeouts.response * 1000,
+            **(keepalives if timeouts.response else {}),
+        }
     added = {name: str(value) for name, value in parameters.items() if value}
     return url.update_query_dict(added | dict(url.query))
-
-
-def _mysql_parameters(timeouts: Timeouts) -> Mapping[str, int]:
-    return {
-        'connect_timeout': timeouts.connect,
-        'read_timeout': timeouts.response,
-        'write_timeout': timeouts.response,
-    }
-
-
-def _libpq_parameters(timeouts: Timeouts) -> Mapping[str, int]:
-    probe = max(1, timeouts.response // 4)
-    keepalives = {'keepalives_idle': probe, 'keepalives_interval': probe, 'keepalives_count': 3}
-    return {
-        'connect_timeout': timeouts.connect,
-        # In milliseconds.
-        'tcp_user_timeout': timeouts.response * 1000,
-        **(keepalives if timeouts.response else {}),
-    }
-
-
-_PARAMETERS: Mapping[str, Callable[[Timeouts], Mapping[str, int]]] = {
-    'pymysql': _mysql_parameters,
-    'mysqldb': _mysql_parameters,
-    'psycopg': _libpq_parameters,
-    'psycopg2': _libpq_parameters,
-}
 
 
 def lock_timeout_statement(url: sa.URL, seconds: int) -> str:
