@@ -260,8 +260,7 @@ class ChangeFeed:
 
     def count(self) -> int:
         """Return the number of entries."""
-        counted = sa.select(sa.func.count(change_feed.c.id))
-        return self._connection.execute(counted).scalar_one()
+        return self._connection.execute(_COUNT).scalar_one()
 
     def position(self, has_one_zone: bool = False) -> Position:
         """The position of somebody who has read everything that the transaction sees.

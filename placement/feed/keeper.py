@@ -104,17 +104,15 @@ class SnapshotKeeper:
         """
         name = 'SnapshotKeeper.read_at_one_moment'
         try:
-            return self._retry(lambda: self._read(read, self._at_moment_of), name)
+            return self._retry(lambda: self._read(read), name)
         except FeedBypassed:
-            return self._retry(lambda: self._read(read, self._anew), name)
+            return self._retry(lambda: self._read(read, is_bypassed=True), name)
 
     def _retry(self, transaction: Callable[[], Result], name: str) -> Result:
         return retry(transaction, name, READ_ATTEMPTS, self._database.recorder)
 
     def _read(
-        self,
-        read: Callable[[sa.Connection, Snapshot], Result],
-        snapshot_of: Callable[[sa.Connection], Snapshot],
+        self, read: Callable[[sa.Connection, Snapshot], Result], is_bypassed: bool = False
     ) -> Result:
         with contextlib.ExitStack() as stack:
             # The lock before the connection, as in `_current`: otherwise two threads could wait
@@ -123,19 +121,19 @@ class SnapshotKeeper:
             # state.
             with self._lock:
                 connection = stack.enter_context(self._database.consistent_reader())
-                snapshot = snapshot_of(connection)
+                snapshot = self._at_moment_of(connection, is_bypassed)
             return read(connection, snapshot)
 
-    def _anew(self, connection: sa.Connection) -> Snapshot:
-        """The snapshot after a writer bypassed the change feed."""
-        self._state = state = self._after_bypass(connection)
-        return state.snapshot
+    def _at_moment_of(self, connection: sa.Connection, is_bypassed: bool) -> Snapshot:
+        """The snapshot as a transaction sees the tables, whose statements all see one moment.
 
-    def _at_moment_of(self, connection: sa.Connection) -> Snapshot:
-        """The snapshot as a transaction sees the tables, whose statements all see one moment."""
-        if not self._is_cached:
+        Everything is read anew after a writer bypassed the change feed.
+        """
+        if is_bypassed:
+            state = self._after_bypass(connection)
+        elif not self._is_cached:
             return Snapshot.of(load_providers(connection))
-        if self._state is None:
+        elif self._state is None:
             state = self._loaded(connection, FIRST)
         else:
             state = self._after_changes(connection, self._state)

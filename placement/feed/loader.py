@@ -122,14 +122,10 @@ _CLASSES = sa.select(resource_classes.c.id, resource_classes.c.name)
 _provider_id, _class_id = inventories.c.resource_provider_id, inventories.c.resource_class_id
 
 
-def _sums() -> sa.Subquery:
-    """The sum of what is allocated of each class of each provider."""
-    keys = allocations.c.resource_provider_id, allocations.c.resource_class_id
-    used = sa.cast(sa.func.sum(allocations.c.used), sa.BigInteger).label('used')
-    return sa.select(*keys, used).group_by(*keys).subquery()
-
-
-_sum_of = _sums()
+# The sum of what is allocated of each class of each provider.
+_keys = allocations.c.resource_provider_id, allocations.c.resource_class_id
+_sum = sa.cast(sa.func.sum(allocations.c.used), sa.BigInteger).label('used')
+_sum_of = sa.select(*_keys, _sum).group_by(*_keys).subquery()
 _is_of_inventory = sa.and_(
     _sum_of.c.resource_provider_id == _provider_id, _sum_of.c.resource_class_id == _class_id
 )
@@ -165,16 +161,9 @@ def load_providers(
     def provider_row(
         provider: sa.Row[*tuple[Any, ...]], inventories_of: Mapping[str, InventoryRow]
     ) -> ProviderRow:
-        provider_id, uuid, parent_id, root_id = provider
-        return ProviderRow(
-            provider_id,
-            uuid,
-            parent_id,
-            root_id,
-            inventories_of,
-            with_traits.pop(provider_id, ()),
-            with_aggregates.pop(provider_id, ()),
-        )
+        provider_id = provider[0]
+        names = with_traits.pop(provider_id, ()), with_aggregates.pop(provider_id, ())
+        return ProviderRow._make([*provider, inventories_of, *names])
 
     for provider_id, inventories_of in _inventories(connection, ids):
         provider = providers.pop(provider_id, None)
