@@ -55,7 +55,7 @@ def check_ready(database: Database) -> None:
 
 def _check_not_read_only(engine: sa.Engine) -> None:
     """Raise `errors.DatabaseReadOnly` where the server refuses to write."""
-    statement = _READ_ONLY.get(engine.dialect.name)
+    statement = _READ_ONLY.get(engine.dialect.name.replace('mariadb', 'mysql'))
     if statement is None:
         return
     with engine.connect() as connection:

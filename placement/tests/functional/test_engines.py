@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
+from placement.db.engine import readiness
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables, revisions, tables
@@ -19,6 +20,7 @@ from placement.microversions import NEWEST
 from .fixtures import applications, clouds, databases
 from .fixtures.backends import on_mysql, on_postgresql, on_servers
 from .fixtures.client import Answer, Client
+from .fixtures.work import statements_of
 
 HOST = clouds.uuid_of('host')
 #: A consumer of each digit.
@@ -110,6 +112,20 @@ def test_aggregate_is_the_same_in_either_letter_case(client: Client) -> None:
     body = {'aggregates': [uuid, uuid.upper()], 'resource_provider_generation': 1}
     assert client.send('PUT', path, body, version=NEWEST).status == 200
     assert client.send('GET', path, version=NEWEST).json['aggregates'] == [uuid]
+
+
+@on_mysql
+@pytest.mark.parametrize('backend', ['mysql', 'mariadb'])
+def test_readiness_asks_whether_the_server_only_reads(
+    service: applications.Service, backend: str
+) -> None:
+    url = service.engine.url.set(drivername=f'{backend}+pymysql')
+    with (
+        Database(create_engine(url.render_as_string(hide_password=False))) as database,
+        statements_of(database.engine) as statements,
+    ):
+        readiness.check_ready(database)
+    assert 'SELECT @@GLOBAL.read_only' in [sent.text for sent in statements]
 
 
 READ_BY_NAME = (
