@@ -11,10 +11,16 @@ metadata = sa.MetaData()
 # The provider id of an entry that is about no provider. Ids of providers begin at 1.
 NO_PROVIDER = 0
 
-change_feed = sa.Table(
+
+def _numbered_table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
+    """Return a table with ids, none of which SQLite gives to a second row."""
+    id_type = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
+    row_id = sa.Column('id', id_type, primary_key=True)
+    return sa.Table(name, metadata, row_id, *columns, sqlite_autoincrement=True)
+
+
+change_feed = _numbered_table(
     'placement_provider_changes',
-    metadata,
-    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
     sa.Column('provider_id', sa.Integer, nullable=False),
     # By the clock of the writer; the age of old entries decides when they are removed.
     sa.Column('at', sa.DateTime, nullable=False),
@@ -25,7 +31,6 @@ change_feed = sa.Table(
     # The uuid that the provider had until the transaction deleted it, or gave it another; null in
     # all other entries.
     sa.Column('deleted_uuid', sa.String(36), nullable=True),
-    sqlite_autoincrement=True,
 )
 
 # The parts of the feed that were removed, from one id to before another, and how many entries they
@@ -44,10 +49,8 @@ TREES_LENGTH = 500
 REASON_LENGTH = 1000
 
 # What was searched for in vain, in whatever order it was asked for.
-unmet_demand = sa.Table(
+unmet_demand = _numbered_table(
     'placement_unmet_demand',
-    metadata,
-    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
     # SHA-256 of the query, in hexadecimal digits.
     sa.Column('fingerprint', sa.String(64), nullable=False),
     sa.Column('query', sa.Text, nullable=False),
@@ -64,14 +67,11 @@ unmet_demand = sa.Table(
     sa.Column('request_ids', sa.Text, nullable=False),
     sa.UniqueConstraint('fingerprint', name='uniq_placement_unmet_demand0fingerprint'),
     sa.Index('placement_unmet_demand_last_at_idx', 'last_at'),
-    sqlite_autoincrement=True,
 )
 
 # The last searches in vain, one by one.
-unmet_searches = sa.Table(
+unmet_searches = _numbered_table(
     'placement_unmet_searches',
-    metadata,
-    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
     # That of the client, or that of the request itself where the client sent none.
     sa.Column('global_request_id', sa.String(ID_LENGTH), nullable=False),
     sa.Column('request_id', sa.String(ID_LENGTH), nullable=False),
@@ -84,7 +84,6 @@ unmet_searches = sa.Table(
     sa.Column('reason', sa.String(REASON_LENGTH), nullable=False),
     sa.Column('at', sa.DateTime, nullable=False),
     sa.Index('placement_unmet_searches_global_request_id_idx', 'global_request_id'),
-    sqlite_autoincrement=True,
 )
 
 # What columns of the history hold at most.
@@ -94,10 +93,8 @@ EXTERNAL_ID_LENGTH = 255
 
 # Who changed what: the state of providers, consumers and names after each request that changed
 # them.
-change_history = sa.Table(
+change_history = _numbered_table(
     'placement_history',
-    metadata,
-    sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
     sa.Column('at', sa.DateTime, nullable=False),
     sa.Column('request_id', sa.String(ID_LENGTH), nullable=False),
     # That of the client, if it sent one.
@@ -122,5 +119,4 @@ change_history = sa.Table(
     sa.Index('placement_history_request_id_idx', 'request_id'),
     sa.Index('placement_history_global_request_id_idx', 'global_request_id'),
     sa.Index('placement_history_at_idx', 'at'),
-    sqlite_autoincrement=True,
 )

@@ -29,9 +29,13 @@ def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
     )
 
 
-resource_providers = _table(
+def _numbered_table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
+    """Return a table with the timestamps, and ids."""
+    return _table(name, sa.Column('id', sa.Integer, primary_key=True), *columns)
+
+
+resource_providers = _numbered_table(
     'resource_providers',
-    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False),
     sa.Column('name', sa.Unicode(200), nullable=True),
     sa.Column('generation', sa.Integer, default=0),
@@ -43,9 +47,8 @@ resource_providers = _table(
     sa.Index('resource_providers_parent_provider_id_idx', 'parent_provider_id'),
 )
 
-inventories = _table(
+inventories = _numbered_table(
     'inventories',
-    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('resource_provider_id', sa.Integer, nullable=False),
     sa.Column('resource_class_id', sa.Integer, nullable=False),
     sa.Column('total', sa.Integer, nullable=False),
@@ -62,9 +65,8 @@ inventories = _table(
     ),
 )
 
-allocations = _table(
+allocations = _numbered_table(
     'allocations',
-    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('resource_provider_id', sa.Integer, nullable=False),
     sa.Column('consumer_id', sa.String(36), nullable=False),
     sa.Column('resource_class_id', sa.Integer, nullable=False),
@@ -79,9 +81,8 @@ allocations = _table(
     sa.Index('allocations_consumer_id_idx', 'consumer_id'),
 )
 
-consumers = _table(
+consumers = _numbered_table(
     'consumers',
-    sa.Column('id', sa.Integer, primary_key=True),
     sa.Column('uuid', sa.String(36), nullable=False),
     sa.Column('project_id', sa.Integer, nullable=False),
     sa.Column('user_id', sa.Integer, nullable=False),
@@ -101,12 +102,8 @@ consumers = _table(
 
 def _names(table: str, column: sa.Column[str]) -> sa.Table:
     """Return a table of unique names, or uuids, with their ids."""
-    return _table(
-        table,
-        sa.Column('id', sa.Integer, primary_key=True),
-        column,
-        sa.UniqueConstraint(column.name, name=f'uniq_{table}0{column.name}'),
-    )
+    unique = sa.UniqueConstraint(column.name, name=f'uniq_{table}0{column.name}')
+    return _numbered_table(table, column, unique)
 
 
 projects = _names('projects', sa.Column('external_id', sa.String(255), nullable=False))
