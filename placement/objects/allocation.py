@@ -235,7 +235,7 @@ def _lock_providers(
     if len(named) == 1 and not released and not also and context.change_recorder is None:
         return providers.increment_generation_of(connection, named[0]), {}
     uuids = list(dict.fromkeys([*named, *also]))
-    rows = providers.lock_by_uuid(connection, uuids, released)
+    rows = providers.lock(connection, {*providers.list_ids(connection, uuids).values(), *released})
     ids = {row.uuid: row.id for row in rows}
     changed = released | {ids[uuid] for uuid in named if uuid in ids}
     providers.increment_generations(connection, changed)

@@ -49,11 +49,6 @@ ENGINE_OPTIONS = (
     'connection_parameters',
 )
 
-
-# How long `brief_writer` waits for a lock, and for a response of a server.
-BRIEF_LOCK_SECONDS = 1
-BRIEF_RESPONSE_SECONDS = 2
-
 # Seconds for which the worker is not ready after a write that failed for a reason that lasts.
 WRITE_FAILURE_SECONDS = 30
 
@@ -78,7 +73,7 @@ class Database:
         # When the last write failed for a reason that lasts, by the monotonic clock.
         self._write_failed_at: float | None = None
         self._writer = sqlite.writing(engine)
-        self._brief_writer = sqlite.writing(engine, BRIEF_LOCK_SECONDS)
+        self._brief_writer = sqlite.writing(engine, timeouts.BRIEF_LOCK_SECONDS)
         if engine.dialect.name != 'sqlite':
             commit_outcome.note_writes(engine)
         self._reader = engine if read_engine is None else read_engine
@@ -126,10 +121,9 @@ class Database:
         one reads tables that an operator may have locked, and waits as `brief_writer` does.
         """
         engine = self._reader if may_lag else self.engine
-        bounds = BRIEF_LOCK_SECONDS, BRIEF_RESPONSE_SECONDS
         with (
             engine.connect() as connection,
-            timeouts.shortened(connection, *bounds) if is_brief else contextlib.nullcontext(),
+            timeouts.shortened(connection) if is_brief else contextlib.nullcontext(),
             connection.begin(),
         ):
             yield connection
@@ -183,15 +177,14 @@ class Database:
     def brief_writer(self) -> Iterator[sa.Connection]:
         """Open a connection for transactions that write what can be left undone.
 
-        They wait for a lock no longer than `BRIEF_LOCK_SECONDS`, for a response of a server no
-        longer than `BRIEF_RESPONSE_SECONDS`, and not at all for a free connection of the pool:
-        where there is none, this raises `sqlalchemy.exc.TimeoutError`. Nobody finds out whether
-        one has committed.
+        They wait for a lock, and for a response of a server, as `timeouts.shortened` says, and not
+        at all for a free connection of the pool: where there is none, this raises
+        `sqlalchemy.exc.TimeoutError`. Nobody finds out whether one has committed.
         """
         pool.check_room(self.engine)
         with (
             self._brief_writer.connect() as connection,
-            timeouts.shortened(connection, BRIEF_LOCK_SECONDS, BRIEF_RESPONSE_SECONDS),
+            timeouts.shortened(connection),
         ):
             yield connection
 

@@ -12,6 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+# How long a brief transaction waits for a lock, and for a response of a server.
+BRIEF_LOCK_SECONDS = 1
+BRIEF_RESPONSE_SECONDS = 2
+
 
 @dataclasses.dataclass(frozen=True)
 class Timeouts:
@@ -115,18 +119,20 @@ _UNBOUNDED = {
 
 
 @contextlib.contextmanager
-def shortened(connection: sa.Connection, lock: int, response: int) -> Iterator[None]:
+def shortened(connection: sa.Connection) -> Iterator[None]:
     """Bound the waits of a connection to a server, and close it afterwards.
 
-    It waits so many seconds at most for a lock, and for a response with PyMySQL and psycopg. To
-    open another one costs less than to find out what to set the bounds back to.
+    It waits `BRIEF_LOCK_SECONDS` at most for a lock, and `BRIEF_RESPONSE_SECONDS` for a response
+    with PyMySQL and psycopg. To open another one costs less than to find out what to set the
+    bounds back to.
     """
     if connection.dialect.name == 'sqlite':
         yield
         return
     try:
-        _bound_driver(connection, response)
-        connection.execute(sa.text(lock_timeout_statement(connection.engine.url, lock)))
+        _bound_driver(connection, BRIEF_RESPONSE_SECONDS)
+        statement = lock_timeout_statement(connection.engine.url, BRIEF_LOCK_SECONDS)
+        connection.execute(sa.text(statement))
         connection.commit()
         yield
     finally:

@@ -115,13 +115,6 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
     return connection.execute(_LOCKED, {'ids': list(ids)}).all() if ids else []
 
 
-def lock_by_uuid(
-    connection: sa.Connection, uuids: Collection[str], ids: Collection[int]
-) -> Sequence[Row]:
-    """Lock the providers with some uuids and those with some ids, in one order; return them."""
-    return lock(connection, {*list_ids(connection, uuids).values(), *ids})
-
-
 def increment_generation_of(connection: sa.Connection, uuid: str) -> dict[str, int]:
     """Lock a provider by incrementing its generation.
 
