@@ -96,6 +96,8 @@ def test_each_consumer_that_allocations_lack_is_created_once_in_batches(
     assert create_consumers(context, 2) == (1, 1)
     assert create_consumers(context, 2) == (0, 0)
     assert sorted(rows(consumers.uuid)) == [('known',), ('lost',), ('other',), ('third',)]
+    assert rows(tables.projects.c.external_id) == [('nobody',)]
+    assert rows(tables.users.c.external_id) == [('no one',)]
 
 
 def test_created_consumer_has_the_given_owner_and_no_type(
@@ -113,14 +115,3 @@ def test_created_consumer_has_the_given_owner_and_no_type(
         assert [tuple(row) for row in connection.execute(owner)] == [('nobody', 'no one')]
     assert rows(consumers.generation, consumers.consumer_type_id) == [(0, None)]
     assert rows(consumers.created_at.is_(None), consumers.updated_at) == [(False, None)]
-
-
-def test_migration_uses_an_existing_project_and_user(
-    database: Database, context: RequestContext, rows: Rows
-) -> None:
-    insert(database, tables.projects, {'id': 7, 'external_id': 'nobody'})
-    insert(database, tables.users, {'id': 8, 'external_id': 'no one'})
-    insert_allocations(database, 'lost')
-    create_consumers(context)
-    assert rows(consumers.project_id, consumers.user_id) == [(7, 8)]
-    assert rows(tables.projects.c.id) == [(7,)]
