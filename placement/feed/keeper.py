@@ -153,7 +153,11 @@ class SnapshotKeeper:
             if isinstance(outcome, Reload):
                 return self._reloaded(connection, outcome)
             state = self._after_changes(connection, state)
-            return self._audited(connection, state) if self._is_audit_due(state) else state
+            if not self._is_audit_due(state):
+                return state
+            if checksums_of(state.snapshot) != checksums_in(connection):
+                return self._after_bypass(connection)
+            return state._replace(audited_at=self._clock())
 
     def _is_audit_due(self, state: State) -> bool:
         return self._clock() - state.audited_at >= self._audit_interval
@@ -209,12 +213,6 @@ class SnapshotKeeper:
         """Everything anew, because the feed cannot be read on."""
         LOG.info('Loading everything, since the change feed cannot be read on: %s.', reason.value)
         return self._loaded(connection, f'feed_{reason.name.lower()}')
-
-    def _audited(self, connection: sa.Connection, state: State) -> State:
-        """The state, or everything anew when the tables have other checksums."""
-        if checksums_of(state.snapshot) != checksums_in(connection):
-            return self._after_bypass(connection)
-        return state._replace(audited_at=self._clock())
 
     def _after_bypass(self, connection: sa.Connection) -> State:
         """Everything anew, with a warning."""
