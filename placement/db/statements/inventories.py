@@ -182,10 +182,3 @@ def delete(connection: sa.Connection, ids: Collection[int]) -> None:
     """Delete inventories by their ids."""
     if ids:
         connection.execute(sa.delete(inventories).where(inventories.c.id.in_(ids)))
-
-
-def delete_all(connection: sa.Connection, provider_id: int) -> None:
-    """Delete every inventory of a provider."""
-    connection.execute(
-        sa.delete(inventories).where(inventories.c.resource_provider_id == provider_id)
-    )

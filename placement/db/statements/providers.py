@@ -8,11 +8,12 @@ import sqlalchemy as sa
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import (
     allocations,
+    inventories,
     resource_provider_aggregates,
     resource_provider_traits,
 )
 from placement.db.schema.tables import resource_providers as providers
-from placement.db.statements import collation, inventories
+from placement.db.statements import collation
 
 ROOT = providers.alias('root_provider')
 PARENT = providers.alias('parent_provider')
@@ -206,11 +207,8 @@ def increment_generations(connection: sa.Connection, ids: Collection[int]) -> No
 
 def delete(connection: sa.Connection, provider_id: int) -> None:
     """Delete a provider, its inventories, and its associations with aggregates and traits."""
-    inventories.delete_all(connection, provider_id)
-    for association in (resource_provider_aggregates, resource_provider_traits):
-        connection.execute(
-            sa.delete(association).where(association.c.resource_provider_id == provider_id)
-        )
+    for table in (inventories, resource_provider_aggregates, resource_provider_traits):
+        connection.execute(sa.delete(table).where(table.c.resource_provider_id == provider_id))
     # The foreign key of a root to itself would prevent its deletion.
     set_root(connection, [provider_id], None)
     connection.execute(sa.delete(providers).where(providers.c.id == provider_id))
