@@ -24,25 +24,25 @@ def create_table(name: str, *items: sa.schema.SchemaItem) -> None:
     )
 
 
+def create_numbered_table(name: str, *items: sa.schema.SchemaItem) -> None:
+    """Create a table that has the times, and ids."""
+    create_table(name, sa.Column('id', sa.Integer, primary_key=True, nullable=False), *items)
+
+
 def integer(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, nullable=nullable)
-
-
-def key() -> sa.Column[int]:
-    return sa.Column('id', sa.Integer, primary_key=True, nullable=False)
 
 
 def create_names(table: str, column: sa.Column[str], *items: sa.schema.SchemaItem) -> None:
     """Create a table of unique names, or uuids, with their ids."""
     unique = sa.UniqueConstraint(column.name, name=f'uniq_{table}0{column.name}')
-    create_table(table, key(), column, *items, unique)
+    create_numbered_table(table, column, *items, unique)
 
 
 def create_inventory_tables() -> None:
     create_names('resource_classes', sa.Column('name', sa.String(255), nullable=False))
-    create_table(
+    create_numbered_table(
         'inventories',
-        key(),
         integer('resource_provider_id'),
         integer('resource_class_id'),
         integer('total'),
@@ -67,9 +67,8 @@ def create_inventory_tables() -> None:
 
 
 def create_allocation_tables() -> None:
-    create_table(
+    create_numbered_table(
         'allocations',
-        key(),
         integer('resource_provider_id'),
         sa.Column('consumer_id', sa.String(36), nullable=False),
         integer('resource_class_id'),
@@ -83,9 +82,8 @@ def create_allocation_tables() -> None:
         sa.Index('allocations_resource_class_id_idx', 'resource_class_id'),
         sa.Index('allocations_consumer_id_idx', 'consumer_id'),
     )
-    create_table(
+    create_numbered_table(
         'consumers',
-        key(),
         sa.Column('uuid', sa.String(36), nullable=False),
         integer('project_id'),
         integer('user_id'),
@@ -99,9 +97,8 @@ def create_allocation_tables() -> None:
 
 
 def create_provider_tables() -> None:
-    create_table(
+    create_numbered_table(
         'resource_providers',
-        key(),
         sa.Column('uuid', sa.String(36), nullable=False),
         sa.Column('name', sa.Unicode(200), nullable=True),
         integer('generation', nullable=True),
