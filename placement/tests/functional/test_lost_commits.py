@@ -152,7 +152,7 @@ class Writer:
             if 'The change may have been made' not in answer.text and is_done(*arguments):
                 self.false.append(f'{method} {path}: done, and answered {answer.text}')
             # It is for the client to read and repeat.
-            if not is_done():
+            if not is_done(*arguments):
                 self._direct.send(method, path, body, version=NEWEST)
             return
         if answer.status != expected:
