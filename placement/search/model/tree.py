@@ -108,7 +108,7 @@ class Shape:
 
 
 class Tree:
-    """One provider tree: its members, root first, then by id."""
+    """One provider tree: its members, root first if it is there, then by id."""
 
     __slots__ = ('members', 'root_id', 'shape', 'usage')
 
@@ -144,7 +144,8 @@ class Tree:
     def position(self, provider_id: int) -> int:
         """The position of the member with this id. Raises KeyError when there is none."""
         members = self.members
-        if provider_id == self.root_id:
+        # The root, but where that moved to another tree while this child was added.
+        if provider_id == members[0].id:
             return 0
         position = bisect.bisect_left(members, provider_id, lo=1, key=_id_of)
         if position == len(members) or members[position].id != provider_id:

@@ -204,6 +204,28 @@ def test_search_ends_where_parents_form_a_circle() -> None:
     assert who(search(snapshot, query + 'isolate')) == []
 
 
+def test_provider_is_there_whose_root_is_in_another_tree() -> None:
+    """As another service writes it that adds a child to a root while that gets a parent."""
+    vcpu = {'VCPU': InventoryRow(8)}
+    snapshot = Snapshot.of(
+        [
+            ProviderRow(1, 'new root', None, 1),
+            ProviderRow(2, 'former root', 1, 1),
+            ProviderRow(3, 'child', 2, 2, vcpu),
+            ProviderRow(4, 'another child', 2, 2, vcpu),
+        ]
+    )
+    assert [snapshot.provider(number).uuid for number in (2, 3, 4)] == [
+        'former root',
+        'child',
+        'another child',
+    ]
+    assert who(search(snapshot, 'resources=VCPU:1')) == ['another child', 'child']
+    used = snapshot.with_used({3: {'VCPU': 8}})
+    assert who(search(used, 'resources=VCPU:1')) == ['another child']
+    assert len(snapshot.with_changes([], [3])) == 3
+
+
 def test_pool_forgets_values_that_no_snapshot_holds() -> None:
     pool = InternPool()
     kept = [pool.shared(Capacity, total) for total in range(100)]
