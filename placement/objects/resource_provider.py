@@ -97,6 +97,7 @@ class ResourceProvider(base.Timestamped):
                     'Please set parent provider UUID to None if there is no parent.'
                 )
             parent = _lock_by_uuid(connection, parent_uuid)
+            providers.gain_child(connection, parent)
         _check_unique(connection, uuid, name)
         provider_id = providers.insert(
             connection,
@@ -207,6 +208,7 @@ class ResourceProvider(base.Timestamped):
         parent = _lock_by_uuid(connection, parent_uuid)
         roots = {current.root_provider_id, parent.root_provider_id}
         self._set_root(connection, roots, parent.root_provider_id, parent.id)
+        providers.gain_child(connection, parent)
         return int(parent.id)
 
     def _set_root(
@@ -224,7 +226,7 @@ class ResourceProvider(base.Timestamped):
         subtree = _subtree(self.id, members)
         if parent_id in subtree:
             raise _update_failed(reason='creating loop in the provider tree is not allowed.')
-        providers.set_root(connection, subtree, new_root)
+        providers.move(connection, subtree, new_root)
         record_changes(self._context, subtree, Part.PLACE)
 
 

@@ -199,6 +199,29 @@ def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | Non
     )
 
 
+def move(connection: sa.Connection, ids: Collection[int], root_id: int) -> None:
+    """Set the root of providers, and change their rows even where it is their root already.
+
+    Locks keep off only the transactions of the same node of a Galera cluster. Those of another
+    node are refused at COMMIT, where both have changed the same row. So the root is removed first,
+    since a row that is set to what it is has not changed.
+    """
+    set_root(connection, ids, None)
+    set_root(connection, ids, root_id)
+
+
+def gain_child(connection: sa.Connection, parent: Row) -> None:
+    """Change the row of a parent as `move` does; all of it is as before afterwards.
+
+    So of a transaction that adds a child, and one on another node of a Galera cluster that moves
+    the parent, one is repeated, and sees what the other has done.
+    """
+    row = sa.update(providers).where(providers.c.id == parent.id)
+    for root_id in (None, parent.root_provider_id):
+        # Its children are no part of what clients see of a provider, whose time of change stays.
+        connection.execute(row.values(root_provider_id=root_id, updated_at=providers.c.updated_at))
+
+
 def increment_generations(connection: sa.Connection, ids: Collection[int]) -> None:
     """Increment the generation of providers that are locked."""
     if ids:
