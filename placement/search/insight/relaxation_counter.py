@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from placement.search.insight.condition import Condition
 from placement.search.insight.feasibility import Feasibility
 from placement.search.insight.survey import Outcome, Survey, folded
-from placement.search.insight.tree_states import State
+from placement.search.insight.tree_states import TreeState
 from placement.search.model.capacity import Capacity
 from placement.search.model.tree import Tree
 from placement.search.solver.work import BudgetSpent
@@ -160,7 +160,7 @@ def _serving(survey: Survey, chosen: Chosen) -> Iterator[Inventories]:
                 yield [providers[slot].inventory(name) for slot in slots]
 
 
-def _slots_serving(survey: Survey, state: State, amount: Condition, kept: int) -> list[int]:
+def _slots_serving(survey: Survey, state: TreeState, amount: Condition, kept: int) -> list[int]:
     """The slots whose providers can serve a class in trees that fit."""
     table = survey.table
     number = table.number_of(amount)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from placement.search.insight.condition import ConditionTable
 from placement.search.insight.sliced_work import SlicedWork
-from placement.search.insight.tree_states import Elements, State, TreeStates, least
+from placement.search.insight.tree_states import Elements, TreeState, TreeStates, least
 from placement.search.model.block import Block
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
@@ -39,7 +39,7 @@ class Outcome:
         self.table = table
         self.root = root
         self.parts = parts
-        self.states: list[State] = []
+        self.states: list[TreeState] = []
         self._masks: dict[tuple[int, frozenset[int]], tuple[int, ...]] = {}
 
     @functools.cached_property
@@ -164,7 +164,7 @@ class Survey(TreeStates):
             work.spent += len(block.trees) * requests
             work.check()
 
-    def _outcome_of(self, state: State) -> Outcome:
+    def _outcome_of(self, state: TreeState) -> Outcome:
         root = state.arrangement.root
         key = (root, state.parts)
         if key not in self._by_parts:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from placement.search.insight.closed_form import Count, Room, Servers, Taken, quotients
 from placement.search.insight.feasibility import Claims, emptied, emptied_tree
 from placement.search.insight.sliced_work import SlicedWork
-from placement.search.insight.tree_states import State, TreeStates
+from placement.search.insight.tree_states import TreeState, TreeStates
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -174,7 +174,7 @@ class TreeCounts:
         self.if_empty = Side(snapshot, resolved, work, wanted, is_empty=True)
         self._sides = (self.now, self.if_empty)
         self._states = TreeStates(snapshot, resolved, work)
-        self._serving: dict[State, Serving] = {}
+        self._serving: dict[TreeState, Serving] = {}
         self._sharing: list[SharingTree] = []
         # Providers that serve the only request, each of which may be reached from several trees.
         self._served: set[int] = set()
@@ -243,7 +243,7 @@ class TreeCounts:
             for side in self._sides:
                 side.add_claimed(tree, servers, is_named)
 
-    def _new_serving(self, state: State) -> Serving:
+    def _new_serving(self, state: TreeState) -> Serving:
         table = self._states.table
         kept, slots = table.visible & ~table.free, list[list[int]]()
         gained = [0] * len(table.groups)

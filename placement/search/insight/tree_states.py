@@ -2,8 +2,8 @@
 """The conditions that the providers of a tree fail, worked out once for all alike trees.
 
 Providers differ in names (profiles) and in amounts. Trees whose profiles answer a request alike
-have one `Arrangement`, and those of them whose providers fail the same amounts one `State`; so for
-each tree only amounts are compared, and whatever else is asked is asked of states.
+have one `Arrangement`, and those of them whose providers fail the same amounts one `TreeState`; so
+for each tree only amounts are compared, and whatever else is asked is asked of states.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class Arrangement:
             amounts_mask(role.needs, provider)
             for role, provider in zip(roles[len(self.needs) :], sharing, strict=True)
         ]
-        self.states: dict[tuple[int, ...], State] = {}
+        self.states: dict[tuple[int, ...], TreeState] = {}
 
 
-class State:
+class TreeState:
     """Trees of one arrangement whose providers fail the same amounts.
 
     `elements` has for each slot (the members, then the sharing providers) and each provider
@@ -182,7 +182,7 @@ class TreeStates:
         self._arrangements: dict[object, Arrangement] = {}
         self._of_structure: dict[Structure, Arrangement] = {}
 
-    def state(self, tree: Tree) -> State:
+    def state(self, tree: Tree) -> TreeState:
         """The state that a tree has."""
         structure = tree.shape.structure
         arrangement = self._of_structure.get(structure)
@@ -192,7 +192,7 @@ class TreeStates:
         state = arrangement.states.get(masks)
         if state is None:
             self.work.spent += len(arrangement.slots) * len(self._asked)
-            state = arrangement.states[masks] = State(arrangement, masks, self._asked)
+            state = arrangement.states[masks] = TreeState(arrangement, masks, self._asked)
         return state
 
     def _arrangement(self, tree: Tree, structure: Structure) -> Arrangement:

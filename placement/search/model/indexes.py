@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indexes of a snapshot, each made from the one before when providers change."""
+"""Indexes of a snapshot, made from those before when providers change."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from placement.search.model.provider import Provider
 
@@ -66,7 +66,40 @@ class ShardedMap(Generic[Key, Value]):
         return self._size
 
 
-def changed_sharing(
+class Indexes(NamedTuple):
+    """The id of each provider by uuid, that of its root by id, the sharing providers, and how many
+    providers have each trait or class.
+
+    By the counts it is known whether a name is in use without asking the providers, of which there
+    are many. Without arguments these are the indexes of no providers.
+    """
+
+    ids: ShardedMap[str, int] = ShardedMap()
+    roots: ShardedMap[int, int] = ShardedMap()
+    sharing: SharingIndex = {}
+    name_counts: Counter[str] = Counter()
+
+    def with_changes(self, before: Collection[Provider], after: Collection[Provider]) -> Indexes:
+        """The indexes after these providers have changed.
+
+        Each is the same one where it says the same: claims change neither uuids nor trees, so
+        most changes need no copy.
+        """
+        return Indexes(
+            self.ids.with_changes(
+                {provider.uuid: provider.id for provider in before},
+                {provider.uuid: provider.id for provider in after},
+            ),
+            self.roots.with_changes(
+                {provider.id: provider.root_id for provider in before},
+                {provider.id: provider.root_id for provider in after},
+            ),
+            _changed_sharing(self.sharing, before, after),
+            _changed_counts(self.name_counts, before, after),
+        )
+
+
+def _changed_sharing(
     index: SharingIndex, before: Iterable[Provider], after: Iterable[Provider]
 ) -> SharingIndex:
     """The index after these providers have changed; the same one where it says the same."""
@@ -91,13 +124,10 @@ def _by_aggregate(providers: Iterable[Provider]) -> dict[str, set[int]]:
     return ids
 
 
-def changed_counts(
+def _changed_counts(
     counts: Counter[str], before: Iterable[Provider], after: Iterable[Provider]
 ) -> Counter[str]:
-    """How many providers have each trait or class, after these providers have changed.
-
-    So whether a name is in use is known without asking the providers, of which there are many.
-    """
+    """The counts after these providers have changed; the same ones where they say the same."""
     # By profile, of which there are fewer than providers.
     change = Counter(provider.kind.profile for provider in after)
     change.subtract(provider.kind.profile for provider in before)

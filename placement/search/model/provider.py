@@ -23,9 +23,6 @@ class InventoryRow(NamedTuple):
     used: int = 0
 
 
-_LIMITS = InventoryRow._fields[:-1]
-
-
 class ProviderRow(NamedTuple):
     """One provider as it is stored, with all that a search can see of it.
 
@@ -80,12 +77,8 @@ class Provider:
     def with_relatives(self, parent: Provider | None, root: Provider) -> Provider:
         """This provider beneath others, whose ids and uuids it shares with them."""
         parent_id, parent_uuid = (parent.id, parent.uuid) if parent else (None, None)
-        return dataclasses.replace(
-            self,
-            parent_id=parent_id,
-            parent_uuid=parent_uuid,
-            root_id=root.id,
-            root_uuid=root.uuid,
+        return Provider(
+            self.id, self.uuid, parent_id, parent_uuid, root.id, root.uuid, self.kind, self.used
         )
 
     def with_used(self, amounts: Mapping[str, int]) -> Provider:
@@ -95,22 +88,6 @@ class Provider:
         """
         used = tuple([amounts.get(name, 0) for name in self.kind.profile.classes])
         return self if used == self.used else dataclasses.replace(self, used=used)
-
-    def as_row(self) -> ProviderRow:
-        """The row this record stands for, in plain comparable values."""
-        inventories = {
-            name: InventoryRow(**{field: getattr(capacity, field) for field in _LIMITS}, used=used)
-            for name, capacity, used in self.inventories
-        }
-        return ProviderRow(
-            self.id,
-            self.uuid,
-            self.parent_id,
-            self.root_id,
-            inventories,
-            self.traits,
-            self.aggregates,
-        )
 
     def __repr__(self) -> str:
         return f'<Provider {self.uuid}>'

@@ -8,17 +8,10 @@ blocks. Readers hold a snapshot and never see it change, whatever is made of it 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from placement.search.model.block import BLOCK_BITS, Block
-from placement.search.model.indexes import (
-    ShardedMap,
-    SharingIndex,
-    changed_counts,
-    changed_sharing,
-    trait_key,
-)
+from placement.search.model.indexes import Indexes, trait_key
 from placement.search.model.kind import InternPool
 from placement.search.model.provider import Provider, ProviderFactory, ProviderRow
 from placement.search.model.tree import Tree
@@ -27,30 +20,18 @@ from placement.search.model.tree import Tree
 class Snapshot:
     """Providers, trees, capacities, usage, traits, aggregates and sharing, at one moment."""
 
-    __slots__ = ('_ids', '_name_counts', '_pool', '_roots', '_sharing', 'blocks')
+    __slots__ = ('_pool', 'blocks', 'indexes')
 
-    def __init__(
-        self,
-        blocks: dict[int, Block],
-        ids: ShardedMap[str, int],
-        roots: ShardedMap[int, int],
-        sharing: SharingIndex,
-        name_counts: Counter[str],
-        pool: InternPool,
-    ) -> None:
+    def __init__(self, blocks: dict[int, Block], indexes: Indexes, pool: InternPool) -> None:
         # Use `of`, `with_changes` and `with_used`: they keep all of these in step.
         self.blocks = blocks
-        self._ids = ids
-        self._roots = roots
-        self._sharing = sharing
-        self._name_counts = name_counts
+        self.indexes = indexes
         self._pool = pool
 
     @classmethod
     def of(cls, rows: Iterable[ProviderRow]) -> Snapshot:
         """A snapshot of exactly these providers."""
-        empty = cls({}, ShardedMap(), ShardedMap(), {}, Counter(), InternPool())
-        return empty.with_changes(rows)
+        return cls({}, Indexes(), InternPool()).with_changes(rows)
 
     def with_changes(
         self, changed: Iterable[ProviderRow], removed_ids: Iterable[int] = ()
@@ -62,23 +43,15 @@ class Snapshot:
         among the changed ones. Ids that are not there can be removed.
         """
         after = self._made(changed)
-        removed = {
-            provider_id for provider_id in removed_ids if provider_id in self._roots
-        } - after.keys()
-        before = [
-            self.provider(provider_id)
-            for provider_id in (*after, *removed)
-            if provider_id in self._roots
-        ]
-        # Claims change neither uuids nor trees, so most changes need no copy of the indexes.
-        return Snapshot(
-            self._changed_blocks(before, after.values()),
-            self._ids.with_changes(_ids(before), _ids(after.values())),
-            self._roots.with_changes(_roots(before), _roots(after.values())),
-            changed_sharing(self._sharing, before, after.values()),
-            changed_counts(self._name_counts, before, after.values()),
-            self._pool,
-        )
+        ids, known = dict.fromkeys((*after, *removed_ids)), self.indexes.roots
+        before = [self.provider(provider_id) for provider_id in ids if provider_id in known]
+        gone, come = _by_block(before), _by_block(after.values())
+        trees = {
+            number: self._changed_trees(gone.get(number, []), come.get(number, []))
+            for number in gone.keys() | come.keys()
+        }
+        indexes = self.indexes.with_changes(before, after.values())
+        return Snapshot(self._blocks_with(trees), indexes, self._pool)
 
     def with_used(self, used: Mapping[int, Mapping[str, int]]) -> Snapshot:
         """A new snapshot in which these providers, by id, use so much by class; this one where
@@ -99,17 +72,7 @@ class Snapshot:
         for root_id, changed in members.items():
             tree = self.tree(root_id).with_used(changed)
             trees.setdefault(root_id >> BLOCK_BITS, {})[root_id] = tree
-        blocks = dict(self.blocks)
-        for number, in_block in trees.items():
-            blocks[number] = blocks[number].with_trees(in_block)
-        return Snapshot(
-            blocks,
-            self._ids,
-            self._roots,
-            self._sharing,
-            self._name_counts,
-            self._pool,
-        )
+        return Snapshot(self._blocks_with(trees), self.indexes, self._pool)
 
     def _made(self, rows: Iterable[ProviderRow]) -> dict[int, Provider]:
         """Records of the rows, which may lie in trees with each other and with providers known.
@@ -133,19 +96,16 @@ class Snapshot:
             for provider in alone.values()
         }
 
-    def _changed_blocks(
-        self, before: Iterable[Provider], after: Iterable[Provider]
-    ) -> dict[int, Block]:
-        gone, come = _by_block(before), _by_block(after)
+    def _blocks_with(self, trees: Mapping[int, dict[int, Tree | None]]) -> dict[int, Block]:
+        """The blocks with these trees, by the number of their block; None for trees that are
+        gone."""
         blocks = dict(self.blocks)
-        numbers = gone.keys() | come.keys()
-        for number in numbers:
-            trees = self._changed_trees(gone.get(number, []), come.get(number, []))
-            blocks[number] = self.blocks.get(number, Block({})).with_trees(trees)
+        for number, changed in trees.items():
+            blocks[number] = self.blocks.get(number, Block({})).with_trees(changed)
             if not blocks[number].trees:
                 del blocks[number]
         # Replacing keeps the order; only a new number may come out of turn.
-        return blocks if numbers <= self.blocks.keys() else dict(sorted(blocks.items()))
+        return blocks if trees.keys() <= self.blocks.keys() else dict(sorted(blocks.items()))
 
     def _changed_trees(
         self, before: list[Provider], after: list[Provider]
@@ -174,7 +134,7 @@ class Snapshot:
         return {member.id: member for member in block.trees[root_id].members}
 
     def __len__(self) -> int:
-        return len(self._roots)
+        return len(self.indexes.roots)
 
     def __iter__(self) -> Iterator[Provider]:
         """Every provider, tree by tree."""
@@ -182,48 +142,36 @@ class Snapshot:
             for tree in block.trees.values():
                 yield from tree.members
 
-    def __eq__(self, other: object) -> bool:
-        """Compare everything; this takes as long as loading."""
-        if not isinstance(other, Snapshot):
-            return NotImplemented
-        return self.rows() == other.rows() and self._sharing == other._sharing
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def rows(self) -> dict[int, ProviderRow]:
-        """Plain values of every provider, by id."""
-        return {provider.id: provider.as_row() for provider in self}
-
     def provider(self, provider_id: int) -> Provider:
         """The provider with this id. Raises KeyError when there is none."""
-        return self.tree(self._roots[provider_id]).member(provider_id)
+        return self.tree(self.indexes.roots[provider_id]).member(provider_id)
 
     def has_provider(self, provider_id: int) -> bool:
         """Return whether there is a provider with this id."""
-        return provider_id in self._roots
+        return provider_id in self.indexes.roots
 
     def find_by_uuid(self, uuid: str) -> Provider | None:
         """The provider with this uuid, exactly as spelled."""
-        provider_id = self._ids.get(uuid)
+        provider_id = self.indexes.ids.get(uuid)
         return None if provider_id is None else self.provider(provider_id)
 
     def has_trait(self, name: str) -> bool:
         """Return whether any provider has this trait."""
-        return self._name_counts[trait_key(name)] > 0
+        return self.indexes.name_counts[trait_key(name)] > 0
 
     def has_class(self, name: str) -> bool:
         """Return whether any provider has inventory of this class."""
-        return self._name_counts[name] > 0
+        return self.indexes.name_counts[name] > 0
 
     @property
     def has_sharing(self) -> bool:
         """Return whether there is any sharing provider."""
-        return bool(self._sharing)
+        return bool(self.indexes.sharing)
 
     @property
     def sharing_providers(self) -> Iterator[Provider]:
         """Every sharing provider, by id."""
-        ids = {provider_id for sharing in self._sharing.values() for provider_id in sharing}
+        ids = {provider_id for sharing in self.indexes.sharing.values() for provider_id in sharing}
         return (self.provider(provider_id) for provider_id in sorted(ids))
 
     def tree(self, root_id: int) -> Tree:
@@ -235,17 +183,9 @@ class Snapshot:
         ids = {
             provider_id
             for aggregate in aggregates
-            for provider_id in self._sharing.get(aggregate, ())
+            for provider_id in self.indexes.sharing.get(aggregate, ())
         }
         return [self.provider(provider_id) for provider_id in sorted(ids)]
-
-
-def _ids(providers: Iterable[Provider]) -> dict[str, int]:
-    return {provider.uuid: provider.id for provider in providers}
-
-
-def _roots(providers: Iterable[Provider]) -> dict[int, int]:
-    return {provider.id: provider.root_id for provider in providers}
 
 
 def _by_block(providers: Iterable[Provider]) -> dict[int, list[Provider]]:

@@ -20,6 +20,7 @@ from placement.objects.trait import TraitList
 from placement.search.model.provider import ProviderRow
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
+from placement.tests.unit.search.cloud import rows_in
 
 from .fixtures import freshness
 
@@ -197,7 +198,7 @@ def test_no_thread_ever_sees_half_a_change(database: Database) -> None:
 
     def read() -> None:
         known = keeper.current()
-        rows = known.rows()
+        rows = rows_in(known)
         server = [
             host
             for host in HOSTS
@@ -213,7 +214,7 @@ def test_no_thread_ever_sees_half_a_change(database: Database) -> None:
         # What was read before stays as it was, for as long as anybody looks at it.
         held.append((known, rows))
         for older, older_rows in held[-5:]:
-            assert older.rows() == older_rows
+            assert rows_in(older) == older_rows
         seen.add((server[0], child.root_uuid))
 
     writers = [move_server, move_child, join_and_leave]

@@ -5,6 +5,7 @@ Providers are named, and the name is their uuid: a cloud is a list of `provider(
 written as a client writes it.
 """
 
+import operator
 import random
 from collections.abc import Iterator, Mapping
 from urllib import parse as urlparse
@@ -15,6 +16,7 @@ from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
 
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
+LIMITS = operator.attrgetter(*InventoryRow._fields[:-1])
 
 
 def provider(
@@ -59,6 +61,30 @@ def rows_of(*providers: dict) -> Iterator[ProviderRow]:
 def cloud(*providers: dict) -> Snapshot:
     """A snapshot of these providers."""
     return Snapshot.of(rows_of(*providers))
+
+
+def rows_in(snapshot: Snapshot) -> dict[int, ProviderRow]:
+    """The row of each provider, by id."""
+    return {
+        one.id: ProviderRow(
+            one.id,
+            one.uuid,
+            one.parent_id,
+            one.root_id,
+            {
+                name: InventoryRow._make((*LIMITS(capacity), used))
+                for name, capacity, used in one.inventories
+            },
+            one.traits,
+            one.aggregates,
+        )
+        for one in snapshot
+    }
+
+
+def contents(snapshot: Snapshot) -> tuple[object, ...]:
+    """All that makes snapshots equal: the rows, and who shares in which aggregate."""
+    return rows_in(snapshot), snapshot.indexes.sharing
 
 
 def parse(query: str, **options: object) -> CandidateRequest:
