@@ -173,7 +173,7 @@ def test_the_architecture_page_has_the_layers_that_are_checked() -> None:
     (layers,) = tree.findall(nodes.table)
     shown = {}
     for row in layers.findall(nodes.row):
-        number, modules, _ = row.children
+        number, modules = row.children
         for module in modules.findall(nodes.literal):
             shown[module.astext()] = int(number.astext())
     assert shown == test_layers.ROWS
