@@ -23,10 +23,7 @@ from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.anchors import Anchors, breadth_first, depth_first
 from placement.search.solver.search import Search
-from placement.search.solver.work import BudgetSpent, Work
-
-# For a search that draws nothing: to seed a generator takes 10 microseconds.
-NOT_RANDOM = random.Random(0)
+from placement.search.solver.work import UNBOUNDED, BudgetSpent, Work
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,17 +59,16 @@ def find_candidates(
     The same request against the same data gives the same answer in the same order, unless it is to
     be random: then the generator decides.
     """
-    work = Work(request.work_budget)
-    if generator is None and request.randomize:
-        generator = random.Random()
-    search = Search(snapshot, request, generator or NOT_RANDOM, work)
+    work = Work(request.budget or UNBOUNDED)
+    drawing = (generator or random.Random()) if request.randomize else None
+    search = Search(snapshot, request, work, generator=drawing)
     if search.resolved.names_missing_tree:
         return Result((), (), 0, explanation=explain_empty(search, is_cut=False))
     candidates, is_cut = _collected(search)
     if not candidates:
         explanation = explain_empty(search, is_cut)
         return Result((), (), search.trees_examined, work.spent, is_cut, explanation)
-    if request.randomize:
+    if search.random:
         search.random.shuffle(candidates)
     summarised = _summarised(snapshot, request, candidates)
     return Result(candidates, summarised, search.trees_examined, work.spent, is_cut)
@@ -95,7 +91,7 @@ def _collected(search: Search) -> tuple[list[Candidate], bool]:
 def _in_order(search: Search) -> Iterator[Candidate]:
     """Every candidate once, in the order the request wants; random ones are of many trees, too."""
     request, streams = search.request, Anchors(search).streams()
-    is_broad = request.randomize or request.strategy is Strategy.BREADTH_FIRST
+    is_broad = search.random or request.strategy is Strategy.BREADTH_FIRST
     candidates = breadth_first(streams) if is_broad else depth_first(streams)
     return _distinct(candidates) if search.snapshot.has_sharing else candidates
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-import sys
 from collections.abc import Mapping, Sequence
 
 from placement.search.insight.closed_form import Count
@@ -136,8 +135,7 @@ def capacities_of(
     work = work or SlicedWork(CAPACITY_BUDGET)
     capacities = {}
     for number, (name, request) in enumerate(requests.items()):
-        left = sys.maxsize if work.budget is None else max(work.budget - work.spent, 0)
-        part = work.part(left // (len(requests) - number))
+        part = work.part(work.left // (len(requests) - number))
         capacities[name] = capacity_of(snapshot, request, part)
         work.spent += part.spent
     return capacities
@@ -174,8 +172,7 @@ def _sums(
                         of_class[1] += taken
                         if ceiling > taken:
                             of_class[2] += ceiling - taken
-            work.spent += len(tree.members)
-        work.pause_if_due()
+            work.count(len(tree.members))
     return {name: (of_all, used, free) for name, (of_all, used, free) in sums.items()}
 
 

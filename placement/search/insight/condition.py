@@ -42,16 +42,9 @@ class Verdict(enum.Enum):
 
 
 class Reason(enum.StrEnum):
-    """The words for what fails, beside those of the parameters."""
+    """The words for what fails, beside those of parameters and of refusals."""
 
-    CLASS_MISSING = RESOURCES.reason
     TREE_UNKNOWN = 'in_tree names no provider:'
-    MIN_UNIT = Refusal.MIN_UNIT.value
-    MAX_UNIT = Refusal.MAX_UNIT.value
-    STEP_SIZE = Refusal.STEP_SIZE.value
-    TOO_SMALL = Refusal.TOO_SMALL.value
-    RESERVED = Refusal.RESERVED.value
-    USED = Refusal.USED.value
     ONE_TREE = 'all groups from one tree'
     SUM = 'amounts of all groups together'
 
@@ -152,7 +145,7 @@ class Condition:
     @property
     def is_of_class(self) -> bool:
         """True where the condition is that a class is there at all."""
-        return self.reason == Reason.CLASS_MISSING
+        return self.parameter is RESOURCES and self.asked is None
 
     @property
     def can_be_given_up(self) -> bool:
@@ -224,8 +217,8 @@ class GroupConditions:
         self.tree_bit = bits_of(tree)
         present = table.numbered(conditions_of((RESOURCES,), group))
         self.named = table.numbered(conditions_of(GROUP_PARAMETERS, group))
-        size = table.numbered([_amount(held, group, Reason.TOO_SMALL) for held in present])
-        free = table.numbered([_amount(held, group, Reason.USED) for held in present])
+        size = table.numbered([_amount(held, group, Refusal.TOO_SMALL) for held in present])
+        free = table.numbered([_amount(held, group, Refusal.USED) for held in present])
         self.amounts = {
             name: Amount(name, asked, present[n].bit, size[n].bit, free[n].bit, table.next_bit())
             for n, (name, asked) in enumerate(group.resources.items())
@@ -245,7 +238,7 @@ def bits_of(conditions: Iterable[Condition]) -> int:
     return sum(condition.bit for condition in conditions)
 
 
-def _amount(present: Condition, group: RequestGroup, reason: Reason) -> Condition:
+def _amount(present: Condition, group: RequestGroup, reason: Refusal) -> Condition:
     return dataclasses.replace(present, reason=reason, asked=group.resources[present.names[0]])
 
 

@@ -16,6 +16,7 @@ from placement.search.insight.feasibility import could_be_found
 from placement.search.insight.funnel import funnel_steps
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.survey import Survey
+from placement.search.model.capacity import Refusal
 from placement.search.model.request import RequestGroup
 from placement.search.solver.search import Search
 
@@ -89,7 +90,7 @@ def _causes_of_group(survey: Survey, number: int, is_empty: bool) -> Iterator[st
     before = list[str]()
     for step in funnel_steps(survey, number):
         condition, lost = step.condition, step.trees_before - step.trees_after
-        if is_empty and condition.reason == Reason.USED:
+        if is_empty and condition.reason == Refusal.USED:
             return
         if step.trees_before and not step.trees_after:
             earlier = f' (before that: {", ".join(before)})' if before else ''

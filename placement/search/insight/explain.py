@@ -9,7 +9,6 @@ least, `relaxations` what could be given up, and `disabled_trees` those with a d
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Verdict
@@ -92,7 +91,7 @@ def _survey(
     """The first look at the trees, with a part of the budget."""
     resolved = ResolvedRequest.of(snapshot, request)
     part = LOOKING if resolved.groups_decide else LOOKING_TO_SEARCH
-    looking = work.part(sys.maxsize if work.budget is None else work.budget // part)
+    looking = work.part(work.budget // part)
     survey = Survey(snapshot, resolved, looking, first_root)
     work.spent += looking.spent
     survey.work = work

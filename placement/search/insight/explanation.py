@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from placement.search.insight.condition import Condition, Reason, Verdict
-from placement.search.model.capacity import Capacity
+from placement.search.insight.condition import Condition, Verdict
+from placement.search.model.capacity import Capacity, Refusal
 from placement.search.model.provider import Provider
 from placement.search.model.request import RequestGroup
 
@@ -56,7 +56,7 @@ class Shortfall:
     asked: int
     capacity: Capacity
     used: int
-    reason: Reason
+    reason: Refusal
 
     @property
     def free(self) -> int:

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import random
-
 from placement.search.candidate import Candidate
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -39,8 +36,7 @@ class Feasibility:
     ) -> None:
         # Requests with many groups are tried out with many changes, each of which is a search.
         work.spent += PLACES_TO_PREPARE * len(request.groups)
-        once = dataclasses.replace(request, limit=1, randomize=False)
-        self.search = Search(snapshot, once, random.Random(0), work, ignores_usage)
+        self.search = Search(snapshot, request, work, ignores_usage)
         self._plans = Plans(self.search)
         self.named_roots = self.search.resolved.named_roots
         self._known: BoundedCache[object, bool] = BoundedCache(MAX_STATES)
@@ -61,8 +57,7 @@ class Feasibility:
         the candidates of the others are the same.
         """
         search = self.search
-        search.work.spent += len(tree.members)
-        search.work.check()
+        search.work.spend(len(tree.members))
         if search.resolved.names_missing_tree:
             return None
         plan = self._plans.plan_for(tree)
@@ -93,8 +88,7 @@ def could_be_found(
     passed over.
     """
     part = work.part(places)
-    once = dataclasses.replace(request, limit=1, randomize=False)
-    search = Search(snapshot, once, random.Random(0), part, ignores_usage)
+    search = Search(snapshot, request, part, ignores_usage)
     if search.resolved.names_missing_tree:
         return False
     try:
@@ -154,8 +148,7 @@ class Claims:
             return self._feasibility.candidate(tree)
         # To prepare a search takes time too, more with many groups, and it is done for every
         # tree; so nothing is prepared that the work does not suffice for.
-        self.work.spent += 2 * len(self.request.groups)
-        self.work.check()
+        self.work.spend(2 * len(self.request.groups))
         feasibility = Feasibility(self.snapshot, self.request, self.work)
         return feasibility.candidate(self.snapshot.tree(tree.root_id))
 

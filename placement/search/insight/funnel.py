@@ -6,11 +6,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from placement.search.insight.condition import Condition, Reason
+from placement.search.insight.condition import Condition
 from placement.search.insight.explanation import FunnelStep, GroupFunnel
 from placement.search.insight.survey import Survey
 from placement.search.insight.tree_states import Maximum
-from placement.search.model.capacity import Capacity
+from placement.search.model.capacity import Capacity, Refusal
 
 
 def group_funnels(survey: Survey) -> tuple[GroupFunnel, ...]:
@@ -54,21 +54,19 @@ def with_amounts(step: Condition, most: Maximum | None) -> Condition:
     if most is None or step.asked is None:
         return step
     largest = most.capacity.largest
-    if step.reason == Reason.USED:
+    if step.reason == Refusal.USED:
         return dataclasses.replace(step, largest=largest, most_free=most.free)
     reason = capacity_reason(most.capacity, step.asked) or step.reason
     return dataclasses.replace(step, largest=largest, reason=reason)
 
 
-def capacity_reason(capacity: Capacity, amount: int, used: int = 0) -> Reason | None:
+def capacity_reason(capacity: Capacity, amount: int, used: int = 0) -> Refusal | None:
     """The reason to refuse an amount by a capacity of which so much is used, None where it fits.
 
     Of what is larger than all there is, max_unit is not the reason to be told.
     """
     refusal = capacity.refusal(amount, used)
-    if refusal is None:
-        return None
-    return Reason.TOO_SMALL if amount > capacity.whole else Reason(refusal.value)
+    return Refusal.TOO_SMALL if refusal and amount > capacity.whole else refusal
 
 
 def most_of(survey: Survey, group: int, name: str, kept: int) -> Maximum | None:
@@ -79,8 +77,7 @@ def most_of(survey: Survey, group: int, name: str, kept: int) -> Maximum | None:
         if not outcome.passes(group, kept):
             continue
         for state in outcome.states:
-            survey.work.spent += 1
-            survey.work.pause_if_due()
+            survey.work.count(1)
             for slot, elements in enumerate(state.elements):
                 if any(not mask & kept for number in numbers for mask, _ in elements[number]):
                     maximum = state.maximum(slot, name, survey.work)

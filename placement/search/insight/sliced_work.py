@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from placement.search.solver.work import Work
+from placement.search.solver.work import UNBOUNDED, Work
 
 Item = TypeVar('Item')
 
@@ -32,18 +32,19 @@ class SlicedWork(Work):
 
     __slots__ = ('_pause', '_pause_at')
 
-    def __init__(self, budget: int | None = None, pause: Callable[[], None] = give_way) -> None:
+    def __init__(self, budget: int = UNBOUNDED, pause: Callable[[], None] = give_way) -> None:
         super().__init__(budget)
         self._pause = pause
         self._pause_at = PLACES_IN_SLICE
 
     def check(self) -> None:
         """Pause when a slice is over; raise `BudgetSpent` when more was spent than may be."""
-        self.pause_if_due()
+        self.count(0)
         super().check()
 
-    def pause_if_due(self) -> None:
-        """Pause when a slice is over, whatever was spent."""
+    def count(self, places: int) -> None:
+        """Count places and pause when a slice is over, whatever was spent."""
+        self.spent += places
         if self.spent >= self._pause_at:
             self._pause_at = self.spent + PLACES_IN_SLICE
             self._pause()
@@ -53,8 +54,7 @@ class SlicedWork(Work):
         for start in range(0, len(items), ITEMS_BETWEEN_CHECKS):
             part = items[start : start + ITEMS_BETWEEN_CHECKS]
             yield from part
-            self.spent += len(part)
-            self.check()
+            self.spend(len(part))
 
     def paused(self, items: Sequence[Item]) -> Iterator[Item]:
         """Every item, which counts nothing, with pauses among them."""
@@ -64,5 +64,4 @@ class SlicedWork(Work):
 
     def part(self, most: int) -> 'SlicedWork':
         """A budget of its own for one step, in slices as this one."""
-        left = most if self.budget is None else min(most, max(self.budget - self.spent, 0))
-        return SlicedWork(left, self._pause)
+        return SlicedWork(min(most, self.left), self._pause)

@@ -159,10 +159,8 @@ class Survey(TreeStates):
                     continue
                 self.state(tree).trees.append(tree)
                 if len(tree.members) > 1:
-                    work.spent += len(tree.members) - 1
-                    work.check()
-            work.spent += len(block.trees) * requests
-            work.check()
+                    work.spend(len(tree.members) - 1)
+            work.spend(len(block.trees) * requests)
 
     def _outcome_of(self, state: TreeState) -> Outcome:
         root = state.arrangement.root

@@ -130,7 +130,7 @@ class Side:
         """
         chosen = list[Tree]()
         for tree, servers, taken, _ in trees:
-            self._count_work(len(servers))
+            self._work.count(len(servers))
             if taken is None:
                 chosen.append(tree)
             else:
@@ -139,17 +139,13 @@ class Side:
             self._claims.snapshot = self.room.left_of(self.snapshot)
         self.least += sum(self._claims.on(tree, shares=True)[0] for tree in chosen)
         for tied in _tied(trees):
-            self._count_work(len(tied) * len(tied[0].servers))
+            self._work.count(len(tied) * len(tied[0].servers))
             joint = [
                 {provider for serving in of_request for provider in serving}
                 for of_request in zip(*[sharing.servers for sharing in tied], strict=True)
             ]
             apart = sum(self.room.most(sharing.servers) for sharing in tied)
             self.most += min(apart, self.room.most(joint))
-
-    def _count_work(self, places: int) -> None:
-        self._work.spent += places
-        self._work.pause_if_due()
 
 
 class TreeCounts:
@@ -189,8 +185,7 @@ class TreeCounts:
         for block in self.snapshot.blocks.values():
             for tree in block.trees.values():
                 self._add(tree)
-            self.work.spent += len(block.trees) * requests
-            self.work.pause_if_due()
+            self.work.count(len(block.trees) * requests)
         for side in self._sides:
             side.add_sharing(self._sharing)
 

@@ -174,8 +174,7 @@ def closest_subtree(
     # How much is lacking in all, how much of it the top lacks, the top, and who serves each group.
     ways: list[tuple[float, float, int, dict[int, Lack]]] = []
     for top in members:
-        survey.work.spent += len(members)
-        survey.work.check()
+        survey.work.spend(len(members))
         beneath = [member for member in members if is_within(member, top)]
         least = {group: min(lacks[group][member] for member in beneath) for group in lacks}
         for group, of_group in lacks.items():

@@ -112,8 +112,7 @@ class TreeState:
         """The most that a provider in this slot has of a class, None where it has none."""
         key = (slot, name)
         if key not in self._maxima:
-            work.spent += len(self.trees)
-            work.pause_if_due()
+            work.count(len(self.trees))
             members = len(self.arrangement.needs)
             if slot < members:
                 providers = [tree.members[slot] for tree in self.trees]

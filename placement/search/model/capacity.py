@@ -10,7 +10,7 @@ import math
 import sys
 
 
-class Refusal(enum.Enum):
+class Refusal(enum.StrEnum):
     """Why an amount does not fit an inventory."""
 
     MIN_UNIT = 'min_unit'

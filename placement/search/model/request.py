@@ -86,11 +86,6 @@ class CandidateRequest:
         return max(1, min(bounds))
 
     @property
-    def work_budget(self) -> int | None:
-        """The number of steps that a search may take; None for any number."""
-        return self.budget if self.budget > 0 else None
-
-    @property
     def resource_classes(self) -> frozenset[str]:
         """Every class that some group asks for."""
         return frozenset(name for group in self.groups for name in group.resources)

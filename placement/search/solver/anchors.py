@@ -8,9 +8,8 @@ searches these to the end. So a hard tree delays no other. Specification:
 allocation_candidates, "Terms of the search", "Limits, order and randomisation".
 """
 
-import bisect
 import functools
-import itertools
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -52,11 +51,10 @@ class Anchors:
         Raises `BudgetSpent`.
         """
         search = self.search
-        work, plan_for = search.work, self._plans.plan_for
+        spend, plan_for = search.work.spend, self._plans.plan_for
         for tree in self._trees():
             search.trees_examined += 1
-            work.spent += 2 + len(tree.members)
-            work.check()
+            spend(2 + len(tree.members))
             plan = plan_for(tree)
             if plan.is_infeasible:
                 continue
@@ -73,15 +71,14 @@ class Anchors:
         return False
 
     def _trees(self) -> Iterator[Tree]:
-        snapshot, only_roots = self.search.snapshot, self.search.only_roots
+        search, only_roots = self.search, self.search.only_roots
         if only_roots is not None:
-            trees = [snapshot.tree(root_id) for root_id in sorted(only_roots)]
-            if self.search.request.randomize:
-                self.search.random.shuffle(trees)
+            trees = [search.snapshot.tree(root_id) for root_id in sorted(only_roots)]
+            if search.random:
+                search.random.shuffle(trees)
             return iter(trees)
-        if self.search.request.randomize:
-            return self._drawn(list(self._blocks()))
-        return (tree for block in self._blocks() for tree in block.trees.values())
+        every = (tree for block in self._blocks() for tree in block.trees.values())
+        return _drawn(list(every), search.random) if search.random else every
 
     def _blocks(self) -> Iterator[Block]:
         """The blocks in which some tree may serve the request."""
@@ -93,19 +90,13 @@ class Anchors:
                 search.trees_examined += len(block.trees)
                 search.work.check()
 
-    def _drawn(self, blocks: list[Block]) -> Iterator[Tree]:
-        """All trees of these blocks in random order, each drawn when it is asked for."""
-        # As `shuffle` does it, by numbers: `moved` holds what is not at its own number any more.
-        ends = list(itertools.accumulate(len(block.trees) for block in blocks))
-        moved: dict[int, int] = {}
-        for last in range(ends[-1] - 1 if ends else -1, -1, -1):
-            chosen = self.search.random.randrange(last + 1)
-            number = moved.get(chosen, chosen)
-            moved[chosen] = moved.pop(last, last)
-            block = bisect.bisect_right(ends, number)
-            trees = blocks[block].trees
-            start = ends[block] - len(trees)
-            yield next(itertools.islice(trees.values(), number - start, None))
+
+def _drawn(trees: list[Tree], generator: random.Random) -> Iterator[Tree]:
+    """These trees in random order, each drawn when it is asked for."""
+    for last in range(len(trees) - 1, -1, -1):
+        chosen = generator.randrange(last + 1)
+        trees[chosen], trees[last] = trees[last], trees[chosen]
+        yield trees[last]
 
 
 def depth_first(trees: Iterable[OpenTree]) -> Iterator[Candidate]:

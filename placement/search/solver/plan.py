@@ -134,7 +134,7 @@ class Plan:
         for assignment in self._assignments(occupants, needs_member, is_first_pass):
             if known is not None and assignment == known.assignment:
                 continue
-            if is_empty and not search.request.randomize:
+            if is_empty and not search.random:
                 # Hosts are mostly alike, so the first solution of a tree is the first that is
                 # tried with the next: a thousand of them need one search instead of a thousand.
                 self._first_of_last = self._solution(assignment)
@@ -152,7 +152,7 @@ class Plan:
             return [] if self._first_of_last is None else [self._first_of_last]
         if self._all_solutions is None:
             self._all_solutions = list(self._solutions_of_structure())
-        if self.search.request.randomize:
+        if self.search.random:
             return self.search.random.sample(self._all_solutions, len(self._all_solutions))
         return self._all_solutions
 
@@ -172,7 +172,7 @@ class Plan:
         search, domains = self.search, self._open_domains(occupants)
         if not all(domains):
             return iter(())
-        if search.request.randomize:
+        if search.random:
             domains = [search.random.sample(domain, len(domain)) for domain in domains]
         problem = problem_for(search, self.slots, domains, occupants, needs_member)
         if problem is None:

@@ -35,16 +35,17 @@ class Answer(NamedTuple):
 class Search:
     """A resolved request, a snapshot, and the count of work.
 
-    With `ignores_usage` nothing counts as used: the search is of an empty cloud.
+    With `ignores_usage` nothing counts as used: the search is of an empty cloud. `random` draws
+    the order of what is found, None where it has one of its own.
     """
 
     def __init__(
         self,
         snapshot: Snapshot,
         request: CandidateRequest,
-        generator: random.Random,
         work: Work,
         ignores_usage: bool = False,
+        generator: random.Random | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.request = request

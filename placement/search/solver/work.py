@@ -8,11 +8,15 @@ But whatever takes time is counted, so that a step takes half a microsecond to t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
 from typing import TypeVar
 
 Key = TypeVar('Key', bound=Hashable)
 Value = TypeVar('Value')
+
+# The budget of a search without one: more than can be spent.
+UNBOUNDED = sys.maxsize
 
 # How many sets of alternatives are compared with a profile in one step.
 SETS_PER_STEP = 8
@@ -23,16 +27,21 @@ class BudgetSpent(Exception):
 
 
 class Work:
-    """Step counter. Callers add to `spent` and call `check` periodically.
+    """Step counter: `budget` is the most that may be spent.
 
-    `budget` is the most that may be spent; None is no bound.
+    Callers `spend` steps, or add to `spent` where little is to be done before the next check.
     """
 
     __slots__ = ('budget', 'spent')
 
-    def __init__(self, budget: int | None = None) -> None:
+    def __init__(self, budget: int = UNBOUNDED) -> None:
         self.budget = budget
         self.spent = 0
+
+    def spend(self, steps: int) -> None:
+        """Count steps; raise `BudgetSpent` when these are more than may be spent."""
+        self.spent += steps
+        self.check()
 
     def compare(self, sets: int) -> None:
         """Count the comparison of one profile with so many sets of names."""
@@ -40,14 +49,17 @@ class Work:
 
     def check(self) -> None:
         """Raise `BudgetSpent` when more was spent than may be."""
-        if self.budget is not None and self.spent > self.budget:
+        if self.spent > self.budget:
             raise BudgetSpent
+
+    @property
+    def left(self) -> int:
+        """How many steps may still be spent."""
+        return max(self.budget - self.spent, 0)
 
     def part(self, most: int) -> Work:
         """A counter for a part of the search: its budget is what is left, `most` at most."""
-        if self.budget is None:
-            return Work(most)
-        return Work(min(most, max(self.budget - self.spent, 0)))
+        return Work(min(most, self.left))
 
 
 class BoundedCache(dict[Key, Value]):

@@ -232,7 +232,7 @@ def test_several_requests_share_one_budget() -> None:
 def test_several_requests_are_exact_where_the_budget_suffices() -> None:
     query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
     requests = {'hard': parse(query), 'easy': parse('resources=VCPU:1')}
-    found = capacities_of(NUMA, requests, SlicedWork(None))
+    found = capacities_of(NUMA, requests, SlicedWork())
     assert found == {name: capacity_of(NUMA, one) for name, one in requests.items()}
 
 

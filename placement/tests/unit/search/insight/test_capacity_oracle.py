@@ -44,7 +44,7 @@ def nearly_full(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
 
 def capacity(rows: list[ProviderRow], request: CandidateRequest) -> RequestCapacity:
     """The capacity with all rows, without any bound."""
-    work = SlicedWork(None, pause=lambda: None)
+    work = SlicedWork(pause=lambda: None)
     return capacity_of(Snapshot.of(rows), request, work, EVERYTHING)
 
 

@@ -6,12 +6,13 @@ import tracemalloc
 
 import pytest
 
-from placement.search.insight.condition import Reason, Verdict
+from placement.search.insight.condition import Verdict
 from placement.search.insight.explain import EXPLAIN_BUDGET, explain_request
 from placement.search.insight.explanation import DisabledTrees, RequestExplanation
 from placement.search.insight.feasibility import PLACES_TO_PREPARE
 from placement.search.insight.sliced_work import PLACES_IN_SLICE, SlicedWork
 from placement.search.insight.summary import summary
+from placement.search.model.capacity import Refusal
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
 from placement.tests.unit.search.test_budget import hard_host
@@ -83,11 +84,11 @@ def test_nearest_trees_come_with_numbers() -> None:
     assert used.verdict is Verdict.FULL
     (missing,) = used.missing
     assert (missing.provider.uuid, missing.resource_class) == ('used', 'VCPU')
-    assert missing.reason is Reason.USED
+    assert missing.reason is Refusal.USED
     assert (missing.asked, missing.free, missing.capacity.total, missing.used) == (6, 2, 8, 6)
     assert [one.words for one in answer.nearest[2].failed] == [f'forbidden trait {DISABLED}']
     assert answer.nearest[2].missing == ()
-    assert [one.reason for one in answer.nearest[4].missing] == [Reason.TOO_SMALL] * 2
+    assert [one.reason for one in answer.nearest[4].missing] == [Refusal.TOO_SMALL] * 2
 
 
 @pytest.mark.parametrize(
@@ -501,7 +502,7 @@ def test_preparing_a_search_counts() -> None:
 
 def test_work_is_done_in_slices() -> None:
     pauses: list[None] = []
-    work = SlicedWork(None, pause=lambda: pauses.append(None))
+    work = SlicedWork(pause=lambda: pauses.append(None))
     rows = [provider(f'cn{n}', VCPU=8, MEMORY_MB=n) for n in range(1, 5000)]
     explain_request(cloud(*rows), parse('resources=VCPU:1,MEMORY_MB:9999'), work)
     assert work.spent > 15_000

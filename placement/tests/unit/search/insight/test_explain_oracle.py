@@ -41,7 +41,7 @@ def full_questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest
 
 def explained(rows: list[ProviderRow], request: CandidateRequest) -> RequestExplanation:
     """The explanation without any bound."""
-    work = SlicedWork(None, pause=lambda: None)
+    work = SlicedWork(pause=lambda: None)
     return explain_request(Snapshot.of(rows), request, work)
 
 
@@ -198,7 +198,7 @@ def test_report_on_a_tree_tells_its_verdict(question: tuple) -> None:
     cloud, snapshot = Cloud(rows), Snapshot.of(rows)
     now, unused = oracle.trees(cloud, request), oracle.trees(cloud.unused(), request)
     for row in rows:
-        work = SlicedWork(None, pause=lambda: None)
+        work = SlicedWork(pause=lambda: None)
         report = explain_request(snapshot, request, work, provider=row.uuid).provider
         root = cloud.root(row).uuid
         assert report is not None
