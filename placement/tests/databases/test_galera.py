@@ -29,7 +29,7 @@ from placement.tests.functional.fixtures import (
     workers,
     workload,
 )
-from placement.tests.functional.fixtures.client import Client
+from placement.tests.functional.fixtures.client import Answer, Client
 from placement.tests.functional.fixtures.freshness_workload import Workload
 from placement.tests.functional.test_freshness_concurrency import Lingering
 from placement.tests.unit.objects.cloud import Cloud
@@ -320,98 +320,74 @@ def test_search_with_sync_wait_sees_claims_made_on_another_node(
 
 # What is written to different nodes at once
 
-
-@contextlib.contextmanager
-def staying_behind(node: clusters.GaleraNode, other: clusters.GaleraNode) -> Iterator[None]:
-    """Keep a node from applying what other nodes commit from here on, for a second or so.
-
-    It is busy with a large transaction of another node, after which it applies what came later.
-    """
-    other.execute('CREATE DATABASE busy')
-    other.execute('CREATE TABLE busy.numbers (number INTEGER PRIMARY KEY)')
-    node.wait_until("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME='numbers'", 1)
-    other.execute(f'INSERT INTO busy.numbers SELECT seq FROM {SEQUENCE}')
-    try:
-        assert not node.value('SELECT COUNT(*) FROM busy.numbers')
-        yield
-        node.wait_until('SELECT COUNT(*) > 0 FROM busy.numbers', 1)
-    finally:
-        other.execute('DROP DATABASE busy')
-
-
 #: Rows that take a node some seconds to apply, from MariaDB's engine of sequences.
 SEQUENCE = 'busy.seq_1_to_500000'
 
 
+@contextlib.contextmanager
+def staying_behind(nodes: Nodes, *cloud: clouds.Provider) -> Iterator[tuple[Client, Client]]:
+    """Services of two nodes that have a cloud, of which the first applies nothing for a second.
+
+    It is busy with a large transaction of the second, after which it applies what came later.
+    """
+    first, second = nodes[:2]
+    with contextlib.ExitStack() as stack:
+        behind, ahead = (
+            stack.enter_context(applications.serving(node.service_url(False)))
+            for node in (first, second)
+        )
+        clouds.build(cloud, ahead)
+        second.execute('CREATE DATABASE busy')
+        stack.callback(second.execute, 'DROP DATABASE busy')
+        second.execute('CREATE TABLE busy.numbers (number INTEGER PRIMARY KEY)')
+        first.wait_until(
+            "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'numbers'", 1
+        )
+        second.execute(f'INSERT INTO busy.numbers SELECT seq FROM {SEQUENCE}')
+        assert not first.value('SELECT COUNT(*) FROM busy.numbers')
+        yield behind, ahead
+        first.wait_until('SELECT COUNT(*) > 0 FROM busy.numbers', 1)
+
+
+def create_child(client: Client, name: str, parent: str) -> Answer:
+    body = {'name': name, 'uuid': clouds.uuid_of(name), 'parent_provider_uuid': parent}
+    return client.send('POST', '/resource_providers', body, version=NEWEST)
+
+
+def move(client: Client, name: str, parent: str) -> Answer:
+    path = f'/resource_providers/{clouds.uuid_of(name)}'
+    body = {'name': name, 'parent_provider_uuid': clouds.uuid_of(parent)}
+    return client.send('PUT', path, body, version=NEWEST)
+
+
 def test_a_child_that_is_created_while_its_parent_moves_gets_the_new_root(nodes: Nodes) -> None:
     """Each on another node, whose transactions see nothing of each other until they commit."""
-    with contextlib.ExitStack() as stack:
-        behind, moving = (
-            stack.enter_context(applications.serving(node.service_url(False)))
-            for node in nodes[:2]
-        )
-        clouds.build((clouds.Provider(HOSTS[0]), clouds.Provider(HOSTS[1])), moving)
-        first, second, child = (clouds.uuid_of(name) for name in HOSTS[:3])
-        while behind.send('GET', f'/resource_providers/{second}', version=NEWEST).status == 404:
-            time.sleep(0.05)
-        with staying_behind(nodes[0], nodes[1]):
-            body = {'name': HOSTS[0], 'parent_provider_uuid': second}
-            answer = moving.send('PUT', f'/resource_providers/{first}', body, version=NEWEST)
-            assert answer.status == 200, answer.text
-            body = {'name': HOSTS[2], 'uuid': child, 'parent_provider_uuid': first}
-            answer = behind.send('POST', '/resource_providers', body, version=NEWEST)
-            assert answer.status == 200, answer.text
-        answer = behind.send('GET', f'/resource_providers/{child}', version=NEWEST)
-        assert answer.json['root_provider_uuid'] == second
+    parent, root = clouds.Provider('parent'), clouds.Provider('root')
+    with staying_behind(nodes, parent, root) as (behind, ahead):
+        assert move(ahead, 'parent', 'root').status == 200
+        answer = create_child(behind, 'child', clouds.uuid_of('parent'))
+        assert answer.json['root_provider_uuid'] == clouds.uuid_of('root')
 
 
 def test_a_parent_is_not_deleted_while_it_gets_a_child(nodes: Nodes) -> None:
-    with contextlib.ExitStack() as stack:
-        behind, deleting = (
-            stack.enter_context(applications.serving(node.service_url(False)))
-            for node in nodes[:2]
-        )
-        clouds.build((clouds.Provider(HOSTS[0]),), deleting)
-        parent, child = clouds.uuid_of(HOSTS[0]), clouds.uuid_of(HOSTS[1])
-        path = f'/resource_providers/{parent}'
-        while behind.send('GET', path, version=NEWEST).status == 404:
-            time.sleep(0.05)
-        with staying_behind(nodes[0], nodes[1]):
-            assert deleting.send('DELETE', path, version=NEWEST).status == 204
-            body = {'name': HOSTS[1], 'uuid': child, 'parent_provider_uuid': parent}
-            answer = behind.send('POST', '/resource_providers', body, version=NEWEST)
-            assert answer.status == 400, answer.text
-            assert 'parent provider UUID does not exist' in answer.text
+    parent = clouds.uuid_of('parent')
+    with staying_behind(nodes, clouds.Provider('parent')) as (behind, ahead):
+        assert ahead.send('DELETE', f'/resource_providers/{parent}').status == 204
+        answer = create_child(behind, 'child', parent)
+        assert answer.status == 400, answer.text
+        assert 'parent provider UUID does not exist' in answer.text
 
 
 def test_two_moves_make_no_loop(nodes: Nodes) -> None:
-    """One on each node: each of two providers shall become the child of one below the other."""
-    with contextlib.ExitStack() as stack:
-        behind, moving = (
-            stack.enter_context(applications.serving(node.service_url(False)))
-            for node in nodes[:2]
-        )
-        names = HOSTS[:5]
-        root, first, below_first, second, below_second = (clouds.uuid_of(name) for name in names)
-        parents = (None, names[0], names[1], names[0], names[3])
-        cloud = [
-            clouds.Provider(name, parent=parent)
-            for name, parent in zip(names, parents, strict=True)
-        ]
-        clouds.build(tuple(cloud), moving)
-        path = f'/resource_providers/{below_second}'
-        while behind.send('GET', path, version=NEWEST).status == 404:
-            time.sleep(0.05)
-        with staying_behind(nodes[0], nodes[1]):
-            body = {'name': names[1], 'parent_provider_uuid': below_second}
-            answer = moving.send('PUT', f'/resource_providers/{first}', body, version=NEWEST)
-            assert answer.status == 200, answer.text
-            body = {'name': names[3], 'parent_provider_uuid': below_first}
-            answer = behind.send('PUT', f'/resource_providers/{second}', body, version=NEWEST)
-            assert answer.status == 400, answer.text
-            assert 'creating loop in the provider tree is not allowed' in answer.text
-        answer = behind.send('GET', f'/resource_providers/{second}', version=NEWEST)
-        assert answer.json['parent_provider_uuid'] == root
+    """One on each node: two providers of one tree, each of which shall get below the other."""
+    above = {'root': None, 'left': 'root', 'below left': 'left', 'right': 'root'}
+    above['below right'] = 'right'
+    cloud = [clouds.Provider(name, parent=parent) for name, parent in above.items()]
+    with staying_behind(nodes, *cloud) as (behind, ahead):
+        assert move(ahead, 'left', 'below right').status == 200
+        answer = move(behind, 'right', 'below left')
+        assert answer.status == 400, answer.text
+        assert 'creating loop in the provider tree is not allowed' in answer.text
 
 
 # What followers are told
