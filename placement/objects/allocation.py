@@ -156,21 +156,16 @@ class _Locked:
 
     `claims` spell their consumers as they are stored. `consumers` are those that existed before,
     by uuid, with the generation that they had. `used` are pairs of a consumer's uuid and the id of
-    a provider of which it had something before. `provider_ids`, by uuid, are those of providers
-    that claims name, of which a released consumer had something, or that are reshaped;
-    `generations` are the ones that they had, where these were read.
+    a provider of which it had something before. `provider_uuids` are those of providers that
+    claims name, of which a released consumer had something, or that are reshaped; `providers` are
+    their rows, by uuid, with the generation that they had, where these were read.
     """
 
     claims: Sequence[Claim]
     consumers: Mapping[str, db.Row]
     used: Sequence[tuple[str, int]]
-    provider_ids: Mapping[str, int]
-    generations: Mapping[str, int]
-
-    @property
-    def named_ids(self) -> list[int]:
-        """The ids of the providers that claims name, after `_check`."""
-        return [self.provider_ids[uuid] for uuid in named_providers(self.claims)]
+    provider_uuids: Collection[str]
+    providers: Mapping[str, db.Row]
 
 
 # Lock
@@ -188,8 +183,8 @@ def _lock(context: RequestContext, claims: Sequence[Claim], also: Collection[str
     used = statements.list_providers_used(connection, existing)
     leaving = {claim.consumer_uuid for claim in claims if not claim.resources}
     released = {provider_id for uuid, provider_id in used if uuid in leaving}
-    ids, generations = _lock_providers(context, named_providers(claims), released, also)
-    return _Locked(claims, existing, used, ids, generations)
+    uuids, rows = _lock_providers(connection, named_providers(claims), released, also)
+    return _Locked(claims, existing, used, uuids, rows)
 
 
 def _lock_consumers(
@@ -224,22 +219,20 @@ def _lock_consumers(
 
 
 def _lock_providers(
-    context: RequestContext, named: Sequence[str], released: set[int], also: Collection[str]
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    connection: db.Connection, named: Sequence[str], released: set[int], also: Collection[str]
+) -> tuple[Collection[str], Mapping[str, db.Row]]:
     """Lock providers in the order of their ids, and increment the generations of those in claims.
 
-    Returns ids and former generations, by uuid. One provider alone is locked by the statement that
-    increments its generation, which only the history would ask for.
+    Returns their uuids, and their rows by uuid as they were. One provider alone is locked by the
+    statement that increments its generation, without its row.
     """
-    connection = context.connection
-    if len(named) == 1 and not released and not also and context.change_recorder is None:
-        return providers.increment_generation_of(connection, named[0]), {}
-    uuids = list(dict.fromkeys([*named, *also]))
-    rows = providers.lock(connection, {*providers.list_ids(connection, uuids).values(), *released})
-    ids = {row.uuid: row.id for row in rows}
-    changed = released | {ids[uuid] for uuid in named if uuid in ids}
+    if len(named) == 1 and not released and not also:
+        return named if providers.increment_generation_of(connection, named[0]) else (), {}
+    ids = providers.list_ids(connection, list(dict.fromkeys([*named, *also]))).values()
+    rows = {row.uuid: row for row in providers.lock(connection, {*ids, *released})}
+    changed = released | {rows[uuid].id for uuid in named if uuid in rows}
     providers.increment_generations(connection, changed)
-    return ids, {row.uuid: row.generation for row in rows}
+    return rows.keys(), rows
 
 
 # Decide
@@ -249,25 +242,24 @@ def _check(locked: _Locked) -> None:
     """Raise for a consumer's generation that is stale, then for an unknown provider."""
     stored = {uuid: row.generation for uuid, row in locked.consumers.items()}
     check_generations(locked.claims, stored)
-    check_providers(locked.claims, locked.provider_ids)
+    check_providers(locked.claims, locked.provider_uuids)
 
 
 def _reshaped_provider(
     context: RequestContext, locked: _Locked, uuid: str, generation: int
 ) -> ResourceProvider:
     """The provider with a uuid, if it is there with the generation that the client read."""
-    stored = locked.generations.get(uuid)
+    stored = locked.providers.get(uuid)
     if stored is None:
         reason = errors.ResourceProviderNotFound(uuid=uuid)
         raise errors.ReshapeProviderNotFound(uuid=uuid, reason=reason)
-    if stored != generation:
-        base.log_conflict('resource provider', uuid, stored, generation)
+    if stored.generation != generation:
+        base.log_conflict('resource provider', uuid, stored.generation, generation)
         raise errors.ResourceProviderGenerationConflict(
             f'resource provider generation conflict for provider {uuid}: '
-            f'actual: {stored}, given: {generation}'
+            f'actual: {stored.generation}, given: {generation}'
         )
-    provider_id = locked.provider_ids[uuid]
-    return ResourceProvider(context, id=provider_id, uuid=uuid, generation=stored)
+    return ResourceProvider(context, id=stored.id, uuid=uuid, generation=generation)
 
 
 # Write
@@ -282,13 +274,14 @@ def _write(context: RequestContext, locked: _Locked) -> None:
     wanted = list(amounts(claims))
     class_ids = names.resource_class_ids(connection, (amount.resource_class for amount in wanted))
     classes = sorted(class_ids, key=class_ids.__getitem__)
-    check_fit(claims, classes, _load_stocks(connection, locked))
+    stocks, named = _load_stocks(connection, locked)
+    check_fit(claims, classes, stocks)
     statements.delete(connection, {uuid for uuid, _provider_id in locked.used})
     statements.insert(
         connection,
         [
             {
-                'resource_provider_id': locked.provider_ids[amount.provider_uuid],
+                'resource_provider_id': named[amount.provider_uuid].id,
                 'consumer_id': amount.consumer_uuid,
                 'resource_class_id': class_ids[amount.resource_class],
                 'used': amount.amount,
@@ -296,26 +289,35 @@ def _write(context: RequestContext, locked: _Locked) -> None:
             for amount in wanted
         ],
     )
-    _note(context, locked)
+    _note(context, locked, named)
     leaving = [claim.consumer_uuid for claim in claims if not claim.resources]
     existing = locked.consumers
     consumers.delete(connection, [existing[uuid].id for uuid in leaving if uuid in existing])
-    touched = {*locked.named_ids, *(provider_id for _uuid, provider_id in locked.used)}
+    touched = {row.id for row in named.values()} | {
+        provider_id for _uuid, provider_id in locked.used
+    }
     ChangeFeed(connection).record(touched, allocations_only=True)
 
 
-def _load_stocks(connection: db.Connection, locked: _Locked) -> Stocks:
-    """The inventories of the providers that claims name, and what is used of them."""
-    uuids = {provider_id: uuid for uuid, provider_id in locked.provider_ids.items()}
+def _load_stocks(
+    connection: db.Connection, locked: _Locked
+) -> tuple[Stocks, Mapping[str, db.Row]]:
+    """The inventories of the providers that claims name, and what is used of them.
+
+    Returns a row of each of these providers as well, by uuid, unless it has no inventory.
+    """
     replaced = {uuid for uuid, _provider_id in locked.used}
-    return {
-        (uuids[row.resource_provider_id], row.resource_class): Stock(
+    named = named_providers(locked.claims)
+    rows = inventories.list_with_providers(connection, named, replaced) if named else ()
+    stocks = {
+        (row.uuid, row.resource_class): Stock(
             Capacity(*(getattr(row, name) for name in inventory.MEMBERS)),
             row.used,
             row.released if replaced else 0,
         )
-        for row in inventories.list_with_usage(connection, locked.named_ids, replaced)
+        for row in rows
     }
+    return stocks, {row.uuid: row for row in rows}
 
 
 # The history
@@ -332,7 +334,7 @@ def _delete_consumer(context: RequestContext, uuid: str) -> bool:
     return row is not None
 
 
-def _note(context: RequestContext, locked: _Locked) -> None:
+def _note(context: RequestContext, locked: _Locked, named: Mapping[str, db.Row]) -> None:
     """Note consumers and providers for the history, before consumers that leave are deleted.
 
     Consumers that were there before are read, with the owners that the write gave them. What the
@@ -349,11 +351,11 @@ def _note(context: RequestContext, locked: _Locked) -> None:
     for claim in locked.claims:
         if claim.resources or claim.consumer_uuid in known:
             recorder.consumer(_state(claim, known.get(claim.consumer_uuid)))
-    uuids = {provider_id: uuid for uuid, provider_id in locked.provider_ids.items()}
-    for provider_id, resources in _by_provider(locked).items():
-        uuid = uuids.get(provider_id)
+    states = {row.id: (row.uuid, row.generation) for row in named.values()}
+    states |= {row.id: (row.uuid, row.generation + 1) for row in locked.providers.values()}
+    for provider_id, resources in _by_provider(locked, named).items():
         # Without a lock, because its generation stays, another transaction may change it.
-        generation = None if uuid is None else locked.generations[uuid] + 1
+        uuid, generation = states.get(provider_id, (None, None))
         recorder.allocations(provider_id, uuid, generation, resources)
 
 
@@ -370,13 +372,15 @@ def _state(claim: Claim, known: db.Row | None) -> ConsumerState:
     )
 
 
-def _by_provider(locked: _Locked) -> Mapping[int, Mapping[str, Resources]]:
+def _by_provider(
+    locked: _Locked, named: Mapping[str, db.Row]
+) -> Mapping[int, Mapping[str, Resources]]:
     """The amounts that consumers have of each provider that they had or have something of."""
     resources_by_provider: dict[int, dict[str, Resources]] = {}
     for consumer_uuid, provider_id in locked.used:
         resources_by_provider.setdefault(provider_id, {})[consumer_uuid] = {}
     for claim in locked.claims:
         for uuid, resources in claim.resources.items():
-            provider_id = locked.provider_ids[uuid]
+            provider_id = named[uuid].id
             resources_by_provider.setdefault(provider_id, {})[claim.consumer_uuid] = resources
     return resources_by_provider

@@ -7,7 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.db.engine.transactions import Row
-from placement.db.schema.tables import allocations, inventories, resource_classes
+from placement.db.schema.tables import (
+    allocations,
+    inventories,
+    resource_classes,
+    resource_providers,
+)
 from placement.db.statements import collation, names
 
 # The columns that describe an inventory, in the order of the fields of `search.capacity`.
@@ -35,13 +40,7 @@ _LARGEST_RATIO = _constant(3.5e38)
 def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
     """Select inventories with further columns, in the order of the ids of resource classes."""
     return (
-        sa.select(
-            inventories.c.id,
-            inventories.c.resource_class_id,
-            resource_classes.c.name.label('resource_class'),
-            *MEMBERS,
-            *columns,
-        )
+        sa.select(resource_classes.c.name.label('resource_class'), *MEMBERS, *columns)
         .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
         .order_by(inventories.c.resource_class_id)
     )
@@ -84,15 +83,25 @@ def used_of(
     )
 
 
-def _with_usage(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
-    used = used_of(inventories.c.resource_provider_id, inventories.c.resource_class_id)
-    return _inventories(inventories.c.resource_provider_id, used.label('used'), *columns).where(
-        inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True))
+_USED = used_of(inventories.c.resource_provider_id, inventories.c.resource_class_id).label('used')
+_WITH_USAGE = _inventories(inventories.c.id, inventories.c.resource_provider_id, _USED).where(
+    inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True))
+)
+
+
+_PROVIDER = (resource_providers.c.id, resource_providers.c.uuid, resource_providers.c.generation)
+
+
+def _of_providers(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
+    return (
+        _inventories(*_PROVIDER, _USED, *columns)
+        .join(resource_providers, resource_providers.c.id == inventories.c.resource_provider_id)
+        .where(resource_providers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
     )
 
 
-_WITH_USAGE = _with_usage()
-_WITH_USAGE_AND_RELEASED = _with_usage(
+_OF_PROVIDERS = _of_providers()
+_OF_PROVIDERS_AND_RELEASED = _of_providers(
     used_of(
         inventories.c.resource_provider_id,
         inventories.c.resource_class_id,
@@ -101,21 +110,25 @@ _WITH_USAGE_AND_RELEASED = _with_usage(
 )
 
 
-def list_with_usage(
-    connection: sa.Connection,
-    provider_ids: Collection[int],
-    releasing: Collection[str] = (),
+def list_with_usage(connection: sa.Connection, provider_ids: Collection[int]) -> Sequence[Row]:
+    """Return the inventories of providers by their ids, each with the amount `used` of it."""
+    return connection.execute(_WITH_USAGE, {'provider_ids': list(provider_ids)}).all()
+
+
+def list_with_providers(
+    connection: sa.Connection, uuids: Collection[str], releasing: Collection[str]
 ) -> Sequence[Row]:
-    """Return the inventories of providers, each with the amount `used` of it.
+    """Return the inventories of providers by their uuids, each with `id`, `uuid` and `generation`
+    of its provider, and the amount `used` of it.
 
     With `releasing`, the uuids of consumers whose allocations the transaction replaces, each row
     also has the part of `used` that they have: `released`.
     """
-    parameters: dict[str, list[Any]] = {'provider_ids': list(provider_ids)}
+    parameters = {'uuids': list(uuids)}
     if not releasing:
-        return connection.execute(_WITH_USAGE, parameters).all()
+        return connection.execute(_OF_PROVIDERS, parameters).all()
     return connection.execute(
-        _WITH_USAGE_AND_RELEASED, parameters | {'releasing': list(releasing)}
+        _OF_PROVIDERS_AND_RELEASED, parameters | {'releasing': list(releasing)}
     ).all()
 
 

@@ -59,11 +59,11 @@ _INCREMENT = (
     .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
     .values(generation=providers.c.generation + 1)
 )
-
-
+_UUID: sa.BindParameter[str] = sa.bindparam('of_uuid', type_=sa.String)
 _INCREMENT_ONE = (
     sa.update(providers)
-    .where(providers.c.id == sa.bindparam('of_id'), providers.c.uuid == sa.bindparam('of_uuid'))
+    # No collation makes `replace` ignore letter case.
+    .where(providers.c.uuid == _UUID, sa.func.replace(providers.c.uuid, _UUID, '') == '')
     .values(generation=providers.c.generation + 1)
 )
 
@@ -116,15 +116,9 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
     return connection.execute(_LOCKED, {'ids': list(ids)}).all() if ids else []
 
 
-def increment_generation_of(connection: sa.Connection, uuid: str) -> dict[str, int]:
-    """Lock a provider by incrementing its generation.
-
-    Returns its id by uuid; nothing if there is no such provider.
-    """
-    ids = list_ids(connection, [uuid])
-    values = {'of_id': ids.get(uuid), 'of_uuid': uuid}
-    # It may have been deleted, or been given another uuid, since its id was read.
-    return ids if ids and connection.execute(_INCREMENT_ONE, values).rowcount else {}
+def increment_generation_of(connection: sa.Connection, uuid: str) -> bool:
+    """Lock a provider by incrementing its generation; returns whether there is one."""
+    return connection.execute(_INCREMENT_ONE, {'of_uuid': uuid}).rowcount > 0
 
 
 def lock_trees(connection: sa.Connection, root_ids: Collection[int]) -> Sequence[Row]:

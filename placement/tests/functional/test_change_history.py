@@ -144,9 +144,9 @@ def test_off_there_are_neither_rows_nor_statements() -> None:
             service.stop()
     off, on = counts[False], counts[True]
     assert on[3] in (0, 2)
-    each = 2 + on[3] // 2
-    # A claim reads the generation of the provider, a release its uuid.
-    assert on[:3] == (off[0] + each, off[1] + each, 2)
+    bound = on[3] // 2
+    # A release reads the uuid of the provider.
+    assert on[:3] == (off[0] + 1 + bound, off[1] + 2 + bound, 2)
     assert off[2:] == (0, 0)
 
 

@@ -105,6 +105,14 @@ def test_consumer_has_one_generation_in_either_letter_case(client: Client) -> No
     assert used(client) == 0
 
 
+def test_claim_does_not_find_a_host_in_another_letter_case(client: Client) -> None:
+    allocations = {HOST.upper(): {'resources': {'VCPU': 1}}}
+    answer = put(client, 1, claim(1) | {'allocations': allocations})
+    assert answer.status == 400
+    assert HOST.upper() in answer.text
+    assert used(client) == 0
+
+
 @on_mysql
 def test_aggregate_is_the_same_in_either_letter_case(client: Client) -> None:
     uuid = clouds.uuid_of('aggregate')

@@ -161,7 +161,7 @@ def test_a_claim_costs_the_same_for_many_providers_and_classes(many: Cloud) -> N
     assert few == lots
 
 
-def test_a_new_consumer_costs_six_statements_and_its_release_three(many: Cloud) -> None:
+def test_a_new_consumer_costs_five_statements_and_its_release_three(many: Cloud) -> None:
     for name in ('first', 'second'):
         many.take(name, amounts(1, 2), generation=None, consumer_type='INSTANCE')
 
@@ -169,7 +169,6 @@ def test_a_new_consumer_costs_six_statements_and_its_release_three(many: Cloud) 
         many.take('server', amounts(1, 2), generation=None, consumer_type='INSTANCE')
     assert list(map(kind, statements)) == [
         'INSERT consumers',
-        'SELECT resource_providers',
         'UPDATE resource_providers',
         'SELECT inventories',
         'INSERT allocations',
