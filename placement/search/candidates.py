@@ -12,6 +12,7 @@ allocation_candidates, "Terms of the search", "What can satisfy one group", "Com
 """
 
 import dataclasses
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 
@@ -62,8 +63,6 @@ def find_candidates(
     work = Work(request.budget or UNBOUNDED)
     drawing = (generator or random.Random()) if request.randomize else None
     search = Search(snapshot, request, work, generator=drawing)
-    if search.resolved.names_missing_tree:
-        return Result((), (), 0, explanation=explain_empty(search, is_cut=False))
     candidates, is_cut = _collected(search)
     if not candidates:
         explanation = explain_empty(search, is_cut)
@@ -77,15 +76,12 @@ def find_candidates(
 def _collected(search: Search) -> tuple[list[Candidate], bool]:
     """As many candidates as are wanted, and whether the budget was spent before."""
     candidates = list[Candidate]()
-    wanted, is_cut = search.request.wanted, False
     try:
-        for candidate in _in_order(search):
+        for candidate in itertools.islice(_in_order(search), search.request.wanted):
             candidates.append(candidate)
-            if len(candidates) == wanted:
-                break
     except BudgetSpent:
-        is_cut = True
-    return candidates, is_cut
+        return candidates, True
+    return candidates, False
 
 
 def _in_order(search: Search) -> Iterator[Candidate]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from placement.search.insight.closed_form import Count
 from placement.search.insight.sliced_work import SlicedWork
@@ -100,10 +101,9 @@ def capacity_of(
     trees, has_more = ([], False) if by_root is None else _page(snapshot, by_root)
     counts = TreeCounts(snapshot, request, work, {tree.root_id for tree in trees})
     sums = _sums(snapshot, counts.totals, work)
-    now = _bounded(counts.now, counts.totals, {name: free for name, (_, _, free) in sums.items()})
-    if_empty = _bounded(
-        counts.if_empty, counts.totals, {name: ceiling for name, (ceiling, _, _) in sums.items()}
-    )
+    asked = counts.totals.items()
+    now = _bounded(counts.now, [sums[name].free // amount for name, amount in asked])
+    if_empty = _bounded(counts.if_empty, [sums[name].capacity // amount for name, amount in asked])
     rows = [
         TreeCapacity(
             tree.members[0].uuid, counts.now.rows[tree.root_id], counts.if_empty.rows[tree.root_id]
@@ -114,10 +114,7 @@ def capacity_of(
         now,
         if_empty,
         tuple(
-            [
-                ClassFragmentation(name, *sums[name], now.at_least * amount)
-                for name, amount in counts.totals.items()
-            ]
+            ClassFragmentation(name, *sums[name], now.at_least * amount) for name, amount in asked
         ),
         snapshot.has_sharing,
         None if by_root is None else tuple(rows),
@@ -153,10 +150,16 @@ def _page(snapshot: Snapshot, page: RootPage) -> tuple[Sequence[Tree], bool]:
     return [snapshot.tree(root) for _, root in first[: page.limit]], len(first) > page.limit
 
 
-def _sums(
-    snapshot: Snapshot, amounts: Mapping[str, int], work: SlicedWork
-) -> dict[str, tuple[int, int, int]]:
-    """By class the capacity, what is used, and what is free, of all providers."""
+class Sums(NamedTuple):
+    """The capacity of all providers of a class, what is used of it, and what is free."""
+
+    capacity: int
+    used: int
+    free: int
+
+
+def _sums(snapshot: Snapshot, amounts: Mapping[str, int], work: SlicedWork) -> dict[str, Sums]:
+    """The sums of each of these classes."""
     sums = {name: [0, 0, 0] for name in amounts}
     for block in snapshot.blocks.values():
         for tree in block.trees.values():
@@ -173,10 +176,9 @@ def _sums(
                         if ceiling > taken:
                             of_class[2] += ceiling - taken
             work.count(len(tree.members))
-    return {name: (of_all, used, free) for name, (of_all, used, free) in sums.items()}
+    return {name: Sums(*of_class) for name, of_class in sums.items()}
 
 
-def _bounded(side: Side, amounts: Mapping[str, int], room: Mapping[str, int]) -> Count:
+def _bounded(side: Side, bounds: Iterable[int]) -> Count:
     """The count, where it is not exact within what there is of each class in the whole cloud."""
-    most = min([room[name] // amount for name, amount in amounts.items()], default=0)
-    return Count(side.least, max(side.least, min(side.most, most)))
+    return Count(side.least, max(side.least, min(side.most, min(bounds, default=0))))

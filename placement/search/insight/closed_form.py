@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placement.search.model.provider import Provider
@@ -75,7 +75,7 @@ class Room:
         self.totals: Mapping[str, int] = resolved.totals
         self._requests = resolved.provider_requests
         self._exclusive = [request.number for request in self._requests if request.is_exclusive]
-        self._taken = Counter[tuple[Provider, str]]()
+        self._taken: dict[Provider, Counter[str]] = defaultdict(Counter)
 
     def free(self, provider: Provider, name: str) -> int:
         """The amount of a class that all consumers together may take of a provider at first."""
@@ -90,7 +90,7 @@ class Room:
     def take(self, taken: Taken) -> int:
         """Claim as many consumers as there is room for now, which take so much each."""
         often = min(
-            (self.free(provider, name) - self._taken[provider, name]) // amount
+            (self.free(provider, name) - self._taken[provider][name]) // amount
             if amount <= provider.inventory(name)[0].largest
             else 0
             for provider, amounts in taken
@@ -98,17 +98,17 @@ class Room:
         )
         for provider, amounts in taken:
             for name, amount in amounts.items():
-                self._taken[provider, name] += often * amount
+                self._taken[provider][name] += often * amount
         return often
 
     def left_of(self, snapshot: Snapshot) -> Snapshot:
         """A snapshot in which that is used which consumers have taken."""
-        used: dict[int, dict[str, int]] = {}
-        for (provider, name), amount in self._taken.items():
-            before = snapshot.provider(provider.id)
-            of_provider = used.setdefault(provider.id, {n: u for n, _, u in before.inventories})
-            of_provider[name] += amount
-        return snapshot.with_used(used)
+        return snapshot.with_used(
+            {
+                provider.id: snapshot.provider(provider.id).used_after(amounts)
+                for provider, amounts in self._taken.items()
+            }
+        )
 
     def most(self, servers: Servers) -> int:
         """A number of consumers beyond which those who serve the requests have no room."""

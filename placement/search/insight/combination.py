@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from placement.search.insight.condition import Condition, Reason, combined_conditions
 from placement.search.insight.explanation import FunnelStep
 from placement.search.insight.feasibility import Feasibility
-from placement.search.insight.relaxation_counter import count_without
+from placement.search.insight.relaxation_counter import Relaxed
 from placement.search.insight.survey import Survey
 from placement.search.model.request import CandidateRequest
 from placement.search.model.tree import Tree
@@ -97,7 +97,7 @@ class Combination:
         with contextlib.suppress(BudgetSpent):
             for number, step in enumerate(self.steps):
                 if step.condition.can_be_given_up:
-                    without = count_without(self.survey, (step.condition,))
+                    without = Relaxed(self.survey, (step.condition,)).count()
                     only = without - len(self.trees)
                     self.steps[number] = dataclasses.replace(step, only=only)
 

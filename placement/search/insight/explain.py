@@ -8,6 +8,7 @@ least, `relaxations` what could be given up, and `disabled_trees` those with a d
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 from placement.search.insight.combination import Combination
@@ -52,8 +53,7 @@ def explain_request(
     answer says how many trees were examined, and leaves out what could not be found out.
     """
     work = work or SlicedWork(EXPLAIN_BUDGET)
-    asked_about = None if provider is None else snapshot.find_by_uuid(provider)
-    first_root = None if asked_about is None else asked_about.root_id
+    first_root = None if provider is None else snapshot.find_root(provider)
     survey = _survey(snapshot, request, work, first_root)
     unused = None
     if not survey.groups_decide:
@@ -64,15 +64,17 @@ def explain_request(
     reports = TreeReports(survey, combination, unused)
     verdict, funnels = _verdict(reports), group_funnels(survey)
     # Nothing could help, and nothing is near, where it is not known what fits.
-    relaxed = Relaxations(is_cut=True)
+    relaxed, nearest = Relaxations(is_cut=True), tuple[TreeReport, ...]()
     if combination.is_whole:
         relaxed = relaxations(survey, len(combination.trees))
+        with contextlib.suppress(BudgetSpent):
+            nearest = nearest_trees(reports)
     answer = RequestExplanation(
         verdict,
         len(combination.trees),
         funnels,
         tuple(combination.steps),
-        _nearest(reports) if combination.is_whole else (),
+        nearest,
         relaxed.deciding,
         relaxed.pairs_examined,
         relaxed.pairs_of,
@@ -117,14 +119,6 @@ def _verdict(reports: TreeReports) -> Verdict:
         if fits:
             return verdict
     return Verdict.INFEASIBLE
-
-
-def _nearest(reports: TreeReports) -> tuple[TreeReport, ...]:
-    """The trees that miss least, none where the budget does not suffice to find them."""
-    try:
-        return nearest_trees(reports)
-    except BudgetSpent:
-        return ()
 
 
 def _report(reports: TreeReports, tree: Tree) -> TreeReport:

@@ -38,7 +38,6 @@ class Feasibility:
         work.spent += PLACES_TO_PREPARE * len(request.groups)
         self.search = Search(snapshot, request, work, ignores_usage)
         self._plans = Plans(self.search)
-        self.named_roots = self.search.resolved.named_roots
         self._known: BoundedCache[object, bool] = BoundedCache(MAX_STATES)
 
     def fits(self, tree: Tree) -> bool:
@@ -68,7 +67,7 @@ class Feasibility:
     def _key(self, tree: Tree) -> object:
         """Equal for trees of which the same is true."""
         structure = tree.shape.structure
-        if tree.root_id in self.named_roots:
+        if tree.root_id in self._plans.named_roots:
             return tree.root_id
         if structure.has_sharing:
             return self._plans.pool_key(structure) or tree.root_id
@@ -89,8 +88,6 @@ def could_be_found(
     """
     part = work.part(places)
     search = Search(snapshot, request, part, ignores_usage)
-    if search.resolved.names_missing_tree:
-        return False
     try:
         return any(True for _ in breadth_first(Anchors(search).streams()))
     except BudgetSpent:
@@ -128,7 +125,7 @@ class Claims:
                     raise BudgetSpent
                 self._made += 1
                 used = {
-                    provider.id: {n: u + amounts.get(n, 0) for n, _, u in provider.inventories}
+                    provider.id: provider.used_after(amounts)
                     for provider, amounts in candidate.allocations.items()
                 }
                 if shares:

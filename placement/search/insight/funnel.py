@@ -16,10 +16,8 @@ from placement.search.model.capacity import Capacity, Refusal
 def group_funnels(survey: Survey) -> tuple[GroupFunnel, ...]:
     """The funnel of each group, in the order of the request."""
     return tuple(
-        [
-            GroupFunnel(group.group, tuple(funnel_steps(survey, number)))
-            for number, group in enumerate(survey.table.groups)
-        ]
+        GroupFunnel(group.group, tuple(funnel_steps(survey, number)))
+        for number, group in enumerate(survey.table.groups)
     )
 
 

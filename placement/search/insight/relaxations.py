@@ -13,7 +13,7 @@ from typing import NamedTuple
 from placement.search.insight.condition import Condition, GroupConditions, combined_conditions
 from placement.search.insight.explanation import Relaxation
 from placement.search.insight.funnel import most_of, with_amounts
-from placement.search.insight.relaxation_counter import Chosen, amounts_without, count_without
+from placement.search.insight.relaxation_counter import Chosen, Relaxed
 from placement.search.insight.survey import Survey
 from placement.search.solver.work import BudgetSpent
 
@@ -109,7 +109,7 @@ class _Deciding:
         """
         if any(keys in self._keys for keys in _keys_with_amounts(chosen)):
             return
-        count = count_without(self.survey, chosen)
+        count = Relaxed(self.survey, chosen).count()
         self.survey.work.check()
         if count > self.fitting:
             self.counts[chosen] = count
@@ -124,7 +124,7 @@ class _Deciding:
         amounts: tuple[tuple[int, int], ...] = ()
         if sum(condition.is_amount for condition in chosen) == 1:
             with contextlib.suppress(BudgetSpent):
-                amounts = amounts_without(self.survey, chosen)
+                amounts = Relaxed(self.survey, chosen).amounts()
         return Relaxation(chosen, trees, amounts)
 
 

@@ -12,12 +12,11 @@ import contextlib
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from placement.search.insight.condition import ConditionTable
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_states import Elements, TreeState, TreeStates, least
-from placement.search.model.block import Block
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.solver.resolved_request import ResolvedRequest
@@ -139,7 +138,7 @@ class Survey(TreeStates):
         self.groups_decide = resolved.groups_decide
         self.of = sum(len(block.trees) for block in snapshot.blocks.values())
         with contextlib.suppress(BudgetSpent):
-            self._examine(spread(list(snapshot.blocks.values())), first_root)
+            self._examine(first_root)
         self._by_parts: dict[object, Outcome] = {}
         for arrangement in self._arrangements.values():
             for state in arrangement.states.values():
@@ -148,12 +147,14 @@ class Survey(TreeStates):
         self.outcomes = list(self._by_parts.values())
         self.examined = sum(outcome.size for outcome in self.outcomes)
 
-    def _examine(self, blocks: Iterable[Block], first_root: int | None) -> None:
+    def _examine(self, first_root: int | None) -> None:
+        """Look at every block, in rounds that each go through the whole cloud."""
         work, requests = self.work, len(self.table.requests)
+        blocks = list(self.snapshot.blocks.values())
         if first_root is not None:
             first = self.snapshot.tree(first_root)
             self.state(first).trees.append(first)
-        for block in blocks:
+        for block in [block for start in range(STRIDE) for block in blocks[start::STRIDE]]:
             for tree in block.trees.values():
                 if tree.root_id == first_root:
                     continue
@@ -193,9 +194,3 @@ class Survey(TreeStates):
     def trees_passing(self, group: int, kept: int) -> int:
         """Count the trees that meet these conditions of a group."""
         return sum(outcome.size for outcome in self.outcomes if outcome.passes(group, kept))
-
-
-def spread(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Every block, in rounds that each go through the whole cloud."""
-    for start in range(STRIDE):
-        yield from blocks[start::STRIDE]

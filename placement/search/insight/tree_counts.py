@@ -7,6 +7,7 @@ Trees that share providers are counted after each other, each with what those be
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -204,10 +205,7 @@ class TreeCounts:
         if serving.taken is not None:
             taken = [(providers[slot], amounts) for slot, amounts in serving.taken]
         if taken and not pools:
-            now, if_empty = quotients(*taken[0])
-            for of_provider in taken[1:]:
-                others = quotients(*of_provider)
-                now, if_empty = min(now, others[0]), min(if_empty, others[1])
+            now, if_empty = map(min, zip(*itertools.starmap(quotients, taken), strict=True))
             self.now.add(tree, now, now)
             self.if_empty.add(tree, if_empty, if_empty)
         else:

@@ -21,7 +21,6 @@ from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Structure, Tree
 from placement.search.solver.resolved_request import ResolvedRequest
-from placement.search.solver.slots import sharing_with
 
 # The ways to be served by some providers: the conditions that each fails, and the collected
 # traits it brings.
@@ -95,12 +94,8 @@ class TreeState:
                 arrangement.slots, (*masks, *arrangement.sharing_masks), strict=True
             )
         ]
-        self.parts = tuple(
-            [
-                least(itertools.chain.from_iterable(of_slots))
-                for of_slots in zip(*self.elements, strict=True)
-            ]
-        )
+        by_request = zip(*self.elements, strict=True)
+        self.parts = tuple([least(itertools.chain.from_iterable(of)) for of in by_request])
         self._maxima: dict[tuple[int, str], Maximum | None] = {}
 
     def providers_of(self, tree: Tree) -> Sequence[Provider]:
@@ -196,7 +191,7 @@ class TreeStates:
 
     def _arrangement(self, tree: Tree, structure: Structure) -> Arrangement:
         """The arrangement of a tree; of others of its structure, too, unless it is special."""
-        sharing = tuple(sharing_with(self.snapshot, tree)) if self.snapshot.has_sharing else ()
+        sharing = tuple(self.snapshot.sharing_with(tree))
         roles = tuple(map(self._role, structure.profiles))
         if sharing:
             roles += tuple([self._role(provider.kind.profile) for provider in sharing])

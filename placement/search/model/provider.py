@@ -81,6 +81,10 @@ class Provider:
             self.id, self.uuid, parent_id, parent_uuid, root.id, root.uuid, self.kind, self.used
         )
 
+    def used_after(self, amounts: Mapping[str, int]) -> dict[str, int]:
+        """What is used of each class when these amounts are taken as well."""
+        return {name: used + amounts.get(name, 0) for name, _, used in self.inventories}
+
     def with_used(self, amounts: Mapping[str, int]) -> Provider:
         """This provider when so much is used by class, and nothing of what is not named.
 

@@ -111,17 +111,12 @@ class Snapshot:
         self, before: list[Provider], after: list[Provider]
     ) -> dict[int, Tree | None]:
         """Every tree that some providers left or joined; None for those that nobody is in."""
-        members: dict[int, dict[int, Provider]] = {}
+        root_ids = {provider.root_id for provider in (*before, *after)}
+        members = {root_id: self._members(root_id) for root_id in root_ids}
         for provider in before:
-            if provider.root_id not in members:
-                members[provider.root_id] = self._members(provider.root_id)
             members[provider.root_id].pop(provider.id)
         for provider in after:
-            root_id = provider.root_id
-            of_tree = members.get(root_id)
-            if of_tree is None:
-                of_tree = members[root_id] = self._members(root_id)
-            of_tree[provider.id] = provider
+            members[provider.root_id][provider.id] = provider
         return {
             root_id: Tree.of(root_id, providers.values(), self._pool) if providers else None
             for root_id, providers in members.items()
@@ -155,6 +150,11 @@ class Snapshot:
         provider_id = self.indexes.ids.get(uuid)
         return None if provider_id is None else self.provider(provider_id)
 
+    def find_root(self, uuid: str) -> int | None:
+        """The id of the root above the provider with this uuid, exactly as spelled."""
+        provider_id = self.indexes.ids.get(uuid)
+        return None if provider_id is None else self.indexes.roots[provider_id]
+
     def has_trait(self, name: str) -> bool:
         """Return whether any provider has this trait."""
         return self.indexes.name_counts[trait_key(name)] > 0
@@ -169,22 +169,23 @@ class Snapshot:
         return bool(self.indexes.sharing)
 
     @property
-    def sharing_providers(self) -> Iterator[Provider]:
+    def sharing_providers(self) -> list[Provider]:
         """Every sharing provider, by id."""
-        ids = {provider_id for sharing in self.indexes.sharing.values() for provider_id in sharing}
-        return (self.provider(provider_id) for provider_id in sorted(ids))
+        return self._sharing_in(self.indexes.sharing)
 
     def tree(self, root_id: int) -> Tree:
         """The tree with this root. Raises KeyError when there is none."""
         return self.blocks[root_id >> BLOCK_BITS].trees[root_id]
 
-    def sharing_with(self, aggregates: Iterable[str]) -> list[Provider]:
+    def sharing_with(self, tree: Tree) -> list[Provider]:
+        """The sharing providers of other trees that have this one as an anchor, by id."""
+        sharing = self._sharing_in(tree.shape.structure.aggregates)
+        return [provider for provider in sharing if provider.root_id != tree.root_id]
+
+    def _sharing_in(self, aggregates: Iterable[str]) -> list[Provider]:
         """The sharing providers that are in at least one of these aggregates, by id."""
-        ids = {
-            provider_id
-            for aggregate in aggregates
-            for provider_id in self.indexes.sharing.get(aggregate, ())
-        }
+        sharing = self.indexes.sharing
+        ids = set[int]().union(*[sharing.get(aggregate, ()) for aggregate in aggregates])
         return [self.provider(provider_id) for provider_id in sorted(ids)]
 
 

@@ -20,7 +20,6 @@ from placement.search.model.tree import Structure, Tree
 from placement.search.solver.backtracking import TreeDeferred
 from placement.search.solver.plan import Plan, SharedDomains, suits_root
 from placement.search.solver.search import BlockFilter, Search
-from placement.search.solver.slots import sharing_with
 from placement.search.solver.work import BoundedCache
 
 # How many plans, and how many structures with a known plan, are remembered at a time; a cloud has
@@ -51,6 +50,8 @@ class Anchors:
         Raises `BudgetSpent`.
         """
         search = self.search
+        if search.resolved.names_missing_tree:
+            return
         spend, plan_for = search.work.spend, self._plans.plan_for
         for tree in self._trees():
             search.trees_examined += 1
@@ -146,7 +147,7 @@ class Plans:
 
     def __init__(self, search: Search) -> None:
         self.search = search
-        self._named_roots = search.resolved.named_roots
+        self.named_roots = search.resolved.named_roots
         # By structure, or by the key of alike pools.
         self._by_structure: BoundedCache[object, Plan] = BoundedCache(MAX_PLANS)
         self._by_answers: BoundedCache[object, Plan] = BoundedCache(MAX_PLANS)
@@ -160,7 +161,7 @@ class Plans:
         each.
         """
         structure = tree.shape.structure
-        is_named = tree.root_id in self._named_roots
+        is_named = tree.root_id in self.named_roots
         key = self.pool_key(structure) if structure.has_sharing else structure
         plan = None if is_named or key is None else self._by_structure.get(key)
         if plan is None:
@@ -179,7 +180,7 @@ class Plans:
 
     def _plan(self, tree: Tree, root_id: int) -> Plan:
         structure = tree.shape.structure
-        sharing = sharing_with(self.search.snapshot, tree)
+        sharing = self.search.snapshot.sharing_with(tree)
         self.search.work.spent += len(sharing)
         key = (root_id, *self._answers(structure, sharing))
         plan = self._by_answers.get(key)

@@ -264,13 +264,11 @@ class PartialAssignment:
         self.work.spent += len(variable.domain)
         taken = self.taken if variable.is_exclusive else NONE_TAKEN
         return tuple(
-            [
-                slot
-                for slot in variable.domain
-                if slot not in taken
-                and all(self.room[slot, name] >= amount for name, amount in variable.amounts)
-                and all(self.ancestry.is_within(slot, root) for root in roots)
-            ]
+            slot
+            for slot in variable.domain
+            if slot not in taken
+            and all(self.room[slot, name] >= amount for name, amount in variable.amounts)
+            and all(self.ancestry.is_within(slot, root) for root in roots)
         )
 
 

@@ -102,10 +102,8 @@ class Plan:
             occupants = self.slots.occupants(tree)
             ids = [provider.id for provider in occupants[0]]
             self._shared_domains = tuple(
-                [
-                    frozenset([ids[slot] for slot in domain if self._is_sharing(slot)])
-                    for domain in self._open_domains(occupants)
-                ]
+                frozenset([ids[slot] for slot in domain if self._is_sharing(slot)])
+                for domain in self._open_domains(occupants)
             )
         return self._shared_domains
 

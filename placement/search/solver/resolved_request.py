@@ -13,6 +13,7 @@ allocation_candidates, "What can satisfy one group", "Combining groups".
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from placement.search.model.capacity import Capacity
@@ -59,21 +60,6 @@ class ProviderRequest:
     def sets(self) -> int:
         """How many sets of alternatives a profile is compared with."""
         return len(self.group.required) + len(self.group.member_of)
-
-    @property
-    def likeness(self) -> tuple[object, ...]:
-        """Equal for requests that the same providers can serve with the same amounts."""
-        group = self.group
-        return (
-            tuple(self.amounts.items()),
-            self.is_suffixed,
-            *[
-                getattr(group, parameter.field)
-                for parameter in GROUP_PARAMETERS
-                if self.is_suffixed or not parameter.is_collected
-            ],
-            self.tree_id,
-        )
 
     def demand_on(self, profile: Profile) -> Demand | None:
         """The amounts by position in this profile, None where it cannot serve the request."""
@@ -132,20 +118,15 @@ class ResolvedRequest:
     @classmethod
     def of(cls, snapshot: Snapshot, request: CandidateRequest) -> ResolvedRequest:
         """The request with its trees looked up in the snapshot."""
-        tree_ids = _tree_ids(snapshot, request)
-        requests = _provider_requests(request, tree_ids)
-        totals: dict[str, int] = {}
-        for provider_request in requests:
-            for name, amount in provider_request.amounts.items():
-                totals[name] = totals.get(name, 0) + amount
-        return cls(
-            request,
-            _compared(requests, totals),
-            tree_ids,
-            _constraints(request, requests),
-            next((group.required for group in request.groups if not group.is_suffixed), ()),
-            totals,
-        )
+        in_trees = [group.in_tree for group in request.groups if group.in_tree is not None]
+        tree_ids = {uuid: snapshot.find_root(uuid) for uuid in in_trees}
+        totals = Counter[str]()
+        for group in request.groups:
+            totals.update(group.resources)
+        requests = _provider_requests(request, tree_ids, totals)
+        collected = next((group.required for group in request.groups if not group.is_suffixed), ())
+        constraints = _constraints(request, requests)
+        return cls(request, requests, tree_ids, constraints, collected, totals)
 
     @property
     def names_missing_tree(self) -> bool:
@@ -164,63 +145,64 @@ class ResolvedRequest:
         )
 
     @property
-    def distinct_requests(self) -> list[ProviderRequest]:
-        """The provider requests without those that ask for the same as an earlier one."""
-        return [request for request in self.provider_requests if request.number == request.alike]
-
-    @property
     def named_roots(self) -> set[int]:
         """The ids of the roots of trees that `in_tree` names."""
         return {root_id for root_id in self.tree_ids.values() if root_id is not None}
 
 
-def _tree_ids(snapshot: Snapshot, request: CandidateRequest) -> dict[str, int | None]:
-    tree_ids: dict[str, int | None] = {}
-    for group in request.groups:
-        if group.in_tree is not None:
-            provider = snapshot.find_by_uuid(group.in_tree)
-            tree_ids[group.in_tree] = None if provider is None else provider.root_id
-    return tree_ids
-
-
 def _provider_requests(
-    request: CandidateRequest, tree_ids: Mapping[str, int | None]
+    request: CandidateRequest, tree_ids: Mapping[str, int | None], totals: Mapping[str, int]
 ) -> list[ProviderRequest]:
-    requests: list[ProviderRequest] = []
-    for group in request.groups:
-        tree_id = None if group.in_tree is None else tree_ids[group.in_tree]
-        is_exclusive = request.isolate and group.is_suffixed
-        single = [{name: amount} for name, amount in group.resources.items()]
-        for amounts in [group.resources] if group.is_suffixed else single:
-            requests.append(ProviderRequest(len(requests), group, amounts, tree_id, is_exclusive))
+    parts = [
+        (group, amounts)
+        for group in request.groups
+        for amounts in ([group.resources] if group.is_suffixed else _single(group.resources))
+    ]
+    unsuffixed = {name for group in request.groups if not group.suffix for name in group.resources}
+    askers = Counter(name for _, amounts in parts for name in amounts)
+    # Exclusive ones never meet on a provider, so among them a class is not contested.
+    contested = {
+        name
+        for name, count in askers.items()
+        if count > 1 and not (request.isolate and name not in unsuffixed)
+    }
+    first: dict[object, int] = {}
+    requests = []
+    for number, (group, amounts) in enumerate(parts):
+        tree_id = tree_ids.get(group.in_tree or '')
+        requests.append(
+            ProviderRequest(
+                number,
+                group,
+                amounts,
+                tree_id,
+                is_exclusive=request.isolate and group.is_suffixed,
+                contested=tuple([item for item in amounts.items() if item[0] in contested]),
+                weight=max([n / totals[name] for name, n in amounts.items() if n], default=0),
+                alike=first.setdefault(_likeness(group, amounts, tree_id), number),
+            )
+        )
     return requests
 
 
-def _compared(
-    requests: Sequence[ProviderRequest], totals: Mapping[str, int]
-) -> list[ProviderRequest]:
-    """The requests with their relation to each other."""
-    # Exclusive ones never meet on a provider, so among them a class is not contested.
-    askers: dict[str, list[bool]] = {}
-    for request in requests:
-        for name in request.amounts:
-            askers.setdefault(name, []).append(request.is_exclusive)
-    first: dict[object, int] = {}
-    return [
-        dataclasses.replace(
-            request,
-            contested=tuple(
-                [
-                    (name, amount)
-                    for name, amount in request.amounts.items()
-                    if len(askers[name]) > 1 and not all(askers[name])
-                ]
-            ),
-            weight=max([n / totals[name] for name, n in request.amounts.items() if n], default=0),
-            alike=first.setdefault(request.likeness, request.number),
-        )
-        for request in requests
-    ]
+def _single(resources: Mapping[str, int]) -> list[Mapping[str, int]]:
+    return [{name: amount} for name, amount in resources.items()]
+
+
+def _likeness(
+    group: RequestGroup, amounts: Mapping[str, int], tree_id: int | None
+) -> tuple[object, ...]:
+    """Equal for requests that the same providers can serve with the same amounts."""
+    return (
+        tuple(amounts.items()),
+        group.is_suffixed,
+        *[
+            getattr(group, parameter.field)
+            for parameter in GROUP_PARAMETERS
+            if group.is_suffixed or not parameter.is_collected
+        ],
+        tree_id,
+    )
 
 
 def _constraints(

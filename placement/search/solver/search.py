@@ -9,6 +9,7 @@ from typing import NamedTuple
 from placement.search.candidate import Layout
 from placement.search.model.block import Block, Bound
 from placement.search.model.kind import Profile
+from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree, UsedAmounts
@@ -35,6 +36,8 @@ class Answer(NamedTuple):
 class Search:
     """A resolved request, a snapshot, and the count of work.
 
+    `distinct` are the provider requests without those that ask for the same as an earlier one.
+
     With `ignores_usage` nothing counts as used: the search is of an empty cloud. `random` draws
     the order of what is found, None where it has one of its own.
     """
@@ -54,14 +57,13 @@ class Search:
         self.ignores_usage = ignores_usage
         self.trees_examined = 0
         self.resolved = ResolvedRequest.of(snapshot, request)
-        self.distinct = self.resolved.distinct_requests
+        requests = self.resolved.provider_requests
+        self.distinct = [request for request in requests if request.number == request.alike]
         self._layouts: dict[tuple[int, ...], Layout] = {}
         self._answers: dict[Profile, Answer] = {}
         # Generating, holding and writing a candidate takes longer the more it serves. Where there
         # is sharing it may come again under another anchor, so it is remembered as well.
-        self.steps_per_candidate = (
-            1 + len(self.resolved.provider_requests) // 2 + snapshot.has_sharing
-        )
+        self.steps_per_candidate = 1 + len(requests) // 2 + snapshot.has_sharing
 
     @property
     def only_roots(self) -> set[int] | None:
@@ -84,6 +86,10 @@ class Search:
     def usage_of(self, tree: Tree) -> UsedAmounts:
         """The usage of the members of a tree."""
         return tree.shape.unused if self.ignores_usage else tree.usage
+
+    def used_of(self, provider: Provider) -> tuple[int, ...]:
+        """The usage of one provider."""
+        return (0,) * len(provider.used) if self.ignores_usage else provider.used
 
     def layout(self, serving: tuple[int, ...]) -> Layout:
         """The layout in which the provider requests are served by these numbers."""
@@ -128,7 +134,7 @@ class BlockFilter:
         served, shared = set[int](), set[str]()
         for provider in search.snapshot.sharing_providers:
             profile, capacities = provider.kind.profile, provider.kind.capacities
-            used = (0,) * len(capacities) if search.ignores_usage else provider.used
+            used = search.used_of(provider)
             shared.update(profile.classes)
             answer = search.answer(profile)
             self._traits &= ~answer.collected

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placement.search.model.kind import ProviderKind
 from placement.search.model.provider import Provider
-from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Ancestry, Structure, Tree, UsedAmounts
 from placement.search.solver.resolved_request import Demand, ProviderRequest, fits
 from placement.search.solver.search import Answer, Search
@@ -24,15 +23,6 @@ Occupants = tuple[Sequence[Provider], Sequence[ProviderKind], UsedAmounts]
 
 # Slots that can serve a provider request, each with the amounts by position.
 Domain = Mapping[int, Demand]
-
-
-def sharing_with(snapshot: Snapshot, tree: Tree) -> list[Provider]:
-    """The sharing providers of other trees that have this one as an anchor, by id."""
-    return [
-        provider
-        for provider in snapshot.sharing_with(tree.shape.structure.aggregates)
-        if provider.root_id != tree.root_id
-    ]
 
 
 class Slots:
@@ -49,16 +39,8 @@ class Slots:
         self._size = len(structure.profiles)
         self._sharing = tuple(sharing)
         self._sharing_kinds = tuple([provider.kind for provider in sharing])
-        self._sharing_usage: UsedAmounts = tuple(
-            [
-                (0,) * len(provider.used) if search.ignores_usage else provider.used
-                for provider in sharing
-            ]
-        )
-        self.profiles = (
-            *structure.profiles,
-            *[provider.kind.profile for provider in sharing],
-        )
+        self._sharing_usage: UsedAmounts = tuple(map(search.used_of, sharing))
+        self.profiles = structure.profiles + tuple([kind.profile for kind in self._sharing_kinds])
         self.trees = [-1] * self._size + [provider.root_id for provider in sharing]
 
     def occupants(self, tree: Tree) -> Occupants:
@@ -80,12 +62,11 @@ class Slots:
         position = self.profiles[slot].position[resource_class]
         if occupants is not None:
             _, kinds, usage = occupants
-            return kinds[slot].capacities[position].room(usage[slot][position])
-        if slot < self._size:
+        elif slot < self._size:
             return sys.maxsize
-        number = slot - self._size
-        capacity = self._sharing_kinds[number].capacities[position]
-        return capacity.room(self._sharing_usage[number][position])
+        else:
+            slot, kinds, usage = slot - self._size, self._sharing_kinds, self._sharing_usage
+        return kinds[slot].capacities[position].room(usage[slot][position])
 
     def domains(self, root_id: int) -> list[Domain]:
         """For each distinct provider request, its domain in the tree with this root."""
