@@ -10,7 +10,7 @@ from placement import policies
 from placement.conf import files
 from placement.doctor import identity, rights
 from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
-from placement.policies.enforcer import find_files, load_rules
+from placement.policies.enforcer import find_files, list_places, load_rules
 
 # The number of threads that the guide recommends for a process.
 MIN_CONNECTIONS = 4
@@ -79,7 +79,7 @@ _REMEDY = 'Correct it; "oslopolicy-validator --namespace placement" names every 
 
 def check_policies(deployment: Deployment) -> CheckResult:
     """Read the policy files as the service does."""
-    paths = sorted(path for path, *_ in find_files(deployment.conf))
+    paths = sorted(path for path, *_ in find_files(list_places(deployment.conf)))
     unreadable = rights.unreadable(deployment, paths)
     if unreadable:
         return unreadable

@@ -180,6 +180,41 @@ def test_enforcer_does_not_read_unchanged_files_again(
     assert allows(enforcer, 'admin')
 
 
+@pytest.mark.parametrize(('check', 'evaluated'), [('role:admin', 1), ('http://127.0.0.1:1/', 2)])
+def test_allowed_question_is_evaluated_again_only_where_a_rule_asks_a_server(
+    conf: cfg.ConfigOpts,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    check: str,
+    evaluated: int,
+) -> None:
+    tmp_path.joinpath('policy.yaml').write_text(f'"placement:traits:show": "{check}"\n')
+    enforcer = policy.Enforcer(conf)
+    counted: list[str] = []
+    monkeypatch.setattr(
+        oslo_policy.Enforcer, 'authorize', lambda _rules, rule, *_, **__: counted.append(rule)
+    )
+    for _ in range(2):
+        assert allows(enforcer, 'admin')
+    assert counted == [RULE] * evaluated
+
+
+@pytest.mark.parametrize('place', ['.', 'home/.placement', 'home'])
+def test_policy_file_is_watched_where_oslo_config_finds_it(
+    conf: cfg.ConfigOpts, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setenv('HOME', str(tmp_path / 'home'))
+    tmp_path.joinpath('home/.placement').mkdir(parents=True)
+    places = policy.list_places(conf)
+    # The places before it have none.
+    for directory in ('home', 'home/.placement', '.'):
+        tmp_path.joinpath(directory, 'policy.yaml').touch()
+        if directory == place:
+            break
+    ((found, *_),) = policy.find_files(places)
+    assert found == conf.find_file('policy.yaml') == str(tmp_path / place / 'policy.yaml')
+
+
 def test_enforcer_of_the_oslo_policy_tools_needs_no_database(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
