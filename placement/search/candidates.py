@@ -86,9 +86,9 @@ def _collected(search: Search) -> tuple[list[Candidate], bool]:
 
 def _in_order(search: Search) -> Iterator[Candidate]:
     """Every candidate once, in the order the request wants; random ones are of many trees, too."""
-    request, streams = search.request, Anchors(search).streams()
+    request, trees = search.request, Anchors(search).trees()
     is_broad = search.random or request.strategy is Strategy.BREADTH_FIRST
-    candidates = breadth_first(streams) if is_broad else depth_first(streams)
+    candidates = breadth_first(trees) if is_broad else depth_first(trees)
     return _distinct(candidates) if search.snapshot.has_sharing else candidates
 
 

@@ -89,7 +89,7 @@ def could_be_found(
     part = work.part(places)
     search = Search(snapshot, request, part, ignores_usage)
     try:
-        return any(True for _ in breadth_first(Anchors(search).streams()))
+        return any(True for _ in breadth_first(Anchors(search).trees()))
     except BudgetSpent:
         return None
     finally:

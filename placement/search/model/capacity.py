@@ -27,9 +27,9 @@ class Capacity:
     """One inventory without what is used of it: a value that alike providers share.
 
     The derived fields are computed once, here, because a search reads them far more often than
-    inventories change: `capacity` as a product, `ceiling` the most that may be used in all, and
-    `largest` the most that one candidate may take when nothing is used. Specification:
-    conventions, "Capacity and fit".
+    inventories change: `capacity` as a product, `ceiling` the most that may be used in all,
+    `largest` the most that one candidate may take when nothing is used, and `takes_any` whether
+    any amount will do for which there is room. Specification: conventions, "Capacity and fit".
     """
 
     total: int
@@ -41,11 +41,13 @@ class Capacity:
     capacity: float = dataclasses.field(init=False, repr=False, compare=False)
     ceiling: int = dataclasses.field(init=False, repr=False, compare=False)
     largest: int = dataclasses.field(init=False, repr=False, compare=False)
+    takes_any: bool = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.capacity = (self.total - self.reserved) * float(self.allocation_ratio)
         self.ceiling = _ceiling(self.capacity)
         self.largest = min(self.ceiling, self.max_unit)
+        self.takes_any = self.min_unit <= 1 and self.step_size <= 1
 
     @property
     def reported_capacity(self) -> int:

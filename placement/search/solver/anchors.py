@@ -8,10 +8,8 @@ searches these to the end. So a hard tree delays no other. Specification:
 allocation_candidates, "Terms of the search", "Limits, order and randomisation".
 """
 
-import functools
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
 
 from placement.search.candidate import Candidate
 from placement.search.model.block import Block
@@ -29,11 +27,8 @@ MAX_PLANS = 2048
 # In the key of a plan that is good for trees with any root.
 ANY_ROOT = -1
 
-
-class OpenTree(Protocol):
-    """The candidates of one tree, from the beginning."""
-
-    def __call__(self, *, is_first_pass: bool) -> Iterator[Candidate]: ...
+# A tree with its plan, and whether somebody has to serve there who is no sharing provider.
+Anchor = tuple[Plan, Tree, bool]
 
 
 class Anchors:
@@ -44,7 +39,7 @@ class Anchors:
         self._plans = Plans(search)
         self._shared_domains: set[SharedDomains] = set()
 
-    def streams(self) -> Iterator[OpenTree]:
+    def trees(self) -> Iterator[Anchor]:
         """One tree after the other that may have candidates, in the order the request wants.
 
         Raises `BudgetSpent`.
@@ -61,7 +56,7 @@ class Anchors:
                 continue
             needs_member = plan.may_be_all_shared and self._is_known(plan.shared_domains(tree))
             if plan.uses_members or not needs_member:
-                yield functools.partial(plan.candidates, tree, needs_member)
+                yield plan, tree, needs_member
 
     def _is_known(self, domains: SharedDomains) -> bool:
         """Return whether the candidates of sharing providers alone were, or will be, found under
@@ -100,13 +95,13 @@ def _drawn(trees: list[Tree], generator: random.Random) -> Iterator[Tree]:
         yield trees[last]
 
 
-def depth_first(trees: Iterable[OpenTree]) -> Iterator[Candidate]:
+def depth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
     """All candidates of one tree before those of the next."""
-    for candidates_of in trees:
-        yield from candidates_of(is_first_pass=False)
+    for plan, tree, needs_member in trees:
+        yield from plan.candidates(tree, needs_member)
 
 
-def breadth_first(trees: Iterable[OpenTree]) -> Iterator[Candidate]:
+def breadth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
     """One candidate of each tree in turn.
 
     Holds no more trees than it has yielded candidates, and those that were deferred: the next tree
@@ -114,12 +109,12 @@ def breadth_first(trees: Iterable[OpenTree]) -> Iterator[Candidate]:
     """
     begun: list[Iterator[Candidate]] = []
     deferred: list[Iterator[Candidate]] = []
-    for candidates_of in trees:
-        candidates = candidates_of(is_first_pass=True)
+    for plan, tree, needs_member in trees:
+        candidates = plan.candidates(tree, needs_member, is_first_pass=True)
         try:
             candidate = next(candidates, None)
         except TreeDeferred:
-            deferred.append(candidates_of(is_first_pass=False))
+            deferred.append(plan.candidates(tree, needs_member))
             continue
         if candidate is not None:
             yield candidate

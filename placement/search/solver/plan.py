@@ -53,9 +53,8 @@ class Solution(NamedTuple):
             capacity = kinds[slot].capacities[position]
             if total > capacity.room(usage[slot][position]):
                 return False
-            for amount in amounts:
-                if capacity.unit_refusal(amount):
-                    return False
+            if not capacity.takes_any and any(map(capacity.unit_refusal, amounts)):
+                return False
         return True
 
     def candidate(self, providers: Sequence[Provider]) -> Candidate:

@@ -3,22 +3,24 @@
 
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from placement.search.model.tree import Tree
 from placement.search.solver.anchors import breadth_first, depth_first
 from placement.search.solver.backtracking import TreeDeferred
 
 
 def tree(*candidates: str, is_hard: bool = False) -> Any:
-    """A tree with these candidates."""
+    """A tree with a plan that finds these candidates."""
 
-    def opened(*, is_first_pass: bool) -> Iterator[str]:
+    def found(tree: Tree, needs_member: bool, is_first_pass: bool = False) -> Iterator[str]:
         if is_first_pass and is_hard:
             raise TreeDeferred
         yield from candidates
 
-    return opened
+    return mock.Mock(candidates=found), None, False
 
 
 def test_breadth_first_takes_one_candidate_of_each_tree_in_turn() -> None:
