@@ -45,7 +45,9 @@ _WITH_OWNER = (
     _name_of(consumers.c.user_id, users).label('user_id'),
     _name_of(consumers.c.consumer_type_id, consumer_types).label('consumer_type'),
 )
-_BY_IDS = sa.select(*_WITH_OWNER).where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
+_HAS_ID = consumers.c.id.in_(sa.bindparam('ids', expanding=True))
+_BY_IDS = sa.select(*_WITH_OWNER).where(_HAS_ID)
+_DELETE = sa.delete(consumers).where(_HAS_ID)
 _DELETE_RETURNING = _DELETE_BY_UUID.returning(*_WITH_OWNER)
 
 
@@ -131,8 +133,7 @@ def _joined_update(has_type: bool) -> sa.Update:
     ids = _ids_of_owner(has_type)
     return (
         sa.update(consumers)
-        .where(consumers.c.id.in_(sa.bindparam('ids', expanding=True)))
-        .where(*(owner_id.is_not(None) for owner_id in ids.values()))
+        .where(_HAS_ID, *(owner_id.is_not(None) for owner_id in ids.values()))
         .values(generation=consumers.c.generation + 1, **ids)
     )
 
@@ -145,7 +146,7 @@ def list_with_owners(connection: sa.Connection, ids: Collection[int]) -> Sequenc
 def delete(connection: sa.Connection, ids: Collection[int]) -> None:
     """Delete consumers."""
     if ids:
-        connection.execute(sa.delete(consumers).where(consumers.c.id.in_(ids)))
+        connection.execute(_DELETE, {'ids': list(ids)})
 
 
 def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:

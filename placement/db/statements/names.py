@@ -22,6 +22,11 @@ STANDARD_CLASS_IDS: Mapping[str, int] = {
 }
 STANDARD_CLASS_NAMES: Mapping[int, str] = dict(enumerate(os_resource_classes.STANDARDS))
 
+_CLASS_IDS = sa.select(resource_classes.c.name, resource_classes.c.id).where(
+    resource_classes.c.name.in_(sa.bindparam('names', expanding=True))
+)
+_LOCKED_CLASS_IDS = _CLASS_IDS.with_for_update(read=True)
+
 
 @functools.cache
 def standard_traits() -> frozenset[str]:
@@ -50,12 +55,8 @@ def resource_class_ids(
     ids = {name: STANDARD_CLASS_IDS[name] for name in names if name in STANDARD_CLASS_IDS}
     custom = [name for name in names if name not in ids]
     if custom:
-        statement = sa.select(resource_classes.c.name, resource_classes.c.id).where(
-            resource_classes.c.name.in_(custom)
-        )
-        if lock:
-            statement = statement.with_for_update(read=True)
-        ids.update(connection.execute(statement).all())
+        statement = _LOCKED_CLASS_IDS if lock else _CLASS_IDS
+        ids.update(connection.execute(statement, {'names': custom}).all())
     for name in names:
         if name not in ids:
             raise errors.ResourceClassNotFound(name=name)

@@ -20,6 +20,13 @@ PROJECT: NameColumn = projects.c.external_id
 USER: NameColumn = users.c.external_id
 CONSUMER_TYPE: NameColumn = consumer_types.c.name
 
+_IDS = {
+    column: sa.select(column, column.table.c.id).where(
+        column.in_(sa.bindparam('names', expanding=True))
+    )
+    for column in (PROJECT, USER, CONSUMER_TYPE)
+}
+
 # How many names one statement looks up where each of them needs a SELECT of its own.
 NAMES_AT_ONCE = 200
 
@@ -80,12 +87,9 @@ def _missing(names: Iterable[str], stored: Collection[str]) -> list[str]:
     return [name for name in names if name not in stored]
 
 
-def _find(connection: sa.Connection, column: NameColumn, names: Collection[str]) -> dict[str, int]:
+def _find(connection: sa.Connection, column: NameColumn, names: Sequence[str]) -> dict[str, int]:
     """Return the ids of those names that are stored, in the spelling that is stored."""
-    if not names:
-        return {}
-    statement = sa.select(column, column.table.c.id).where(column.in_(names))
-    return dict(connection.execute(statement).all())
+    return dict(connection.execute(_IDS[column], {'names': names}).all()) if names else {}
 
 
 def _find_other_spellings(
