@@ -24,6 +24,9 @@ Failure = tuple[Condition, Shortfall | None]
 # that has nothing left of an amount.
 OTHER_FAILURE = 2.0
 
+# What refuses an amount though less might do, or more.
+UNIT_RULES = (Refusal.MIN_UNIT, Refusal.STEP_SIZE)
+
 
 class TreeReports:
     """Reports on single trees of a survey.
@@ -147,9 +150,9 @@ def missing_part(provider: Provider, resource_class: str, amount: int) -> float:
         return 1.0
     capacity = provider.kind.capacities[position]
     room = capacity.room(provider.used[position])
-    if room <= 0 or capacity.unit_refusal(amount) in (Refusal.MIN_UNIT, Refusal.STEP_SIZE):
+    if room <= 0 or (not capacity.takes_any and capacity.unit_refusal(amount) in UNIT_RULES):
         return 1.0
-    return max(amount - room, 0) / amount
+    return (amount - room) / amount if room < amount else 0.0
 
 
 class Lack(NamedTuple):

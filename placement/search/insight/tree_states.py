@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -113,7 +114,7 @@ class TreeState:
                 providers = [tree.members[slot] for tree in self.trees]
             else:
                 providers = [self.arrangement.sharing[slot - members]]
-            self._maxima[key] = maximum_of(providers, name)
+            self._maxima[key] = _maximum_of(providers, name)
         return self._maxima[key]
 
 
@@ -136,24 +137,20 @@ class Maximum(NamedTuple):
         return cls(capacity, max(maximum.free for maximum in maxima))
 
 
-def _rank(capacity: Capacity) -> tuple[int, ...]:
-    # Of several with the largest, whichever comes first, the same one is shown.
-    return capacity.largest, capacity.total, capacity.min_unit, capacity.step_size
+# Of several with the largest, whichever comes first, the same one is shown.
+_rank = operator.attrgetter('largest', 'total', 'min_unit', 'step_size')
 
 
-def maximum_of(providers: Iterable[Provider], name: str) -> Maximum | None:
-    """The most that one of some providers has of a class."""
-    inventories = [
-        (provider.kind.capacities[position], provider.used[position])
-        for provider in providers
-        if (position := provider.kind.profile.position.get(name)) is not None
-    ]
-    if not inventories:
+def _maximum_of(providers: Sequence[Provider], name: str) -> Maximum | None:
+    """The most that one of some providers, which have the same classes, has of a class."""
+    position = providers[0].kind.profile.position.get(name)
+    if position is None:
         return None
+    capacities = [provider.kind.capacities[position] for provider in providers]
+    used = [provider.used[position] for provider in providers]
     # Of ten thousand hosts most have the same few.
-    capacities = {id(capacity): capacity for capacity, _ in inventories}
-    most_free = max([capacity.room(used) for capacity, used in inventories])
-    return Maximum(max(capacities.values(), key=_rank), most_free)
+    largest = max({id(capacity): capacity for capacity in capacities}.values(), key=_rank)
+    return Maximum(largest, max(map(Capacity.room, capacities, used)))
 
 
 class TreeStates:
@@ -267,6 +264,8 @@ def amounts_mask(needs: Needs, provider: Provider) -> int:
     mask, capacities, used = 0, provider.kind.capacities, provider.used
     for position, asked, size, free, some in needs:
         capacity, taken = capacities[position], used[position]
+        if capacity.takes_any and asked <= capacity.room(taken):
+            continue
         refusal = capacity.refusal(asked, taken)
         if refusal is not None:
             mask |= free if refusal is Refusal.USED else size

@@ -179,6 +179,8 @@ class Snapshot:
 
     def sharing_with(self, tree: Tree) -> list[Provider]:
         """The sharing providers of other trees that have this one as an anchor, by id."""
+        if not self.indexes.sharing:
+            return []
         sharing = self._sharing_in(tree.shape.structure.aggregates)
         return [provider for provider in sharing if provider.root_id != tree.root_id]
 
