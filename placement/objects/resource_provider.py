@@ -163,6 +163,9 @@ class ResourceProvider(base.Timestamped):
         `errors.ResourceProviderNotFound`.
         """
         connection = self._context.connection
+        # InnoDB locks the entry of the uuid, then the row. A claim does so in this order, and
+        # would deadlock with a deletion that has locked the row alone before.
+        providers.increment_generation_of(connection, self.uuid)
         self.lock()
         if providers.has_children(connection, self.id):
             raise errors.ResourceProviderHasChildren(uuid=self.uuid)

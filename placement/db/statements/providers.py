@@ -117,7 +117,7 @@ def lock(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
 
 
 def increment_generation_of(connection: sa.Connection, uuid: str) -> bool:
-    """Lock a provider by incrementing its generation; returns whether there is one."""
+    """Lock a provider, and its uuid, by incrementing its generation; returns whether it exists."""
     return connection.execute(_INCREMENT_ONE, {'of_uuid': uuid}).rowcount > 0
 
 

@@ -3,13 +3,15 @@
 
 import concurrent.futures
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import transactions
+from placement import errors
+from placement.db.engine import backoff, transactions
 from placement.db.engine.database import Database
 from placement.db.statements import allocations, providers
 from placement.objects.allocation import AllocationList
@@ -77,3 +79,25 @@ def test_release_that_meets_the_first_claim_deletes_the_consumer(
     assert cloud.has('server') == {}
     cloud.take('server', {'host': {'VCPU': 1}}, generation=None)
     assert cloud.has('server') == {uuid_of('host'): {'VCPU': 1}}
+
+
+def test_claim_waits_for_the_deletion_of_its_host(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In another order of locks each would have what the other one needs."""
+    host = cloud.add('host', VCPU=8)
+    has_allocations = providers.has_allocations
+    claims = []
+    monkeypatch.setattr(backoff, 'sleep', lambda _attempt: pytest.fail('a deadlock'))
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+
+        def claim_meanwhile(*arguments: Any) -> bool:
+            take = Cloud(cloud.database).take
+            claims.append(threads.submit(take, 'server', {'host': {'VCPU': 1}}, generation=None))
+            time.sleep(0.5)
+            return has_allocations(*arguments)
+
+        monkeypatch.setattr(providers, 'has_allocations', claim_meanwhile)
+        host.destroy()
+        with pytest.raises(errors.UnknownAllocationProvider):
+            claims[0].result(60)
