@@ -124,11 +124,7 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
         migration.sync(database.engine)
     revisions.check(database.engine)
     standard_names.sync(database)
-    snapshots = SnapshotKeeper(
-        database,
-        is_cached=config.placement.candidate_snapshot == 'cached',
-        audit_interval=config.placement.candidate_snapshot_audit_interval,
-    )
+    snapshots = SnapshotKeeper.from_conf(config, database)
     insight = Insight.from_conf(config, database)
     application: WSGIApplication = Application(
         config, database, snapshots, Enforcer(config), insight

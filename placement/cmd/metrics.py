@@ -71,7 +71,9 @@ def _serve(options: argparse.Namespace) -> None:
     start_logging(conf)
     host, port = options.listen
     with _database(conf) as database:
-        server, thread = _listen(_endpoint(conf, database), host, port)
+        gauges = Gauges(conf, database, SnapshotKeeper.from_conf(conf, database))
+        endpoint = Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS)
+        server, thread = _listen(endpoint, host, port)
         with server:
             host = f'[{host}]' if ':' in host else host
             print(f'{NAME}: serving http://{host}:{server.server_port}/metrics', flush=True)
@@ -92,16 +94,6 @@ def _database(conf: ConfigOpts) -> Database:
     except diagnosis.ERRORS as error:
         reason = failures.message_of(error)
         raise CannotServe(f'the database cannot be used: {reason}') from error
-
-
-def _endpoint(conf: ConfigOpts, database: Database) -> Endpoint:
-    snapshots = SnapshotKeeper(
-        database,
-        is_cached=conf.placement.candidate_snapshot == 'cached',
-        audit_interval=conf.placement.candidate_snapshot_audit_interval,
-    )
-    gauges = Gauges(conf, database, snapshots)
-    return Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS)
 
 
 def _configured(path: str | None) -> ConfigOpts:

@@ -12,10 +12,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import sqlalchemy as sa
 
+from placement.conf import ConfigOpts
 from placement.db.engine.database import Database
 from placement.db.engine.transactions import READ_ATTEMPTS, retry
 from placement.db.schema.own_tables import NO_PROVIDER
@@ -75,6 +76,15 @@ class SnapshotKeeper:
         self._clock = clock
         self._lock = threading.Lock()
         self._state: State | None = None
+
+    @classmethod
+    def from_conf(cls, conf: ConfigOpts, database: Database) -> Self:
+        """The snapshot of a database, kept as the configuration says."""
+        return cls(
+            database,
+            is_cached=conf.placement.candidate_snapshot == 'cached',
+            audit_interval=conf.placement.candidate_snapshot_audit_interval,
+        )
 
     def current(self) -> Snapshot:
         """The cloud as it is now; raises `errors.DatabaseUnavailable`."""

@@ -60,6 +60,15 @@ class Timestamped(PlacementObject):
     updated_at: datetime.datetime | None
 
 
+class Named(Timestamped):
+    """An object that has a name of its own: a resource class or a trait."""
+
+    fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
+
+    id: int
+    name: str
+
+
 class PlacementObjectList(ovo.ObjectListBase, PlacementObject):
     """Several objects of one kind.
 

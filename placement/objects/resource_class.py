@@ -16,16 +16,11 @@ from placement.objects import base
 
 
 @base.register
-class ResourceClass(base.Timestamped):
+class ResourceClass(base.Named):
     """The kind of a resource."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
-
-    fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
-
-    id: int
-    name: str
 
     @classmethod
     @db.reader

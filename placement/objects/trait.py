@@ -24,16 +24,11 @@ _CUSTOM_NAME = re.compile(r'CUSTOM_[A-Z0-9_]+')
 
 
 @base.register
-class Trait(base.Timestamped):
+class Trait(base.Named):
     """A quality that a provider has or has not."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
-
-    fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
-
-    id: int
-    name: str
 
     @classmethod
     @db.reader

@@ -9,21 +9,9 @@ from placement.db.engine import transactions as db
 from placement.db.engine.transactions import Row
 from placement.http.reply import Reply
 from placement.http.request import Request
+from placement.insight import pages
 from placement.insight.demand import statements
 from placement.insight.demand.statements import RowPage
-from placement.insight.pages import (
-    PAGE_LIMIT_TEXT,
-    REQUEST_ID,
-    ROW_NUMBER,
-    TIME,
-    Page,
-    links,
-    members,
-    page_limit,
-    parse_row_marker,
-    parse_time,
-    time_text,
-)
 from placement.policies import rules
 from placement.schemas import common
 
@@ -32,10 +20,10 @@ VERDICTS = ('full', 'infeasible', 'unknown')
 
 LIST_UNMET_DEMAND = common.a_query(
     {
-        'since': TIME,
-        'global_request_id': REQUEST_ID,
-        'page_limit': PAGE_LIMIT_TEXT,
-        'marker': ROW_NUMBER,
+        'since': pages.TIME,
+        'global_request_id': pages.REQUEST_ID,
+        'page_limit': pages.PAGE_LIMIT_TEXT,
+        'marker': pages.ROW_NUMBER,
     }
 )
 
@@ -45,22 +33,24 @@ def list_unmet_demand(request: Request) -> Reply:
     request.authorise(rules.LIST_UNMET_DEMAND)
     with request.context.insight.question('unmet_demand'):
         query = request.validated_query('insight.unmet_demand')
-        limit = page_limit(query)
+        limit = pages.page_limit(query)
         # One more tells if there is another page.
-        wanted = RowPage(parse_time(query, 'since'), parse_row_marker(query), limit + 1)
+        wanted = RowPage(
+            pages.parse_time(query, 'since'), pages.parse_row_marker(query), limit + 1
+        )
         request.context.insight.flush()
         request_id = query.last('global_request_id')
         if request_id is None:
             rows, sums = list_demands(request.context, wanted)
-            page = Page.of(rows, limit)
+            page = pages.Page.of(rows, limit)
             view = {
                 'unmet_demand': [_demand_view(row) for row in page.items],
                 'sums': {verdict: sums.get(verdict, 0) for verdict in VERDICTS},
             }
         else:
-            page = Page.of(list_searches(request.context, request_id, wanted), limit)
+            page = pages.Page.of(list_searches(request.context, request_id, wanted), limit)
             view = {'unmet_demand': [_search_view(row) for row in page.items]}
-    return Reply(view | links(request, 'unmet_demand', query, page))
+    return Reply(view | pages.links(request, 'unmet_demand', query, page))
 
 
 @db.brief_reader
@@ -82,9 +72,9 @@ def _demand_view(row: Row) -> dict[str, Any]:
     return {
         'query': row.query,
         'names_tree': bool(row.names_tree),
-        **members(row, 'microversion', 'verdict', 'reason'),
-        'first_at': time_text(row.first_at),
-        'last_at': time_text(row.last_at),
+        **pages.members(row, 'microversion', 'verdict', 'reason'),
+        'first_at': pages.time_text(row.first_at),
+        'last_at': pages.time_text(row.last_at),
         'times': row.times,
         'request_ids': row.request_ids.split(),
     }

@@ -13,21 +13,9 @@ from placement.db.engine.transactions import Row
 from placement.http.querystring import Query
 from placement.http.reply import Reply
 from placement.http.request import Request
+from placement.insight import pages
 from placement.insight.history import statements
 from placement.insight.history.statements import SubjectKind
-from placement.insight.pages import (
-    PAGE_LIMIT_TEXT,
-    REQUEST_ID,
-    ROW_NUMBER,
-    TIME,
-    Page,
-    links,
-    members,
-    page_limit,
-    parse_row_marker,
-    parse_time,
-    time_text,
-)
 from placement.policies import rules
 from placement.schemas import common
 from placement.schemas.usage import UNKNOWN_TYPE
@@ -36,11 +24,11 @@ LIST_HISTORY = common.a_query(
     {
         'provider': common.UUID,
         'consumer': common.UUID,
-        'request_id': REQUEST_ID,
-        'global_request_id': REQUEST_ID,
-        'since': TIME,
-        'page_limit': PAGE_LIMIT_TEXT,
-        'marker': ROW_NUMBER,
+        'request_id': pages.REQUEST_ID,
+        'global_request_id': pages.REQUEST_ID,
+        'since': pages.TIME,
+        'page_limit': pages.PAGE_LIMIT_TEXT,
+        'marker': pages.ROW_NUMBER,
     }
 )
 
@@ -70,22 +58,22 @@ def list_rows(
     since: datetime.datetime | None,
     before_id: int | None,
     limit: int,
-) -> Page[Row]:
+) -> pages.Page[Row]:
     """The rows with these values since a time, from below an id on where one is given."""
     rows = statements.list_rows(context.connection, columns, since, before_id, limit + 1)
-    return Page.of(rows, limit)
+    return pages.Page.of(rows, limit)
 
 
 def _change(row: Any) -> dict[str, Any]:
     return {
-        'at': time_text(row.at),
-        **members(row, 'request_id', 'global_request_id'),
+        'at': pages.time_text(row.at),
+        **pages.members(row, 'request_id', 'global_request_id'),
         'caller': {
             'user_id': row.caller_user_id,
             'user_name': row.caller_user_name,
             'project_id': row.caller_project_id,
         },
-        **members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
+        **pages.members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
         'state': None if row.state is None else _state(row.state),
     }
 
@@ -105,9 +93,9 @@ def list_changes(request: Request) -> Reply:
         page = list_rows(
             request.context,
             _parse_columns(query),
-            parse_time(query, 'since'),
-            parse_row_marker(query),
-            page_limit(query),
+            pages.parse_time(query, 'since'),
+            pages.parse_row_marker(query),
+            pages.page_limit(query),
         )
     view = {'history': [_change(row) for row in page.items]}
-    return Reply(view | links(request, 'history', query, page))
+    return Reply(view | pages.links(request, 'history', query, page))
