@@ -4,6 +4,7 @@
 Specification: conventions, "Capacity and fit"; allocations, "Capacity rule for writes".
 """
 
+import itertools
 import math
 
 import hypothesis
@@ -90,3 +91,13 @@ def test_integers_compare_with_the_untruncated_product(
     fits = used + amount <= (total - reserved) * ratio
     assert (capacity.refusal(amount, used) is None) is fits
     assert capacity.allows_total(used + amount) is fits
+
+
+def test_takes_any_says_that_only_room_refuses() -> None:
+    for minimum, step, largest in itertools.product((0, 1, 2), (0, 1, 2), (1, 2, 5, 9)):
+        capacity = Capacity(7, min_unit=minimum, step_size=step, max_unit=largest)
+        amounts, used = range(1, 10), range(9)
+        by_room = [a <= capacity.room(u) for a in amounts for u in used]
+        refused = [capacity.refusal(a, u) is None for a in amounts for u in used]
+        assert not capacity.takes_any or by_room == refused
+        assert capacity.takes_any == (minimum < 2 and step < 2)
