@@ -3,7 +3,7 @@
 
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.pages import path_of
+from placement.insight.paging import path_of
 from placement.policies import rules
 
 

@@ -7,18 +7,9 @@ from placement.http import provider_list
 from placement.http.querystring import Query, unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
+from placement.insight import paging
 from placement.insight.bulk import pages, views
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
-from placement.insight.pages import (
-    PAGE_LIMIT_TEXT,
-    ROW_NUMBER,
-    TIME,
-    links,
-    links_with,
-    page_limit,
-    parse_row_marker,
-    parse_time,
-)
 from placement.policies import rules
 from placement.schemas import common
 from placement.schemas.usage import UNKNOWN_TYPE
@@ -31,7 +22,7 @@ INCLUDE: common.Schema = {'type': 'string'}
 # How far somebody has read the changes of the cloud. Whether it is one is up to whoever reads it.
 TOKEN: common.Schema = {'type': 'string', 'pattern': '^[A-Za-z0-9_-]{1,200}$'}
 
-_PAGE: common.Schema = {'page_limit': PAGE_LIMIT_TEXT, 'marker': common.UUID}
+_PAGE: common.Schema = {'page_limit': paging.PAGE_LIMIT_TEXT, 'marker': common.UUID}
 
 
 # What the sums of usages are called by, by what they are of.
@@ -55,15 +46,15 @@ CONSUMERS = common.a_query(
         'user_id': common.EXTERNAL_ID,
         'type': {'pattern': '^([A-Z0-9_]+|unknown)$'} | common.EXTERNAL_ID,
         'provider': common.UUID,
-        'older_than': TIME,
+        'older_than': paging.TIME,
         **_PAGE,
     }
 )
 USAGES = common.a_query(
     {
         'by': {'type': 'string', 'enum': ['project', 'user', 'type', 'aggregate']},
-        'page_limit': PAGE_LIMIT_TEXT,
-        'marker': ROW_NUMBER,
+        'page_limit': paging.PAGE_LIMIT_TEXT,
+        'marker': paging.ROW_NUMBER,
     },
     required=('by',),
 )
@@ -107,7 +98,7 @@ def parse_consumers(query: Query) -> ConsumerFilters:
         consumer_type=consumer_type if is_typed else None,
         is_typed=is_typed,
         provider=query.last('provider'),
-        older_than=parse_time(query, 'older_than'),
+        older_than=paging.parse_time(query, 'older_than'),
     )
 
 
@@ -123,7 +114,7 @@ def list_providers(request: Request) -> Reply:
                 request.context,
                 filters,
                 query.last('marker'),
-                page_limit(query),
+                paging.page_limit(query),
                 with_allocations=views.ALLOCATIONS in included,
                 not_before=parse_token(query, 'not_before'),
             )
@@ -135,7 +126,7 @@ def list_providers(request: Request) -> Reply:
             bound = {} if token is None else {'not_before': token}
             parameters = bound | {'marker': page.items[-1].row.uuid}
         items = views.providers_text(page.items, included)
-    following = links_with(request, 'providers', query, parameters)
+    following = paging.links_with(request, 'providers', query, parameters)
     return Reply(views.page('providers', items, beside | following))
 
 
@@ -144,14 +135,10 @@ def list_consumers(request: Request) -> Reply:
     request.authorise(rules.LIST_CONSUMERS)
     with request.context.insight.question('consumers'):
         query = request.validated_query('insight.consumers')
-        page = pages.list_consumers(
-            request.context,
-            parse_consumers(query),
-            query.last('marker'),
-            page_limit(query),
-        )
-    consumers = [views.consumer(consumer) for consumer in page.items]
-    return Reply({'consumers': consumers} | links(request, 'consumers', query, page, 'row.uuid'))
+        filters, limit = parse_consumers(query), paging.page_limit(query)
+        page = pages.list_consumers(request.context, filters, query.last('marker'), limit)
+    view = {'consumers': [views.consumer(consumer) for consumer in page.items]}
+    return Reply(view | paging.links(request, 'consumers', query, page, 'row.uuid'))
 
 
 def list_usages(request: Request) -> Reply:
@@ -159,12 +146,7 @@ def list_usages(request: Request) -> Reply:
     request.authorise(rules.LIST_USAGE_SUMS)
     with request.context.insight.question('usages'):
         query = request.validated_query('insight.usages')
-        by = SummedBy(query.last('by'))
-        page = pages.list_usage_sums(
-            request.context,
-            by,
-            parse_row_marker(query),
-            page_limit(query),
-        )
-    usages = [views.usage_sum(usage, NAMES[by]) for usage in page.items]
-    return Reply({'usages': usages} | links(request, 'usages', query, page))
+        by, after = SummedBy(query.last('by')), paging.parse_row_marker(query)
+        page = pages.list_usage_sums(request.context, by, after, paging.page_limit(query))
+    view = {'usages': [views.usage_sum(usage, NAMES[by]) for usage in page.items]}
+    return Reply(view | paging.links(request, 'usages', query, page))

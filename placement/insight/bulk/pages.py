@@ -15,7 +15,7 @@ from placement.feed.follower_token import FollowerToken
 from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
-from placement.insight.pages import Page
+from placement.insight.paging import Page
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ from typing import Any
 from placement.http import views
 from placement.http.reply import JSONPieces
 from placement.insight.bulk.pages import CloudConsumer, CloudProvider, UsageSum
-from placement.insight.pages import members
+from placement.insight.paging import members
 from placement.objects.trait import listing_order
 from placement.schemas.usage import UNKNOWN_TYPE
 from placement.search.model.kind import ProviderKind

@@ -13,7 +13,7 @@ from placement.http.reply import Reply
 from placement.http.request import Request, checked_query
 from placement.insight.explain.handlers import list_names
 from placement.insight.explain.views import Names, provider
-from placement.insight.pages import PAGE_LIMIT_TEXT, links_with, members, page_limit
+from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, members, page_limit
 from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.policies import rules
 from placement.schemas import common

@@ -11,7 +11,7 @@ from placement.http.request import Request
 from placement.insight.bulk import views
 from placement.insight.bulk.handlers import INCLUDE, TOKEN, parse_include, parse_token
 from placement.insight.changes import pages
-from placement.insight.pages import PAGE_LIMIT_TEXT, TIME, links_with, page_limit, parse_time
+from placement.insight.paging import PAGE_LIMIT_TEXT, TIME, links_with, page_limit, parse_time
 from placement.policies import rules
 from placement.schemas import common
 
@@ -44,12 +44,9 @@ def list_changes(request: Request) -> Reply:
     with request.context.insight.question('changes'):
         query = request.validated_query('insight.changes')
         included = parse_include(query)
-        changes = pages.list_changes(
-            request.context,
-            parse_since(query),
-            page_limit(query),
-            with_allocations=views.ALLOCATIONS in included,
-        )
+        since, limit = parse_since(query), page_limit(query)
+        with_allocations = views.ALLOCATIONS in included
+        changes = pages.list_changes(request.context, since, limit, with_allocations)
         token = None if changes.token is None else changes.token.encoded()
         has_more = changes.token is not None and changes.token.has_more
         parameters = {'since': token} if has_more and token is not None else {}

@@ -9,7 +9,7 @@ from placement.db.engine import transactions as db
 from placement.db.engine.transactions import Row
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight import pages
+from placement.insight import paging
 from placement.insight.demand import statements
 from placement.insight.demand.statements import RowPage
 from placement.policies import rules
@@ -20,10 +20,10 @@ VERDICTS = ('full', 'infeasible', 'unknown')
 
 LIST_UNMET_DEMAND = common.a_query(
     {
-        'since': pages.TIME,
-        'global_request_id': pages.REQUEST_ID,
-        'page_limit': pages.PAGE_LIMIT_TEXT,
-        'marker': pages.ROW_NUMBER,
+        'since': paging.TIME,
+        'global_request_id': paging.REQUEST_ID,
+        'page_limit': paging.PAGE_LIMIT_TEXT,
+        'marker': paging.ROW_NUMBER,
     }
 )
 
@@ -33,24 +33,24 @@ def list_unmet_demand(request: Request) -> Reply:
     request.authorise(rules.LIST_UNMET_DEMAND)
     with request.context.insight.question('unmet_demand'):
         query = request.validated_query('insight.unmet_demand')
-        limit = pages.page_limit(query)
+        limit = paging.page_limit(query)
         # One more tells if there is another page.
         wanted = RowPage(
-            pages.parse_time(query, 'since'), pages.parse_row_marker(query), limit + 1
+            paging.parse_time(query, 'since'), paging.parse_row_marker(query), limit + 1
         )
         request.context.insight.flush()
         request_id = query.last('global_request_id')
         if request_id is None:
             rows, sums = list_demands(request.context, wanted)
-            page = pages.Page.of(rows, limit)
+            page = paging.Page.of(rows, limit)
             view = {
                 'unmet_demand': [_demand_view(row) for row in page.items],
                 'sums': {verdict: sums.get(verdict, 0) for verdict in VERDICTS},
             }
         else:
-            page = pages.Page.of(list_searches(request.context, request_id, wanted), limit)
+            page = paging.Page.of(list_searches(request.context, request_id, wanted), limit)
             view = {'unmet_demand': [_search_view(row) for row in page.items]}
-    return Reply(view | pages.links(request, 'unmet_demand', query, page))
+    return Reply(view | paging.links(request, 'unmet_demand', query, page))
 
 
 @db.brief_reader
@@ -72,9 +72,9 @@ def _demand_view(row: Row) -> dict[str, Any]:
     return {
         'query': row.query,
         'names_tree': bool(row.names_tree),
-        **pages.members(row, 'microversion', 'verdict', 'reason'),
-        'first_at': pages.time_text(row.first_at),
-        'last_at': pages.time_text(row.last_at),
+        **paging.members(row, 'microversion', 'verdict', 'reason'),
+        'first_at': paging.time_text(row.first_at),
+        'last_at': paging.time_text(row.last_at),
         'times': row.times,
         'request_ids': row.request_ids.split(),
     }

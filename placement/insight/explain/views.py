@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placement.insight.pages import members
+from placement.insight.paging import members
 from placement.search.insight.condition import Condition
 from placement.search.insight.explanation import (
     FunnelStep,

@@ -13,7 +13,7 @@ from placement.db.engine.transactions import Row
 from placement.http.querystring import Query
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight import pages
+from placement.insight import paging
 from placement.insight.history import statements
 from placement.insight.history.statements import SubjectKind
 from placement.policies import rules
@@ -24,11 +24,11 @@ LIST_HISTORY = common.a_query(
     {
         'provider': common.UUID,
         'consumer': common.UUID,
-        'request_id': pages.REQUEST_ID,
-        'global_request_id': pages.REQUEST_ID,
-        'since': pages.TIME,
-        'page_limit': pages.PAGE_LIMIT_TEXT,
-        'marker': pages.ROW_NUMBER,
+        'request_id': paging.REQUEST_ID,
+        'global_request_id': paging.REQUEST_ID,
+        'since': paging.TIME,
+        'page_limit': paging.PAGE_LIMIT_TEXT,
+        'marker': paging.ROW_NUMBER,
     }
 )
 
@@ -58,22 +58,22 @@ def list_rows(
     since: datetime.datetime | None,
     before_id: int | None,
     limit: int,
-) -> pages.Page[Row]:
+) -> paging.Page[Row]:
     """The rows with these values since a time, from below an id on where one is given."""
     rows = statements.list_rows(context.connection, columns, since, before_id, limit + 1)
-    return pages.Page.of(rows, limit)
+    return paging.Page.of(rows, limit)
 
 
 def _change(row: Any) -> dict[str, Any]:
     return {
-        'at': pages.time_text(row.at),
-        **pages.members(row, 'request_id', 'global_request_id'),
+        'at': paging.time_text(row.at),
+        **paging.members(row, 'request_id', 'global_request_id'),
         'caller': {
             'user_id': row.caller_user_id,
             'user_name': row.caller_user_name,
             'project_id': row.caller_project_id,
         },
-        **pages.members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
+        **paging.members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
         'state': None if row.state is None else _state(row.state),
     }
 
@@ -90,12 +90,8 @@ def list_changes(request: Request) -> Reply:
     request.authorise(rules.LIST_HISTORY)
     with request.context.insight.question('history'):
         query = request.validated_query('insight.history')
-        page = list_rows(
-            request.context,
-            _parse_columns(query),
-            pages.parse_time(query, 'since'),
-            pages.parse_row_marker(query),
-            pages.page_limit(query),
-        )
+        columns, since = _parse_columns(query), paging.parse_time(query, 'since')
+        before_id, limit = paging.parse_row_marker(query), paging.page_limit(query)
+        page = list_rows(request.context, columns, since, before_id, limit)
     view = {'history': [_change(row) for row in page.items]}
-    return Reply(view | pages.links(request, 'history', query, page))
+    return Reply(view | paging.links(request, 'history', query, page))

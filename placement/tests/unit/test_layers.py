@@ -24,7 +24,7 @@ ROWS = {
     'feed': 4, 'insight': 4, 'context': 4,
     'objects': 5, 'policies': 5,
     'http': 6,
-    'insight.pages': 7, 'insight.*.views': 7, 'insight.*.pages': 7,
+    'insight.paging': 7, 'insight.*.views': 7, 'insight.*.pages': 7,
     'handlers': 8, 'insight.*.handlers': 8, 'objects.provider_identity': 8,
     'microversions': 9,
     'routes': 10,
