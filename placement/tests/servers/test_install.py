@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -97,31 +98,21 @@ def controller(
         yield new
 
 
-@pytest.fixture(scope='class')
-def behind_nginx(
-    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
-) -> Iterator[Controller]:
-    """A machine with PostgreSQL, and uWSGI behind nginx."""
-    with controller(installed, cloud, UWSGI) as machine:
-        yield machine
+def following(sections: Sequence[str]) -> Any:
+    """A fixture: the machine on which these sections were followed."""
+
+    @pytest.fixture(scope='class')
+    def machine(
+        installed: Sequence[pathlib.Path], cloud: keystone.Keystone
+    ) -> Iterator[Controller]:
+        with controller(installed, cloud, sections) as new:
+            yield new
+
+    return machine
 
 
-@pytest.fixture(scope='class')
-def behind_haproxy(
-    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
-) -> Iterator[Controller]:
-    """A machine with SQLite, and uWSGI behind haproxy."""
-    with controller(installed, cloud, HAPROXY) as machine:
-        yield machine
-
-
-@pytest.fixture(scope='class')
-def with_apache(
-    installed: Sequence[pathlib.Path], cloud: keystone.Keystone
-) -> Iterator[Controller]:
-    """A machine with MariaDB and Apache."""
-    with controller(installed, cloud, APACHE) as machine:
-        yield machine
+#: uWSGI with PostgreSQL behind nginx, uWSGI with SQLite behind haproxy, Apache with MariaDB.
+behind_nginx, behind_haproxy, with_apache = map(following, (UWSGI, HAPROXY, APACHE))
 
 
 def test_every_instruction_is_followed() -> None:
