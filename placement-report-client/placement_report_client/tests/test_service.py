@@ -121,11 +121,8 @@ def cloud(service: str) -> Iterator[Caller]:
     caller.recorder.session.session.close()
 
 
-@pytest.fixture
-def other(service: str) -> Iterator[Caller]:
-    caller = Caller(service)
-    yield caller
-    caller.recorder.session.session.close()
+#: Another one, of the same service.
+other = cloud
 
 
 # Names

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State that every unit test leaves as it found it."""
+"""State that every unit test leaves as it found it, and what several folders of tests use."""
 
 import logging
+import pathlib
 import sys
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
+
+from placement.db.engine.database import Database
+from placement.db.schema import migration
+from placement.metrics.recorder import Recorder
 
 
 @pytest.fixture(autouse=True)
@@ -17,3 +23,18 @@ def logging_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+
+
+@pytest.fixture
+def database(engine: sa.Engine) -> Database:
+    """A database that has the newest schema and no rows; each folder has its own engine."""
+    migration.sync(engine)
+    return Database(engine)
+
+
+@pytest.fixture
+def recorder(tmp_path: pathlib.Path) -> Iterator[Recorder]:
+    """A recorder on an empty directory."""
+    recorder = Recorder(str(tmp_path))
+    yield recorder
+    recorder.close()

@@ -12,7 +12,7 @@ from oslo_log import log
 from placement.cmd import manage
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration, tables
+from placement.db.schema import tables
 
 
 class Outcome(NamedTuple):
@@ -41,13 +41,6 @@ def engine(url: str) -> Iterator[sa.Engine]:
     engine = create_engine(url)
     yield engine
     engine.dispose()
-
-
-@pytest.fixture
-def database(engine: sa.Engine) -> Database:
-    """The database with the newest schema and no rows."""
-    migration.sync(engine)
-    return Database(engine)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration
 
 
 @pytest.fixture
@@ -17,13 +16,6 @@ def engine() -> Iterator[sa.Engine]:
     engine = create_engine('sqlite://')
     yield engine
     engine.dispose()
-
-
-@pytest.fixture
-def database(engine: sa.Engine) -> Database:
-    """A database that has the newest schema and no rows."""
-    migration.sync(engine)
-    return Database(engine)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
-from placement.tests.unit.db.conftest import database, engine, rows, statements
+from placement.tests.unit.db.conftest import engine, rows, statements
 from placement.tests.unit.objects.cloud import create_database
 
-__all__ = ['database', 'engine', 'rows', 'statements']
+__all__ = ['engine', 'rows', 'statements']
 
 
 @pytest.fixture(scope='module')

@@ -7,7 +7,6 @@ import logging
 import os
 import pathlib
 import threading
-from collections.abc import Iterator
 from typing import NoReturn
 
 import pytest
@@ -20,14 +19,6 @@ from placement.tests.unit.metrics.processes import run_in_fork, samples
 
 CODE = ('placement.concurrent_update',)
 FAILURES = 'placement_insight_failures_total{}'
-
-
-@pytest.fixture
-def recorder(tmp_path: pathlib.Path) -> Iterator[Recorder]:
-    """A recorder on an empty directory."""
-    recorder = Recorder(str(tmp_path))
-    yield recorder
-    recorder.close()
 
 
 def refuse(*_arguments: object) -> NoReturn:

@@ -2,7 +2,7 @@
 """Requests are counted by action, method and status; nobody can make series at will."""
 
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
@@ -14,13 +14,6 @@ from placement.tests.unit.metrics.processes import samples
 from placement.tests.unit.middleware.samples import Inner, ask
 
 REQUESTS = 'placement_http_requests_total'
-
-
-@pytest.fixture
-def recorder(tmp_path: pathlib.Path) -> Iterator[Recorder]:
-    recorder = Recorder(str(tmp_path))
-    yield recorder
-    recorder.close()
 
 
 def test_request_is_counted_by_action_method_status_and_code_of_its_conflict(

@@ -65,20 +65,16 @@ def test_unreachable_database_is_tried_again(
     assert engine.attempts == missing + 1
 
 
-@pytest.mark.parametrize('error', AWAY, ids=str)
-def test_last_attempt_raises_its_error(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ('error', 'attempts'), [*((error, 3) for error in AWAY), *((error, 1) for error in WRONG)]
+)
+def test_last_attempt_raises_its_error_and_so_does_the_first_that_is_permanent(
+    error: Exception, attempts: int
+) -> None:
     engine = Engine(error, 4)
     with pytest.raises(type(error)):
         wait(engine, 3)
-    assert engine.attempts == 3
-
-
-@pytest.mark.parametrize('error', WRONG, ids=str)
-def test_permanent_error_is_raised_at_once(error: Exception) -> None:
-    engine = Engine(error, 4)
-    with pytest.raises(type(error)):
-        wait(engine, 3)
-    assert engine.attempts == 1
+    assert engine.attempts == attempts
 
 
 def test_zero_retries_make_no_attempt() -> None:
