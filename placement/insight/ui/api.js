@@ -8,6 +8,8 @@ export const HAS_PROXY = new URLSearchParams(location.search).get('token') === '
 
 // The page is at <service>/ui/, whatever the path of the service is.
 const SERVICE = new URL('../', document.baseURI);
+// What the words of a refusal have that tells nobody anything.
+const EMPTY_WORDS = /^The server could not comply with the request since it is either malformed or otherwise incorrect\.| Failed validating .*$/g;
 // A busy service is asked so often, each time after so many milliseconds more: half a minute in all.
 const ATTEMPTS = 20;
 const PAUSE = 150;
@@ -32,7 +34,7 @@ export class Refused extends Error {
 export async function get(path, signal) {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send(path, signal);
-    if (answer.ok) return answer.json();
+    if (answer.ok) return value(answer);
     if (answer.status !== 503 || !answer.headers.has('retry-after') || attempt === ATTEMPTS) {
       throw new Refused(answer.status, await words(answer));
     }
@@ -52,12 +54,21 @@ async function send(path, signal) {
   }
 }
 
+async function value(answer) {
+  try {
+    return await answer.json();
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Refused(0, 'The answer of the service is cut off, or is none of this service.');
+  }
+}
+
 async function words(answer) {
   if (answer.status === 401) return `The service does not know ${HAS_PROXY ? 'the token of the proxy' : 'this token'}.`;
   if (answer.status === 403) return 'The owner of this token may not read this (see "policy").';
   try {
     const [error] = (await answer.json()).errors;
-    return error.detail.replaceAll(/\s+/g, ' ').trim();
+    return error.detail.replaceAll(/\s+/g, ' ').replace(EMPTY_WORDS, '').trim();
   } catch {
     return `The service answers with status ${answer.status}.`;
   }

@@ -2,20 +2,54 @@
 // The view of one request: why it fits nowhere, what is missing, and how often it would fit.
 
 import {get} from './api.js';
-import {amount, field, h, number, plural, say, wide} from './dom.js';
+import {amount, complain, field, h, number, plural, readable, say, wide} from './dom.js';
 import {pasted, relaxed} from './query.js';
 
 const EXAMPLE = 'resources=VCPU:4,MEMORY_MB:8192';
 
-/** What a condition wants, where its own words say what is missing. */
-function wordsOf({reason, names, words}) {
-  return reason === 'class missing' ? `Has ${names.join(', ')}` : words[0].toUpperCase() + words.slice(1);
+const REQUEST_ID = /req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+const DISABLED = 'COMPUTE_STATUS_DISABLED';
+const NO_QUERY = 'There is no query in this. One begins with resources=, such as'
+  + ` ${EXAMPLE}; of a flavor write the amounts with the form.`;
+
+/** By the reason for which an amount is refused: when there has to be room for it. */
+const ROOM = {used: 'now', 'too small': 'when empty'};
+
+/** What a condition wants. */
+function wanted({reason, names, asked, words}) {
+  if (reason === 'class missing') return `Has ${names.join(', ')}`;
+  if (reason in ROOM) return `Room for ${amount(names[0], asked)} ${names[0]} ${ROOM[reason]}`;
+  return readable(words[0].toUpperCase() + words.slice(1));
+}
+
+/** What is missing where a condition failed. */
+function missing(condition) {
+  const words = wanted(condition).replace(/^Has/, 'No').replace(/^Room/, 'No room');
+  const group = condition.suffix && !words.startsWith('Group') ? `Group ${condition.suffix}: ` : '';
+  return group + words + most(condition);
+}
+
+/** How much there is, of an amount that is too much. */
+function most({reason, names, largest, most_free: free}) {
+  const [words, value] = reason === 'used' ? ['most free', free] : ['largest', largest];
+  return !(reason in ROOM) || value === null ? '' : ` (${words} ${amount(names[0], value)})`;
 }
 
 const VERDICTS = {
   fits: ['good', 'It fits'], full: ['warn', 'Full at present'],
   infeasible: ['bad', 'Not even in an empty cloud'], unknown: ['warn', 'Not known'],
 };
+
+/** The verdict on the host that was asked about. */
+function verdictOn({root, verdict, disabled, failed}) {
+  const name = root.name ?? root.uuid;
+  const [kind, words] = VERDICTS[verdict];
+  if (failed.some((one) => one.reason === 'forbidden trait' && one.names.includes(DISABLED))) {
+    return ['bad', `No: ${name} is disabled`];
+  }
+  if (verdict === 'fits') return disabled ? ['warn', `It fits on ${name}, which is disabled`] : [kind, `Yes: it fits on ${name}`];
+  return [kind, {full: `No: ${name} is full at present`, infeasible: `No: not on ${name}, even if it were empty`}[verdict] ?? words];
+}
 
 export class AskView {
   constructor(state, query) {
@@ -60,7 +94,15 @@ export class AskView {
   }
 
   submit() {
-    const query = pasted(this.input.value.trim());
+    const text = this.input.value.trim();
+    const query = pasted(text);
+    const [id] = text.match(REQUEST_ID) ?? [];
+    complain('');
+    if (query === null) {
+      if (id) this.searchesOf(id);
+      else complain(NO_QUERY);
+      return;
+    }
     this.input.value = query;
     const hash = `#/ask/${query}`;
     if (location.hash === hash) this.ask(query);
@@ -77,33 +119,49 @@ export class AskView {
     else this.showUnmet();
   }
 
-  async ask(query) {
-    // The answer to what was asked before must not come after that to this.
+  /** Forget what was asked before: the answer to it must not come after that to what is asked now. */
+  begin() {
     this.stop.abort();
     this.stop = new AbortController();
-    const {signal} = this.stop;
+    complain('');
+    this.answer.replaceChildren();
+  }
+
+  async ask(query) {
+    this.begin();
     const provider = this.provider.value.trim();
-    this.answer.replaceChildren(h('p', {class: 'quiet'}, 'Asking …'));
+    const about = provider ? `&provider=${encodeURIComponent(provider)}` : '';
+    const isAnswered = await this.fill(this.answer, `allocation_candidates?${query}${about}`, (found) => {
+      say((found.provider ? verdictOn(found.provider) : VERDICTS[found.verdict])[1]);
+      return [this.verdict(found), this.funnels(found), this.relaxations(found, query), this.nearest(found)];
+    });
+    if (!isAnswered) return;
+    const place = h('div');
+    this.answer.append(h('section', {'aria-labelledby': 'capacity'}, h('h2', {id: 'capacity'}, 'How often it would fit'), place));
+    await this.fill(place, `capacity?${query}`, (found) => [this.capacity(found)]);
+  }
+
+  /** Show in a place what an answer is made into, or why there is none; true if there is one. */
+  async fill(place, path, show) {
+    place.replaceChildren(h('p', {class: 'quiet'}, 'Asking …'));
     try {
-      const about = provider ? `&provider=${encodeURIComponent(provider)}` : '';
-      const found = await get(`insight/allocation_candidates?${query}${about}`, signal);
-      this.answer.replaceChildren(this.verdict(found), this.funnels(found), this.relaxations(found, query), this.nearest(found));
-      say(VERDICTS[found.verdict][1]);
-      const capacity = await get(`insight/capacity?${query}`, signal);
-      this.answer.append(this.capacity(capacity));
+      place.replaceChildren(...show(await get(`insight/${path}`, this.stop.signal)));
+      return true;
     } catch (error) {
-      if (error.status > 0 && error.status !== 401) {
-        this.answer.replaceChildren(h('p', {class: 'refusal', role: 'alert'}, error.message));
-      } else this.state.fail(error);
+      if (error.name === 'AbortError') return false;
+      if (error.status === undefined || error.status === 401) this.state.fail(error);
+      place.replaceChildren(h('p', {class: 'refusal', role: 'alert'}, error.message));
+      return false;
     }
   }
 
   verdict(found) {
-    const [kind, words] = VERDICTS[found.verdict];
+    const [kind, words] = found.provider ? verdictOn(found.provider) : VERDICTS[found.verdict];
+    const inAll = found.provider ? `The cloud: ${VERDICTS[found.verdict][1]}; ` : '';
     return h('section', {class: `verdict ${kind}`, 'aria-label': 'Verdict'},
       h('h2', {class: 'verdict-words'}, words,
-        h('span', {}, `${plural(found.trees_fitting, 'tree')} of ${number(found.of)} can serve it now`)),
-      h('p', {}, found.summary),
+        h('span', {}, `${inAll}${plural(found.trees_fitting, 'tree')} of ${number(found.of)} can serve it now`)),
+      h('p', {}, readable(found.summary)),
       found.examined < found.of ? h('p', {}, h('strong', {}, `Of ${number(found.of)} trees, ${number(found.examined)} were examined: all that is below is of these.`)) : null,
       found.provider ? this.report(found.provider, 'On the host you named') : null);
   }
@@ -114,7 +172,16 @@ export class AskView {
     if (found.combination.length) groups.push(['All together', found.combination, null]);
     return h('section', {'aria-labelledby': 'funnel'}, h('h2', {id: 'funnel'}, 'What each condition leaves'),
       h('div', {class: 'funnels'}, groups.filter(([, steps]) => steps.length).map(([title, steps, wanted]) =>
-        h('div', {class: 'funnel'}, h('h3', {}, title), wanted, h('ol', {}, steps.map((step) => this.step(step, found.examined)))))));
+        h('div', {class: 'funnel'}, h('h3', {}, title), wanted, this.steps(steps, found.examined)))));
+  }
+
+  /** The steps that lose trees, and folded those that lose none. */
+  steps(all, of) {
+    const list = (isLossy) => h('ol', {}, all.filter((one) => isLossy === one.trees_after < one.trees_before)
+      .map((one) => this.step(one, of)));
+    const [lossy, others] = [list(true), list(false)];
+    return [lossy.children.length ? lossy : null, others.children.length ? h('details', {},
+      h('summary', {}, `${plural(others.children.length, 'condition')} that ${others.children.length === 1 ? 'turns' : 'turn'} nobody away`), others) : null];
   }
 
   wanted(group) {
@@ -124,9 +191,9 @@ export class AskView {
 
   step(step, of) {
     const lost = step.trees_before - step.trees_after;
-    const only = step.only ? `; ${plural(step.only, 'tree')} for this alone` : '';
+    const only = step.only ? `; ${number(step.only)} ${step.only === 1 ? 'fails' : 'fail'} nothing else` : '';
     return h('li', {class: lost ? 'step lossy' : 'step'},
-      h('span', {class: 'step-words'}, wordsOf(step.condition)),
+      h('span', {class: 'step-words'}, wanted(step.condition) + (lost ? most(step.condition) : '')),
       h('span', {class: 'funnel-bar', 'aria-hidden': 'true'},
         wide(h('span', {class: 'lost'}), lost / 2 / of), wide(h('span', {class: 'left'}), step.trees_after / of),
         wide(h('span', {class: 'lost'}), lost / 2 / of)),
@@ -137,11 +204,20 @@ export class AskView {
     if (found.relaxations.length === 0) return '';
     return h('section', {'aria-labelledby': 'relaxations'}, h('h2', {id: 'relaxations'}, 'What would help'),
       h('ul', {class: 'relaxations'}, found.relaxations.map((one) => {
-        const other = relaxed(query, one.conditions, one.largest);
         const words = relaxationWords(one);
-        return h('li', {}, h('strong', {}, plural(one.amounts[0]?.trees ?? one.trees, 'tree')), ` ${words} `,
-          other ? h('a', {class: 'button', href: `#/ask/${other}`, 'aria-label': `Try it: ${words}`}, 'Try it') : null);
+        return h('li', {}, h('strong', {}, plural(one.trees, 'tree')), ` ${words} `, this.tries(one, query, words));
       })));
+  }
+
+  /** Links that ask without the conditions, or for each of the smaller amounts. */
+  tries({conditions, largest, amounts}, query, words) {
+    const link = (value, text) => {
+      const other = relaxed(query, conditions, value);
+      return other && h('a', {class: 'button', href: `#/ask/${other}`, 'aria-label': `${text}: ${words}`}, text);
+    };
+    if (amounts.length === 0) return link(largest, 'Try it');
+    const [name] = conditions[0].names;
+    return amounts.map((one) => [link(one.amount, `${amount(name, one.amount)} on ${number(one.trees)}`), ' ']);
   }
 
   nearest(found) {
@@ -155,9 +231,9 @@ export class AskView {
       title ? h('p', {class: 'quiet'}, title) : null,
       h('h3', {}, h('a', {href: `#/tree/${report.root.uuid}`}, report.root.name ?? report.root.uuid), report.disabled ? ' (disabled)' : ''),
       report.failed.length
-        ? h('ul', {class: 'failed'}, report.failed.map((one) => h('li', {}, one.words)))
+        ? h('ul', {class: 'failed'}, report.failed.map((one) => h('li', {}, missing(one))))
         : h('p', {}, report.verdict === 'fits' ? 'It fits.' : VERDICTS[report.verdict][1]),
-      report.subtree ? h('p', {}, `Closest below ${report.subtree.provider.name ?? report.subtree.provider.uuid}: ${report.subtree.failed.map((one) => one.words).join('; ') || 'each group alone, not all together'}`) : null,
+      report.subtree ? h('p', {}, `Closest below ${report.subtree.provider.name ?? report.subtree.provider.uuid}: ${report.subtree.failed.map(missing).join('; ') || 'each group alone, not all together'}`) : null,
       report.missing.map((one) => this.missing(one)));
   }
 
@@ -173,29 +249,40 @@ export class AskView {
 
   capacity(found) {
     const range = ({at_least, at_most}) => (at_least === at_most ? number(at_least) : `${number(at_least)} to ${number(at_most)}`);
-    return h('section', {'aria-labelledby': 'capacity'}, h('h2', {id: 'capacity'}, 'How often it would fit'),
-      h('ul', {class: 'tiles'},
-        h('li', {class: 'tile'}, h('span', {class: 'tile-name'}, 'Now'), h('strong', {}, range(found.now))),
-        h('li', {class: 'tile'}, h('span', {class: 'tile-name'}, 'If nothing were used'), h('strong', {}, range(found.if_empty))),
-        found.fragmentation.map((one) => h('li', {class: 'tile'},
-          h('span', {class: 'tile-name'}, `${one.resource_class} free`), h('strong', {}, amount(one.resource_class, one.free)),
-          h('span', {class: 'track'}, wide(h('span', {class: 'fill'}), one.free > 0 ? one.usable / one.free : 0)),
-          h('span', {class: 'quiet'}, `${amount(one.resource_class, one.usable)} of it would serve this`)))));
+    return h('ul', {class: 'tiles'},
+      h('li', {class: 'tile'}, h('span', {class: 'tile-name'}, 'Now'), h('strong', {}, range(found.now))),
+      h('li', {class: 'tile'}, h('span', {class: 'tile-name'}, 'If nothing were used'), h('strong', {}, range(found.if_empty))),
+      found.fragmentation.map((one) => h('li', {class: 'tile'},
+        h('span', {class: 'tile-name'}, `${one.resource_class} free`), h('strong', {}, amount(one.resource_class, one.free)),
+        h('span', {class: 'track'}, wide(h('span', {class: 'fill'}), one.free > 0 ? one.usable / one.free : 0)),
+        h('span', {class: 'quiet'}, `${amount(one.resource_class, one.usable)} of it would serve this`))));
+  }
+
+  /** The searches in vain of a request of nova. */
+  searchesOf(id) {
+    this.begin();
+    this.fill(this.answer, `unmet_demand?global_request_id=${id}`, ({unmet_demand: found}) => (found.length
+      ? [this.unmet(found, 'What this request asked for in vain')]
+      : [h('p', {class: 'refusal', role: 'alert'}, 'No search in vain of this request is known any more. Paste the query of one.')]));
   }
 
   async showUnmet() {
     try {
       const {unmet_demand: found} = await get('insight/unmet_demand?page_limit=10', this.stop.signal);
       if (found.length === 0) return;
-      this.answer.replaceChildren(h('section', {'aria-labelledby': 'unmet'}, h('h2', {id: 'unmet'}, 'Asked for in vain lately'),
-        h('ul', {class: 'unmet'}, found.map((one) => h('li', {},
-          h('span', {class: `badge ${VERDICTS[one.verdict][0]}`}, one.verdict),
-          h('a', {href: `#/ask/${one.query}`}, one.query),
-          h('span', {class: 'quiet'}, ` ${plural(one.times, 'time')}, last ${one.last_at.replace('T', ' ').replace('Z', ' UTC')}`))))));
+      this.answer.replaceChildren(this.unmet(found, 'Asked for in vain lately'));
     } catch (error) {
       // Where it is switched off there is nothing to show.
       if (error.status !== 404) this.state.fail(error);
     }
+  }
+
+  unmet(found, title) {
+    return h('section', {'aria-labelledby': 'unmet'}, h('h2', {id: 'unmet'}, title),
+      h('ul', {class: 'unmet'}, found.map((one) => h('li', {},
+        h('span', {class: `badge ${VERDICTS[one.verdict][0]}`}, one.verdict),
+        h('a', {href: `#/ask/${one.query}`}, one.query),
+        h('span', {class: 'quiet'}, ` ${plural(one.times, 'time')}, last ${one.last_at.replace('T', ' ').replace('Z', ' UTC')}`)))));
   }
 }
 
@@ -203,9 +290,8 @@ function relaxationWords({conditions, largest, amounts}) {
   const [first] = conditions;
   const group = first.suffix ? ` in group ${first.suffix}` : '';
   if (conditions.length === 1 && largest && first.asked !== null) {
-    const smaller = amounts.slice(1).map((one) => `${number(one.trees)} with ${amount(first.names[0], one.amount)}`);
-    const also = smaller.length ? ` (${smaller.join(', ')})` : '';
-    return `with ${first.names[0]} ${amount(first.names[0], largest)} in place of ${amount(first.names[0], first.asked)}${group}${also}`;
+    const on = amounts.length ? `, on ${number(amounts[0].trees)}` : '';
+    return `with ${largest < first.asked ? 'less' : 'another amount of'} ${first.names[0]}${group}; ${amount(first.names[0], largest)} at most${on}`;
   }
   const given = conditions.map(({reason, asked, names, words}) =>
     (asked !== null || reason === 'class missing' ? `asking for ${names[0]}` : words));

@@ -36,6 +36,14 @@ export function amount(resourceClass, value) {
   return `${number(Math.round(scaled * 10) / 10)} ${units[index]}`;
 }
 
+/** What the service says, its amounts with units, and its numbers with separators. */
+export function readable(words) {
+  return words
+    .replace(/\b([A-Z][A-Z0-9_]*): \d+ asked(?:, (?:most free|largest) \d+)*/g, (part, name) =>
+      part.replace(/ (\d+)/g, (_, value) => ` ${amount(name, Number(value))}`))
+    .replace(/(?<![-\w.,])\d{4,}(?![-\w])/g, (value) => number(Number(value)));
+}
+
 export function percent(part) {
   return Number.isFinite(part) ? `${Math.floor(part * 100)} %` : '–';
 }

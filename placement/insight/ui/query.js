@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries of GET /allocation_candidates as text: read what somebody pasted, and give up a condition.
 
-/** The query in what was pasted: a query, a path with one, a URL, or a line of curl. */
+// Parameters of a query, one of which is of a search at least; and amounts alone, such as VCPU:4.
+const QUERY = /(?:\w[\w-]*=[^\s'"#&]*&)*(?:resources|required|member_of|in_tree|root_required|same_subtree|group_policy)[\w-]*=[^\s'"#]*/;
+const AMOUNTS = /^[A-Z][A-Z0-9_]*[:=]\d+(?:[,\s]+[A-Z][A-Z0-9_]*[:=]\d+)*$/;
+
+/** The query in what was pasted: a query, a path with one, a URL, a line of curl; null if there is none. */
 export function pasted(text) {
-  const found = text.match(/[?&\s'"]?((?:resources|required|group_policy)[^\s'"]*)/);
-  const query = text.includes('?') ? text.slice(text.indexOf('?') + 1).split(/[\s'"#]/)[0] : found?.[1] ?? '';
-  return query.replace(/^[?&]+/, '');
+  if (AMOUNTS.test(text)) return `resources=${text.replace(/[,\s]+/g, ',').replaceAll('=', ':')}`;
+  return text.match(QUERY)?.[0] ?? null;
 }
 
 function pairs(query) {

@@ -36,7 +36,7 @@ READY = {
     'tree': 'document.querySelectorAll("#consumers ~ .scroll tr").length',
     'shared': 'document.querySelector("#sharing") && document.querySelector("#consumers")',
     'ask': 'document.querySelector("#unmet")',
-    'answer': 'document.querySelector("#capacity")',
+    'answer': 'document.querySelector("#capacity ~ * .tile")',
 }
 
 
@@ -212,19 +212,26 @@ def test_a_trait_is_asked_for_when_it_is_named(cloud: Browser) -> None:
     cloud.wait('document.querySelector("#complaint").textContent.includes("NO_SUCH_TRAIT")')
 
 
-def delay(browser: Browser, words: str) -> None:
-    """Have an answer to a request with these words come late; then `window.isLate` is true."""
+def change(browser: Browser, words: str, change: str) -> None:
+    """Have statements change the `answer` to each request with these words."""
     browser.run(
         'const send = window.fetch;'
         ' window.fetch = async (url, options) => {'
-        '   const answer = await send(url, options);'
-        '   if (!String(url).includes(arguments[0])) return answer;'
-        '   await new Promise((resolve) => setTimeout(resolve, 1500));'
-        '   setTimeout(() => { window.isLate = true; }, 500);'
+        '   let answer = await send(url, options);'
+        f'  if (String(url).includes(arguments[0])) {{ {change} }}'
         '   return answer;'
         ' }',
         words,
     )
+
+
+def delay(browser: Browser, words: str) -> None:
+    """Have an answer to a request with these words come late; then `window.isLate` is true."""
+    late = (
+        'await new Promise((resolve) => setTimeout(resolve, 1500));'
+        ' setTimeout(() => { window.isLate = true; }, 500);'
+    )
+    change(browser, words, late)
 
 
 def test_a_trait_that_was_chosen_before_filters_no_more(cloud: Browser) -> None:
@@ -290,16 +297,12 @@ def test_a_tree_asks_for_the_consumers_of_providers_in_use_alone(
 
 
 def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
-    cloud.run(
-        'const send = window.fetch;'
-        ' window.fetch = async (url, options) => {'
-        '   const answer = await send(url, options);'
-        '   if (!String(url).includes("/insight/consumers?")) return answer;'
-        '   const found = await answer.json();'
-        '   for (const one of found.consumers) one.created_at = null;'
-        '   return Response.json(found);'
-        ' }'
+    ageless = (
+        'const found = await answer.json();'
+        ' for (const one of found.consumers) one.created_at = null;'
+        ' answer = Response.json(found);'
     )
+    change(cloud, '/insight/consumers?', ageless)
     show(cloud, 'tree')
     assert '7 consumers' in cloud.text('#consumers')
     assert 'INSTANCE' in cloud.text('#consumers ~ .scroll')
@@ -316,7 +319,21 @@ def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo:
     enter(browser, demo)
     show(browser, 'answer')
     assert browser.text('.verdict-words').startswith('Full at present')
-    assert '0 left, 249 lost' in browser.text('.funnel')
+    # Of the conditions only those are shown that turn somebody away.
+    assert browser.text('.funnel > ol').splitlines() == [
+        'Has VCPU', '900 left, 101 lost',
+        'Forbidden trait COMPUTE_STATUS_DISABLED for VCPU, MEMORY_MB',
+        '897 left, 3 lost; 1 fails nothing else',
+        f'Aggregate {uuid_of("az1")}', '249 left, 648 lost; 638 fail nothing else',
+        'Room for 16 GiB MEMORY_MB now (most free 0 MiB)',
+        '0 left, 249 lost; 249 fail nothing else',
+    ]  # fmt: skip
+    assert browser.text('.funnel summary') == '7 conditions that turn nobody away'
+    browser.click('.funnel summary')
+    assert 'Room for 40 GB DISK_GB when empty\n' in browser.text('.funnel details')
+    assert 'MEMORY_MB: 16 GiB asked, most free 0 MiB, largest 752 GiB (used)' in browser.text(
+        '.verdict'
+    )
     # Those that are full come before the one that is disabled.
     assert 'az1-cpu-001' in browser.text('.reports')
     assert 'forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.relaxations')
@@ -338,6 +355,42 @@ def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
     assert 'MEMORY_MB' not in smaller
     browser.run('document.querySelector(`.relaxations a[href="${arguments[0]}"]`).click()', wider)
     browser.wait('document.querySelector(".verdict-words")?.textContent.startsWith("It fits")')
+
+
+def test_a_smaller_amount_is_told_with_the_trees_that_it_fits(browser: Browser, demo: str) -> None:
+    enter(browser, demo, hash='#/ask/resources=VCPU:400')
+    browser.wait(READY['answer'])
+    assert browser.text('.relaxations') == (
+        '900 trees with less VCPU; 112 at most, on 3 112 on 3 44 on 460 4 on 900'
+    )
+    browser.click('.relaxations a:nth-of-type(2)')
+    browser.wait('document.querySelector(".verdict-words")?.innerText.includes("460 trees of")')
+
+
+#: What the service answers, and what the page says then.
+FAILURES = {
+    'switched off': ('Response.json({errors: [{detail: "Off."}]}, {status: 404})', 'Off.'),
+    'cut off': ('new Response("{\\"now\\": ")', 'The answer of the service is cut off'),
+    'no network': ('await Promise.reject(new TypeError())', 'The service does not answer'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('name', FAILURES)
+def test_a_failure_is_told_where_the_answer_would_be(
+    browser: Browser, demo: str, name: str
+) -> None:
+    answer, words = FAILURES[name]
+    enter(browser, demo)
+    browser.wait(READY['cloud'])
+    change(browser, '/insight/capacity', f'answer = {answer};')
+    browser.run('location.hash = arguments[0]', VIEWS['answer'])
+    browser.wait('document.querySelector("#capacity ~ * .refusal")')
+    assert words in browser.text('#capacity ~ *')
+    assert browser.text('.verdict-words').startswith('Full at present')
+    change(browser, '/insight/allocation_candidates', f'answer = {answer};')
+    browser.click('.question .main-button')
+    browser.wait('document.querySelector(".answer > .refusal")')
+    assert words in browser.text('.answer')
 
 
 #: A query; the condition that is given up: its reason, name, suffix and amount; the largest amount
@@ -388,7 +441,8 @@ def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -
     browser.type('#provider', 'az2-cpu-117')
     browser.click('.question button[type=submit]')
     browser.wait(READY['answer'])
-    assert 'forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.verdict .card')
+    assert browser.text('.verdict-words').startswith('No: az2-cpu-117 is disabled')
+    assert 'Forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.verdict .card')
 
     browser.run('document.querySelector("details").open = true')
     browser.type('#form-cpus', '2')
@@ -398,10 +452,43 @@ def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -
     )
 
 
+PASTED = {
+    '?limit=9&resources1=X:1': 'limit=9&resources1=X:1',
+    'curl "http://c/allocation_candidates?resources=X:1&limit=9#x"': 'resources=X:1&limit=9',
+    'in_tree=u': 'in_tree=u',
+    'member_of_A-1=u&root_required=T': 'member_of_A-1=u&root_required=T',
+    'VCPU:4': 'resources=VCPU:4',
+    'VCPU=4, MEMORY_MB=8': 'resources=VCPU:4,MEMORY_MB:8',
+    '{"flavor": {"vcpus": 4, "extra_specs": {"trait:T": "required"}}}': None,
+    '': None,
+}
+
+
+def test_what_is_no_query_stays_and_is_told(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    show(browser, 'ask')
+    for text, query in PASTED.items():
+        module = 'return import(arguments[0]).then((module) => module.pasted(arguments[1]))'
+        assert browser.run(module, f'{demo}/ui/query.js', text) == query, text
+    browser.type('#query', 'm1.large')
+    browser.click('.question .main-button')
+    assert 'no query in this' in browser.text('#complaint')
+    assert browser.run('return document.querySelector("#query").value') == 'm1.large'
+
+    # The request by which nova asked leads to what it asked for.
+    browser.type('#query', 'ERROR [req-3b0f44ac-0000-4000-8000-000000000003 admin]')
+    browser.click('.question .main-button')
+    browser.wait('document.querySelector("#unmet")?.innerText.includes("this request")')
+    assert browser.text('#complaint') == ''
+    assert browser.run('return document.querySelectorAll(".unmet a").length') == 1
+    browser.click('.unmet a')
+    browser.wait(READY['answer'])
+
+
 def test_a_query_that_is_refused_says_why(browser: Browser, demo: str) -> None:
     enter(browser, demo, hash='#/ask/resources=NO_SUCH:1')
     browser.wait('document.querySelector(".refusal")')
-    assert 'NO_SUCH' in browser.text('.refusal')
+    assert browser.text('.refusal').endswith('No such resource class NO_SUCH.')
 
 
 @pytest.mark.parametrize('dark', [False, True], ids=['light', 'dark'])
