@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of the service. The token is in this module's memory, and nowhere else.
 
+import {working} from './dom.js';
+
 let token = null;
 
 // `openstack placement ui` adds the token to each request, and says so in the address.
@@ -32,12 +34,22 @@ export class Refused extends Error {
 
 /** The answer to GET, as a value. Throws `Refused`. A busy service is asked again. */
 export async function get(path, signal) {
+  working(1);
+  try {
+    return await patiently(path, signal);
+  } finally {
+    working(-1);
+  }
+}
+
+async function patiently(path, signal) {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send(path, signal);
     if (answer.ok) return value(answer);
     if (answer.status !== 503 || !answer.headers.has('retry-after') || attempt === ATTEMPTS) {
       throw new Refused(answer.status, await words(answer));
     }
+    working(0, `The service is busy: asked ${attempt} of ${ATTEMPTS} times …`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE * attempt));
   }
 }

@@ -2,13 +2,13 @@
 // The view of one request: why it fits nowhere, what is missing, and how often it would fit.
 
 import {get} from './api.js';
+import {DISABLED} from './cloud_data.js';
 import {amount, complain, field, h, number, plural, readable, say, wide} from './dom.js';
 import {pasted, relaxed} from './query.js';
 
 const EXAMPLE = 'resources=VCPU:4,MEMORY_MB:8192';
 
 const REQUEST_ID = /req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
-const DISABLED = 'COMPUTE_STATUS_DISABLED';
 const NO_QUERY = 'There is no query in this. One begins with resources=, such as'
   + ` ${EXAMPLE}; of a flavor write the amounts with the form.`;
 

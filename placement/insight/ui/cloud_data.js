@@ -8,6 +8,9 @@ export function capacityOf(inventory) {
   return Math.trunc((inventory.total - inventory.reserved) * inventory.allocation_ratio);
 }
 
+export const DISABLED = 'COMPUTE_STATUS_DISABLED';
+export const SHARING = 'MISC_SHARES_VIA_AGGREGATE';
+
 class Root {
   constructor(uuid) {
     this.uuid = uuid;
@@ -15,17 +18,27 @@ class Root {
     this.aggregates = [];
     this.members = 0;
     this.classes = new Map();
-    this.isOver = false;
+    // The inventory that is furthest over its capacity.
+    this.worst = null;
+    this.isDisabled = false;
+    // What shares with hosts, and is none.
+    this.isSharing = false;
     this.most = undefined;
     this.searched = uuid;
   }
 
+  get isOver() {
+    return this.worst !== null;
+  }
+
   add(provider) {
     this.members += 1;
+    if (provider.traits.includes(DISABLED)) this.isDisabled = true;
     this.most = undefined;
     if (provider.uuid === this.uuid) {
       this.name = provider.name;
       this.aggregates = provider.aggregates;
+      this.isSharing = provider.traits.includes(SHARING) && !provider.traits.includes('COMPUTE_NODE');
       this.searched = `${provider.name} ${provider.uuid}`.toLowerCase();
     }
     for (const [name, inventory] of Object.entries(provider.inventories)) {
@@ -35,7 +48,8 @@ class Root {
       sum.capacity += capacity;
       sum.used += used;
       this.classes.set(name, sum);
-      if (used > capacity) this.isOver = true;
+      const over = {provider: provider.name, name, used, capacity};
+      if (used > capacity && (this.worst === null || partOf(over) > partOf(this.worst))) this.worst = over;
     }
   }
 
@@ -66,12 +80,15 @@ export class Cloud {
     this.roots = [];
     this.sums = [];
     this.labels = new Map();
+    this.hosts = 0;
     this.over = 0;
+    this.disabled = 0;
     this.isComplete = false;
+    this.readAt = new Date();
   }
 
   async read(onpage, signal) {
-    const path = 'insight/providers?include=inventories,usages,aggregates';
+    const path = 'insight/providers?include=inventories,usages,aggregates,traits';
     for await (const page of pages(path, 'providers', signal)) {
       for (const provider of page) this.root(provider.root_provider_uuid).add(provider);
       this.summarise();
@@ -94,7 +111,9 @@ export class Cloud {
   summarise() {
     this.roots = [...this.byUuid.values()];
     this.roots.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+    this.hosts = this.roots.filter((root) => !root.isSharing).length;
     this.over = this.roots.filter((root) => root.isOver).length;
+    this.disabled = this.roots.filter((root) => root.isDisabled).length;
     this.sums = sumsOf(this.roots);
     this.labels = new Map([...membersOf(this.roots)].map(([uuid, members]) => [uuid, labelOf(uuid, members)]));
   }
@@ -105,8 +124,9 @@ function sumsOf(roots) {
   const found = new Map();
   for (const root of roots) {
     for (const [name, {capacity, used}] of root.classes) {
-      const sum = found.get(name) ?? {name, capacity: 0, used: 0, roots: 0};
+      const sum = found.get(name) ?? {name, capacity: 0, used: 0, disabled: 0, roots: 0};
       sum.capacity += capacity;
+      if (root.isDisabled) sum.disabled += Math.max(0, capacity - used);
       sum.used += used;
       sum.roots += 1;
       found.set(name, sum);

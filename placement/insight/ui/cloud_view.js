@@ -4,7 +4,7 @@
 import {all} from './api.js';
 import {Cloud} from './cloud_data.js';
 import {isDark, steps} from './colours.js';
-import {amount, field, h, number, percent, plural, say, select, wide} from './dom.js';
+import {amount, complain, field, h, number, percent, plural, say, select, wide} from './dom.js';
 import {HeatMap, sortedByUse} from './heat_map.js';
 
 // How many rows the table has at first, and how many more each time that more are wanted.
@@ -15,15 +15,16 @@ const PAUSE = 150;
 const SHOWN = {
   all: ['All', () => true],
   over: ['Over capacity', (root) => root.isOver],
-  full: ['90 % used and above', (root) => root.usedPart('') >= 0.9],
-  empty: ['Empty', (root) => (root.usedPart('') ?? 0) === 0],
+  disabled: ['Disabled', (root) => root.isDisabled],
+  full: ['90 % used and above', (root, name) => root.usedPart(name) >= 0.9],
+  empty: ['Empty', (root, name) => (root.usedPart(name) ?? (name ? 1 : 0)) === 0],
 };
 
 export class CloudView {
   constructor(state) {
-    this.cloud = state.cloud;
+    this.cloud = state.cloud ?? new Cloud();
     this.fail = state.fail;
-    this.chosen = state.chosen ??= {resourceClass: '', by: 'aggregate', order: 'name', shown: 'all', text: ''};
+    this.chosen = state.chosen ??= {resourceClass: '', by: 'aggregate', order: 'name', shown: 'all', text: '', trait: ''};
     this.state = state;
     this.stop = new AbortController();
     this.withTrait = null;
@@ -35,39 +36,49 @@ export class CloudView {
     );
     this.tiles = h('ul', {class: 'tiles', 'aria-label': 'Resources of the cloud'});
     this.classes = h('div', {class: 'field'});
-    this.count = h('span');
+    this.count = h('span', {}, 'Reading the cloud …');
+    this.age = h('span', {class: 'quiet'});
     this.attention = h('button', {type: 'button', class: 'attention', hidden: true, onclick: () => this.showOver()});
     this.table = h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Hosts as a table'});
     this.element = h('div', {class: 'cloud'},
-      h('div', {class: 'title'}, h('h1', {}, 'Cloud'), h('button', {type: 'button', onclick: () => this.readAgain()}, 'Read again')),
+      h('div', {class: 'title'}, h('h1', {}, 'Cloud'), h('button', {type: 'button', onclick: () => this.readAgain()}, 'Read again'), this.age),
       this.tiles, this.controls(),
       this.legend(), this.map.element, h('h2', {}, 'Hosts'), this.table);
     this.element.addEventListener('theme', () => this.refreshColours());
   }
 
   async start() {
-    if (this.cloud === undefined) {
-      this.cloud = new Cloud();
-      say('Reading the cloud …');
-      try {
-        await this.cloud.read(() => this.show(), this.stop.signal);
-      } catch (error) {
-        this.fail(error);
-        return;
+    if (this.cloud.isComplete) await this.readTrait(this.chosen.trait);
+    else await this.read();
+  }
+
+  /** Read the cloud; one that was read before is shown until all of it has been read again. */
+  async read() {
+    const cloud = new Cloud();
+    say('Reading the cloud …');
+    try {
+      await cloud.read(() => {
+        if (this.cloud.isComplete && !cloud.isComplete) return;
+        this.cloud = cloud;
+        this.show();
+      }, this.stop.signal);
+    } catch (error) {
+      this.fail(error);
+      if (error.name !== 'AbortError' && !this.cloud.isComplete) {
+        this.count.textContent = `${this.counted(cloud.roots)} read, then no more`;
       }
-      this.state.cloud = this.cloud;
-      say(`${plural(this.cloud.roots.length, 'host')} read.`);
-    } else {
-      this.show();
+      return;
     }
+    this.state.cloud = cloud;
+    say(`${plural(cloud.hosts, 'host')} read.`);
+    if (this.chosen.trait) await this.readTrait(this.chosen.trait);
   }
 
   readAgain() {
     this.stop.abort();
     this.stop = new AbortController();
-    this.cloud = undefined;
-    delete this.state.cloud;
-    this.start();
+    complain('');
+    this.read();
   }
 
   close() {
@@ -84,7 +95,7 @@ export class CloudView {
       oninput: () => this.search(search.value),
     });
     const trait = h('input', {
-      type: 'search', placeholder: 'HW_CPU_X86_AVX512F', autocomplete: 'off', spellcheck: 'false',
+      type: 'search', value: chosen.trait, placeholder: 'HW_CPU_X86_AVX512F', autocomplete: 'off', spellcheck: 'false',
       onchange: () => this.readTrait(trait.value.trim()),
     });
     const shown = Object.entries(SHOWN).map(([key, [words]]) => [key, words]);
@@ -103,7 +114,8 @@ export class CloudView {
     this.refreshLegend();
     return h('div', {class: 'legend'}, h('p', {class: 'count'}, this.count, this.attention),
       h('p', {}, h('span', {class: 'pair'}, '0 %', this.scale, '100 % used'),
-        h('span', {class: 'pair'}, h('span', {class: 'over-mark', 'aria-hidden': 'true'}, '×'), 'over capacity')));
+        h('span', {class: 'pair'}, h('span', {class: 'over-mark', 'aria-hidden': 'true'}, '×'), 'over capacity'),
+        h('span', {class: 'pair'}, h('span', {class: 'disabled-mark', 'aria-hidden': 'true'}), 'disabled')));
   }
 
   refreshLegend() {
@@ -120,21 +132,21 @@ export class CloudView {
   }
 
   async readTrait(name) {
-    this.trait = name;
+    this.chosen.trait = name;
     this.withTrait = null;
-    if (name !== '') {
-      try {
-        const path = `insight/providers?required=${encodeURIComponent(name)}`;
-        const found = await all(path, 'providers', this.stop.signal);
-        // Another one may have been chosen meanwhile.
-        if (name !== this.trait) return;
-        this.withTrait = new Set(found.map((one) => one.root_provider_uuid));
-      } catch (error) {
-        this.fail(error);
-        return;
-      }
-    }
+    complain('');
     this.show();
+    if (name === '') return;
+    try {
+      const path = `insight/providers?required=${encodeURIComponent(name)}`;
+      const found = await all(path, 'providers', this.stop.signal);
+      // Another one may have been chosen meanwhile.
+      if (name !== this.chosen.trait) return;
+      this.withTrait = new Set(found.map((one) => one.root_provider_uuid));
+      this.show();
+    } catch (error) {
+      if (name === this.chosen.trait) this.fail(error);
+    }
   }
 
   /** The map follows each letter, the table a pause. */
@@ -156,8 +168,16 @@ export class CloudView {
     const words = this.chosen.text.toLowerCase().split(/\s+/).filter(Boolean);
     const [, isShown] = SHOWN[this.chosen.shown];
     return this.cloud.roots.filter((root) =>
-      words.every((word) => root.searched.includes(word)) && isShown(root)
-      && (this.withTrait === null || this.withTrait.has(root.uuid)));
+      words.every((word) => root.searched.includes(word)) && isShown(root, this.chosen.resourceClass)
+      && (this.chosen.trait === '' || this.withTrait?.has(root.uuid)));
+  }
+
+  /** How many roots there are, in words: `of` is how many hosts those are a part of. */
+  counted(roots, of = '') {
+    const sharing = roots.filter((root) => root.isSharing).length;
+    const hosts = roots.length - sharing;
+    const others = sharing ? `, ${plural(sharing, 'sharing provider')}` : '';
+    return (of === '' ? plural(hosts, 'host') : `${number(hosts)} of ${plural(of, 'host')}`) + others;
   }
 
   show() {
@@ -167,16 +187,19 @@ export class CloudView {
   /** Show sums and map; the roots that are shown. */
   showMap() {
     const roots = this.filtered();
-    const {sums, over, labels} = this.cloud;
-    if (this.shownSums !== sums) {
+    const {sums, over, disabled, labels, isComplete, readAt} = this.cloud;
+    const {trait} = this.chosen;
+    if (this.named !== sums.map((sum) => sum.name).join()) this.showClasses(sums);
+    // Sums of a part would look like those of the cloud.
+    if (isComplete && this.shownSums !== sums) {
       this.shownSums = sums;
-      if (this.named !== sums.map((sum) => sum.name).join()) this.showClasses(sums);
       this.showTiles(sums);
     }
-    const of = this.cloud.roots.length;
-    this.count.textContent = (roots.length === of ? plural(of, 'host')
-      : `${number(roots.length)} of ${plural(of, 'host')}`)
-      + (this.cloud.isComplete ? '' : ' so far …');
+    const isAll = roots.length === this.cloud.roots.length;
+    this.count.textContent = trait && this.withTrait === null ? `It is not known which hosts have ${trait}`
+      : this.counted(roots, isAll ? '' : this.cloud.hosts) + (isAll && disabled ? `, ${number(disabled)} disabled` : '')
+      + (isComplete ? '' : ' so far …');
+    this.age.textContent = isComplete ? `Read at ${readAt.toTimeString().slice(0, 8)}` : '';
     this.attention.hidden = over === 0 || this.chosen.shown === 'over';
     this.attention.textContent = `${plural(over, 'host')} over capacity`;
     this.map.show(roots, this.chosen, labels);
@@ -201,7 +224,8 @@ export class CloudView {
         h('span', {class: 'tile-name'}, sum.name),
         h('strong', {}, percent(part)),
         h('span', {class: 'track'}, wide(h('span', {class: part > 1 ? 'fill over' : 'fill'}), part)),
-        h('span', {class: 'quiet'}, `${amount(sum.name, sum.used)} of ${amount(sum.name, sum.capacity)}`));
+        h('span', {class: 'quiet'}, `${amount(sum.name, sum.used)} of ${amount(sum.name, sum.capacity)}`),
+        sum.disabled ? h('span', {class: 'quiet'}, `${amount(sum.name, sum.disabled)} free but disabled`) : null);
     }));
   }
 
@@ -210,8 +234,8 @@ export class CloudView {
     const sorted = this.chosen.order === 'used' || this.chosen.shown !== 'all'
       ? sortedByUse(roots, resourceClass) : roots;
     const body = sorted.slice(0, this.rows).map((root) => h('tr', {},
-      h('th', {scope: 'row'}, h('a', {href: `#/tree/${root.uuid}`}, root.name)),
-      h('td', {}, root.isOver ? 'over capacity' : percent(root.usedPart(resourceClass) ?? NaN)),
+      h('th', {scope: 'row'}, h('a', {href: `#/tree/${root.uuid}`}, root.name), root.isDisabled ? ' (disabled)' : ''),
+      h('td', {}, percent(root.usedPart(resourceClass) ?? NaN), root.isOver ? h('div', {class: 'alarm'}, overWords(root)) : null),
       h('td', {}, [...root.classes].map(([name, {used, capacity}]) =>
         h('span', {class: 'amount'}, `${name} ${amount(name, used)} of ${amount(name, capacity)}`))),
       h('td', {class: 'right'}, number(root.members))));
@@ -227,7 +251,8 @@ export class CloudView {
 
   words(root) {
     const part = root.usedPart(this.chosen.resourceClass);
-    return `${root.name}: ${root.isOver ? 'over capacity, ' : ''}${percent(part ?? NaN)} used`;
+    const isOver = root.isOver ? `${overWords(root)}, ` : '';
+    return `${root.name}: ${root.isDisabled ? 'disabled, ' : ''}${isOver}${percent(part ?? NaN)} used`;
   }
 
   describe(root) {
@@ -235,6 +260,12 @@ export class CloudView {
       h('div', {class: 'tip-row'}, h('span', {}, name),
         h('span', {class: 'track'}, wide(h('span', {class: used > capacity ? 'fill over' : 'fill'}), capacity ? used / capacity : 1)),
         h('span', {}, `${amount(name, used)} of ${amount(name, capacity)}`))),
-    root.isOver ? h('div', {class: 'alarm'}, 'more is used than there is') : null].filter(Boolean);
+    root.isDisabled ? h('div', {}, 'disabled: nova takes no server there') : null,
+    root.isOver ? h('div', {class: 'alarm'}, overWords(root)) : null].filter(Boolean);
   }
+}
+
+/** Which inventory of a root is over its capacity, and how far. */
+function overWords({worst: {provider, name, used, capacity}}) {
+  return `over capacity: ${name} ${amount(name, used)} of ${amount(name, capacity)} on ${provider}`;
 }

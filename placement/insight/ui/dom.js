@@ -57,6 +57,14 @@ export function say(text) {
   document.getElementById('status').textContent = text;
 }
 
+let requests = 0;
+
+/** Show that requests are under way: `change` is 1 as one begins, and -1 when it has ended. */
+export function working(change, words = 'Reading …') {
+  requests += change;
+  document.getElementById('activity').textContent = requests ? words : '';
+}
+
 /** Tell everybody what went wrong; an empty text takes that back. */
 export function complain(text) {
   document.getElementById('complaint').textContent = text;

@@ -2,7 +2,7 @@
 // Roots as cells of a canvas that is as large as what can be seen of it, so that ten thousand cost
 // no more than a few thousand. A table below the map has the same for those who do not see it.
 
-import {scale, steps} from './colours.js';
+import {isDark, scale, steps} from './colours.js';
 import {groupsOf} from './cloud_data.js';
 import {h} from './dom.js';
 
@@ -106,7 +106,8 @@ export class HeatMap {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     const ink = dark === false ? '#1b2733' : getComputedStyle(this.scroller).color;
-    const pen = {context, ink, colour: scale(dark), line: steps(dark)[3]};
+    const paper = dark ?? isDark() ? '#10161d' : '#fff';
+    const pen = {context, ink, paper, colour: scale(dark), line: steps(dark)[3]};
     for (const group of this.groups) {
       const top = group.top - from;
       if (top < height && top + LABEL + group.rows * (this.size + GAP) > 0) {
@@ -140,8 +141,28 @@ export class HeatMap {
     }
   }
 
-  drawCell({context, colour, line}, root, x, y) {
+  drawCell(pen, root, x, y) {
     const part = root.usedPart(this.resourceClass);
+    this.fillCell(pen, root, part, x, y);
+    // In the ink or the paper, whichever is further from the colour of the cell.
+    if (root.isDisabled) this.hatch(pen.context, part > 0.5 ? pen.paper : pen.ink, x, y);
+  }
+
+  /** Stripes, as on the bars of what is reserved: there is room which nobody gets. */
+  hatch(context, colour, x, y) {
+    const {size} = this;
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    for (const part of [0.5, 1, 1.5]) {
+      const [from, to] = [Math.max(0, part - 1) * size, Math.min(1, part) * size];
+      context.moveTo(x + from, y + to);
+      context.lineTo(x + to, y + from);
+    }
+    context.stroke();
+  }
+
+  fillCell({context, colour, line}, root, part, x, y) {
     const {size} = this;
     if (part === null) {
       // It has nothing of this class.

@@ -2,10 +2,10 @@
 // The view of one tree: its providers with bars of what they have, and who holds it.
 
 import {all} from './api.js';
-import {Cloud, capacityOf} from './cloud_data.js';
-import {amount, field, h, number, plural, say, wide} from './dom.js';
+import {Cloud, DISABLED, SHARING, capacityOf} from './cloud_data.js';
+import {amount, complain, field, h, number, plural, say, wide} from './dom.js';
 
-const SHARING = 'MISC_SHARES_VIA_AGGREGATE';
+const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 // How many hosts are found at most, how many consumers are shown at first, and how many more each time.
 const FOUND = 30;
 const CONSUMERS = 50;
@@ -57,6 +57,7 @@ export class TreeView {
 
   async readCloud() {
     const cloud = new Cloud();
+    complain('');
     try {
       await cloud.read(() => {}, this.stop.signal);
       this.state.cloud = cloud;
@@ -71,18 +72,30 @@ export class TreeView {
       this.picture.replaceChildren(h('p', {class: 'quiet'}, 'Choose a host here, or click one in the cloud.'));
       return;
     }
+    this.picture.replaceChildren(h('p', {class: 'loading'}, 'Reading the tree …'));
     try {
       await this.read();
     } catch (error) {
+      // What was read before stays.
+      for (const one of this.picture.querySelectorAll('.loading')) one.remove();
       this.state.fail(error);
     }
   }
 
+  /** The uuid of the provider that the address names, by its uuid or its name. */
+  async named() {
+    if (UUID.test(this.uuid)) return this.uuid;
+    // The browser has encoded the rest.
+    const name = this.uuid.replace(/[&+]/g, (letter) => encodeURIComponent(letter));
+    const [found] = await all(`insight/providers?name=${name}`, 'providers', this.stop.signal);
+    return found?.uuid;
+  }
+
   async read() {
     const {signal} = this.stop;
-    const tree = await all(
-      `insight/providers?in_tree=${encodeURIComponent(this.uuid)}&include=inventories,usages,traits,aggregates`,
-      'providers', signal);
+    const uuid = await this.named();
+    const tree = uuid === undefined ? [] : await all(
+      `insight/providers?in_tree=${uuid}&include=inventories,usages,traits,aggregates`, 'providers', signal);
     if (tree.length === 0) {
       this.picture.replaceChildren(h('p', {}, 'There is no such provider.'));
       return;
@@ -121,7 +134,7 @@ export class TreeView {
   }
 
   card(provider) {
-    const disabled = provider.traits.includes('COMPUTE_STATUS_DISABLED');
+    const disabled = provider.traits.includes(DISABLED);
     const inventories = Object.entries(provider.inventories);
     return h('article', {class: disabled ? 'card disabled' : 'card', 'aria-label': provider.name},
       h('div', {class: 'card-head'},
@@ -174,13 +187,14 @@ export class TreeView {
     const inUse = tree.filter((one) => Object.values(one.usages).some((used) => used > 0));
     const names = new Map([...tree, ...sharing].map((one) => [one.uuid, one.name]));
     const title = h('h2', {id: 'consumers'}, 'Consumers');
-    section.replaceChildren(title);
+    section.replaceChildren(title, h('p', {class: 'loading'}, 'Reading the consumers …'));
     const found = new Map();
     for (const provider of inUse) {
       const path = `insight/consumers?provider=${provider.uuid}`;
       for (const one of await all(path, 'consumers', this.stop.signal)) found.set(one.uuid, one);
     }
     title.textContent = plural(found.size, 'consumer');
+    section.replaceChildren(title);
     if (found.size > 0) section.append(this.consumers([...found.values()], names, CONSUMERS));
   }
 

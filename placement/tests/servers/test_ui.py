@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import statistics
 import urllib.request
 import uuid
 from collections.abc import Iterator
@@ -189,27 +188,65 @@ def test_the_token_is_kept_in_memory_alone(browser: Browser, demo: str) -> None:
 
 def test_the_cloud_is_counted_and_filtered(browser: Browser, demo: str) -> None:
     enter(browser, demo)
-    browser.wait('document.querySelector(".count").textContent.startsWith("1,001 hosts")')
+    browser.wait(READY['cloud'])
+    # What shares with hosts is none.
+    assert browser.text('.count span') == '1,000 hosts, 1 sharing provider, 3 disabled'
     assert browser.text('.attention') == '2 hosts over capacity'
     assert {'VCPU', 'MEMORY_MB', 'VGPU'} <= set(browser.text('.tiles').split())
+    assert 'free but disabled' in browser.text('.tile')
 
     browser.type('#search', 'gpu')
-    browser.wait('document.querySelector(".count").textContent.startsWith("60 of 1,001 hosts")')
+    browser.wait('document.querySelector(".count").textContent.startsWith("60 of 1,000 hosts")')
     browser.type('#search', ' ')
     browser.click('.attention')
     browser.wait('document.querySelector(".count").textContent.startsWith("2 of")')
     rows = browser.text('tbody')
-    assert 'az3-numa-022' in rows
+    assert 'GiB on az3-numa-022-node1\n' in rows
     assert 'az3-numa-061' in rows
+
+    choose = (
+        'const field = document.getElementById(arguments[0]); field.value = arguments[1];'
+        ' field.dispatchEvent(new Event("change"))'
+    )
+    browser.run(choose, 'shown', 'disabled')
+    assert browser.text('.count span') == '3 of 1,000 hosts'
+    assert browser.text('tbody').count('(disabled)') == 3
+    # "Used" is of the class that is chosen; of disks nobody uses as much.
+    browser.run(choose, 'shown', 'full')
+    browser.run(choose, 'class', 'DISK_GB')
+    assert browser.text('.count span') == '0 of 1,000 hosts'
+
+
+def test_a_disabled_host_is_hatched(cloud: Browser) -> None:
+    colours = (
+        'new Set(new Uint32Array(document.querySelector("canvas").getContext("2d")'
+        '.getImageData(2, 30, 14, 14).data.buffer)).size'
+    )
+    cloud.wait(f'{colours} === 1')
+    cloud.type('#search', 'az1-cpu-077')
+    cloud.wait(f'{colours} > 1')
 
 
 def test_a_trait_is_asked_for_when_it_is_named(cloud: Browser) -> None:
-    cloud.type('#trait', 'COMPUTE_STATUS_DISABLED')
-    cloud.press('Enter')
-    cloud.wait('document.querySelector(".count").textContent.startsWith("3 of")')
-    cloud.type('#trait', 'NO_SUCH_TRAIT')
-    cloud.press('Enter')
-    cloud.wait('document.querySelector("#complaint").textContent.includes("NO_SUCH_TRAIT")')
+    def named(trait: str, count: str) -> None:
+        cloud.type('#trait', trait)
+        cloud.press('Enter')
+        cloud.wait(f'document.querySelector(".count").textContent.startsWith("{count}")')
+
+    named('COMPUTE_STATUS_DISABLED', '3 of')
+    # What was found for the trait before is not shown as what has this one.
+    named('NO_SUCH_TRAIT', 'It is not known which hosts have NO_SUCH_TRAIT')
+    cloud.wait('document.querySelector("#complaint").textContent')
+    assert cloud.text('#complaint').endswith('No such trait(s): NO_SUCH_TRAIT.')
+    assert 'az1' not in cloud.text('tbody')
+    # A message goes with the next request.
+    named('HW_NUMA_ROOT', '100 of')
+    assert cloud.text('#complaint') == ''
+
+    show(cloud, 'ask')
+    cloud.run('history.back()')
+    cloud.wait('document.querySelector(".count")?.textContent.startsWith("100 of")')
+    assert cloud.run('return document.querySelector("#trait").value') == 'HW_NUMA_ROOT'
 
 
 def change(browser: Browser, words: str, change: str) -> None:
@@ -240,7 +277,37 @@ def test_a_trait_that_was_chosen_before_filters_no_more(cloud: Browser) -> None:
         cloud.type('#trait', trait)
         cloud.press('Enter')
     cloud.wait('window.isLate')
-    assert cloud.text('.count').startswith('60 of 1,001 hosts')
+    assert cloud.text('.count').startswith('60 of 1,000 hosts')
+
+
+def test_reading_and_its_failure_are_seen(browser: Browser, demo: str) -> None:
+    enter(browser, demo, hash='#/ask')
+    browser.wait(READY['ask'])
+    delay(browser, '/insight/providers')
+    busy = 'new Response("{}", {status: 503, headers: {"Retry-After": "1"}})'
+    change(browser, '/insight/providers', f'if (!window.isBusy--) answer = {busy};')
+    browser.run('window.isBusy = 0; location.hash = "#/cloud"')
+    browser.wait('document.querySelector("#activity").innerText === "Reading …"')
+    assert browser.text('.count span') == 'Reading the cloud …'
+    browser.wait('document.querySelector("#activity").innerText.startsWith("The service is busy")')
+    browser.wait('document.querySelector(".count").innerText.includes("so far")')
+    # Sums of a part would look like those of the cloud.
+    assert browser.text('.tiles') == browser.text('#complaint') == ''
+    browser.wait('document.querySelector("#activity").innerText === ""')
+    assert browser.text('.tiles')
+
+    # What was read before stays, with its age, and the message goes when the service is back.
+    age = browser.text('.title span')
+    browser.run('window.kept = window.fetch')
+    change(browser, '/insight/providers', 'answer = await Promise.reject(new TypeError());')
+    browser.click('.title button')
+    browser.wait('document.querySelector("#complaint").innerText.includes("does not answer")')
+    assert browser.text('.count span').startswith('1,000 hosts')
+    assert browser.text('.title span') == age
+    browser.run('window.fetch = window.kept')
+    browser.click('.title button')
+    browser.wait('document.querySelector("#complaint").innerText === ""')
+    browser.wait(f'document.querySelector(".title span").innerText !== {json.dumps(age)}')
 
 
 def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
@@ -256,7 +323,7 @@ def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
     assert browser.text('.verdict h3') == 'az1-cpu-002'
 
 
-def test_a_cell_opens_its_tree(cloud: Browser) -> None:
+def test_a_cell_opens_its_tree_by_pointer_or_key(cloud: Browser) -> None:
     # The first cell is below the name of its group.
     cloud.run(
         'const {left, top} = document.querySelector("canvas").getBoundingClientRect();'
@@ -265,9 +332,7 @@ def test_a_cell_opens_its_tree(cloud: Browser) -> None:
         '.dispatchEvent(new MouseEvent("click", place))'
     )
     cloud.wait('document.querySelector("h1").textContent === "az1-cpu-001"')
-
-
-def test_keys_go_from_cell_to_cell(cloud: Browser) -> None:
+    show(cloud, 'cloud')
     cloud.run('document.querySelector(".map").focus()')
     cloud.press('ArrowRight', 'ArrowRight')
     cloud.wait('document.querySelector("#status").textContent.startsWith("az1-cpu-002: ")')
@@ -276,13 +341,15 @@ def test_keys_go_from_cell_to_cell(cloud: Browser) -> None:
 
 
 def test_a_tree_is_a_picture_of_its_providers(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    show(browser, 'tree')
+    enter(browser, demo, hash='#/tree/az3-numa-022')
+    browser.wait(READY['tree'])
     assert browser.run('return document.querySelectorAll(".tree .card").length') == 5
     assert '104 GiB more than there is' in browser.text('.is-over .words')
     assert browser.run('return document.querySelector(".is-over .over").offsetWidth') > 50
     assert '7 consumers' in browser.text('#consumers')
     assert 'az3-numa-022-node1-nic' in browser.text('#consumers ~ .scroll')
+    browser.run('location.hash = "#/tree/none & nowhere"')
+    browser.wait('document.querySelector("main").innerText.includes("There is no such provider.")')
 
 
 @pytest.mark.parametrize(('view', 'in_use'), [('tree', 5), ('shared', 0)])
@@ -331,9 +398,7 @@ def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo:
     assert browser.text('.funnel summary') == '7 conditions that turn nobody away'
     browser.click('.funnel summary')
     assert 'Room for 40 GB DISK_GB when empty\n' in browser.text('.funnel details')
-    assert 'MEMORY_MB: 16 GiB asked, most free 0 MiB, largest 752 GiB (used)' in browser.text(
-        '.verdict'
-    )
+    assert 'MEMORY_MB: 16 GiB asked, most free 0 MiB, largest' in browser.text('.verdict')
     # Those that are full come before the one that is disabled.
     assert 'az1-cpu-001' in browser.text('.reports')
     assert 'forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.relaxations')
@@ -355,13 +420,10 @@ def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
     assert 'MEMORY_MB' not in smaller
     browser.run('document.querySelector(`.relaxations a[href="${arguments[0]}"]`).click()', wider)
     browser.wait('document.querySelector(".verdict-words")?.textContent.startsWith("It fits")')
-
-
-def test_a_smaller_amount_is_told_with_the_trees_that_it_fits(browser: Browser, demo: str) -> None:
-    enter(browser, demo, hash='#/ask/resources=VCPU:400')
-    browser.wait(READY['answer'])
-    assert browser.text('.relaxations') == (
-        '900 trees with less VCPU; 112 at most, on 3 112 on 3 44 on 460 4 on 900'
+    browser.run('location.hash = "#/ask/resources=VCPU:400"')
+    browser.wait(
+        'document.querySelector(".relaxations")?.innerText === "900 trees with less VCPU;'
+        ' 112 at most, on 3 112 on 3 44 on 460 4 on 900"'
     )
     browser.click('.relaxations a:nth-of-type(2)')
     browser.wait('document.querySelector(".verdict-words")?.innerText.includes("460 trees of")')
@@ -369,69 +431,71 @@ def test_a_smaller_amount_is_told_with_the_trees_that_it_fits(browser: Browser, 
 
 #: What the service answers, and what the page says then.
 FAILURES = {
-    'switched off': ('Response.json({errors: [{detail: "Off."}]}, {status: 404})', 'Off.'),
-    'cut off': ('new Response("{\\"now\\": ")', 'The answer of the service is cut off'),
-    'no network': ('await Promise.reject(new TypeError())', 'The service does not answer'),
-}  # fmt: skip
+    'Response.json({errors: [{detail: "Off."}]}, {status: 404})': 'Off.',
+    'new Response("{\\"now\\": ")': 'The answer of the service is cut off',
+    'await Promise.reject(new TypeError())': 'The service does not answer',
+}
 
 
-@pytest.mark.parametrize('name', FAILURES)
-def test_a_failure_is_told_where_the_answer_would_be(
-    browser: Browser, demo: str, name: str
-) -> None:
-    answer, words = FAILURES[name]
-    enter(browser, demo)
-    browser.wait(READY['cloud'])
-    change(browser, '/insight/capacity', f'answer = {answer};')
-    browser.run('location.hash = arguments[0]', VIEWS['answer'])
-    browser.wait('document.querySelector("#capacity ~ * .refusal")')
-    assert words in browser.text('#capacity ~ *')
-    assert browser.text('.verdict-words').startswith('Full at present')
-    change(browser, '/insight/allocation_candidates', f'answer = {answer};')
-    browser.click('.question .main-button')
-    browser.wait('document.querySelector(".answer > .refusal")')
-    assert words in browser.text('.answer')
+@pytest.mark.parametrize('answer', FAILURES, ids=['off', 'cut', 'gone'])
+def test_a_failure_is_told_where_the_answer_would_be(cloud: Browser, answer: str) -> None:
+    change(cloud, '/insight/capacity', f'answer = {answer};')
+    cloud.run('location.hash = arguments[0]', VIEWS['answer'])
+    cloud.wait('document.querySelector("#capacity ~ * .refusal")')
+    assert FAILURES[answer] in cloud.text('#capacity ~ *')
+    assert cloud.text('.verdict-words').startswith('Full at present')
+    change(cloud, '/insight/allocation_candidates', f'answer = {answer};')
+    cloud.click('.question .main-button')
+    cloud.wait('document.querySelector(".answer > .refusal")')
+    assert FAILURES[answer] in cloud.text('.answer')
 
 
-#: A query; the condition that is given up: its reason, name, suffix and amount; the largest amount
-#: that fits; and the query that is left, None where there is no such query.
-Relaxation = tuple[str, tuple[str, str, str, int | None], int | None, str | None]
-RELAXATIONS: list[Relaxation] = [
-    ('resources=X:1&required=A,B', ('required trait', 'A', '', None), None,
-     'resources=X:1&required=B'),
-    ('resources=X:1&required=in:B,A', ('required trait', 'A or B', '', None), None,
-     'resources=X:1'),
-    ('resources=X:1&required=!A', ('forbidden trait', 'A', '', None), None, 'resources=X:1'),
-    ('resources_X=X:1&required_X=A', ('required trait', 'A', '_X', None), None, 'resources_X=X:1'),
-    ('resources=X:4,Y:1', ('too small', 'X', '', 4), 2, 'resources=X:2,Y:1'),
-    ('resources=X:4,Y:1', ('used', 'X', '', 4), None, 'resources=Y:1'),
-    ('resources=X:1&member_of=in:b,a', ('aggregate', 'a or b', '', None), None, 'resources=X:1'),
-    ('resources=X:1&member_of=!in:b,a', ('aggregate', '!a', '', None), None,
-     'resources=X:1&member_of=!in:b'),
-    ('resources=X:1&in_tree=u', ('tree', 'u', '', None), None, 'resources=X:1'),
-    ('resources=X:1&root_required=A,!B', ('root_required', '!B', '', None), None,
-     'resources=X:1&root_required=A'),
-    ('resources1=X:1&group_policy=isolate', ('isolate', '', '', None), None,
-     'resources1=X:1&group_policy=none'),
-    ('resources=Y:1&resources1=X:1&required1=A', ('class missing', 'X', '1', None), None,
-     'resources=Y:1'),
-    ('resources=X:1', ('all groups from one tree', '', '', None), None, None),
-    ('resources=X:1', ('used', 'X', '', 1), None, None),
+#: A query; the reason and the name of the condition that is given up; the query that is left, None
+#: where there is no such query; and other members of the condition.
+RELAXATIONS: list[tuple[str, str, str, str | None, dict[str, Any]]] = [
+    ('resources=X:1&required=A,B', 'required trait', 'A', 'resources=X:1&required=B', {}),
+    ('resources=X:1&required=in:B,A', 'required trait', 'A or B', 'resources=X:1', {}),
+    ('resources=X:1&required=!A', 'forbidden trait', 'A', 'resources=X:1', {}),
+    ('resources_X=X:1&required_X=A', 'required trait', 'A', 'resources_X=X:1', {'suffix': '_X'}),
+    ('resources=X:4,Y:1', 'too small', 'X', 'resources=X:2,Y:1', {'asked': 4, 'largest': 2}),
+    ('resources=X:4,Y:1', 'used', 'X', 'resources=Y:1', {'asked': 4}),
+    ('resources=X:1&member_of=in:b,a', 'aggregate', 'a or b', 'resources=X:1', {}),
+    ('resources=X:1&member_of=!in:b,a', 'aggregate', '!a', 'resources=X:1&member_of=!in:b', {}),
+    ('resources=X:1&in_tree=u', 'tree', 'u', 'resources=X:1', {}),
+    ('resources=X:1&root_required=A,!B', 'root_required', '!B', 'resources=X:1&root_required=A',
+     {}),
+    ('resources1=X:1&group_policy=isolate', 'isolate', '', 'resources1=X:1&group_policy=none', {}),
+    ('resources=Y:1&resources1=X:1&required1=A', 'class missing', 'X', 'resources=Y:1',
+     {'suffix': '1'}),
+    ('resources=X:1', 'all groups from one tree', '', None, {}),
+    ('resources=X:1', 'used', 'X', None, {'asked': 1}),
 ]  # fmt: skip
 
+#: What somebody pasted, and the query in it.
+PASTED = {
+    '?limit=9&resources1=X:1': 'limit=9&resources1=X:1',
+    'curl "http://c/allocation_candidates?resources=X:1&limit=9#x"': 'resources=X:1&limit=9',
+    'in_tree=u': 'in_tree=u',
+    'member_of_A-1=u&root_required=T': 'member_of_A-1=u&root_required=T',
+    'VCPU:4': 'resources=VCPU:4',
+    'VCPU=4, MEMORY_MB=8': 'resources=VCPU:4,MEMORY_MB:8',
+    '{"flavor": {"vcpus": 4, "extra_specs": {"trait:T": "required"}}}': None,
+    '': None,
+}
 
-def test_a_relaxation_changes_its_conditions_alone(browser: Browser, demo: str) -> None:
+
+def test_queries_are_read_and_changed(browser: Browser, demo: str) -> None:
     browser.open(f'{demo}/ui/')
-    for query, (reason, name, suffix, asked), largest, left in RELAXATIONS:
-        condition = {
-            'reason': reason, 'names': [name], 'suffix': suffix, 'asked': asked, 'words': '',
-        }  # fmt: skip
-        found = browser.run(
-            'const [url, ...given] = arguments;'
-            ' return import(url).then((module) => module.relaxed(...given))',
-            f'{demo}/ui/query.js', query, [condition], largest,
-        )  # fmt: skip
+
+    def call(name: str, *given: Any) -> Any:
+        script = 'return (await import("./query.js"))[arguments[0]](...arguments[1])'
+        return browser.run(script, name, given)
+
+    for query, reason, name, left, others in RELAXATIONS:
+        condition = {'reason': reason, 'names': [name], 'suffix': '', 'asked': None, **others}
+        found = call('relaxed', query, [condition], others.get('largest'))
         assert found == left, (query, reason)
+    assert {text: call('pasted', text) for text in PASTED} == PASTED
 
 
 def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -> None:
@@ -452,24 +516,9 @@ def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -
     )
 
 
-PASTED = {
-    '?limit=9&resources1=X:1': 'limit=9&resources1=X:1',
-    'curl "http://c/allocation_candidates?resources=X:1&limit=9#x"': 'resources=X:1&limit=9',
-    'in_tree=u': 'in_tree=u',
-    'member_of_A-1=u&root_required=T': 'member_of_A-1=u&root_required=T',
-    'VCPU:4': 'resources=VCPU:4',
-    'VCPU=4, MEMORY_MB=8': 'resources=VCPU:4,MEMORY_MB:8',
-    '{"flavor": {"vcpus": 4, "extra_specs": {"trait:T": "required"}}}': None,
-    '': None,
-}
-
-
 def test_what_is_no_query_stays_and_is_told(browser: Browser, demo: str) -> None:
     enter(browser, demo)
     show(browser, 'ask')
-    for text, query in PASTED.items():
-        module = 'return import(arguments[0]).then((module) => module.pasted(arguments[1]))'
-        assert browser.run(module, f'{demo}/ui/query.js', text) == query, text
     browser.type('#query', 'm1.large')
     browser.click('.question .main-button')
     assert 'no query in this' in browser.text('#complaint')
@@ -643,73 +692,17 @@ def test_it_works_below_a_prefix(browser: Browser, tmp_path: pathlib.Path) -> No
 
 
 def test_ten_thousand_hosts(browser: Browser, tmp_path: pathlib.Path) -> None:
-    """The page reads them in ten requests, and its document stays small, which keeps frames short.
-
-    How long frames take is printed (``pytest -s``), not asserted.
-    """
+    """The page reads them in ten requests, and its document stays small: frames are short."""
     with ui_services.cloud_of_hosts(tmp_path, HOSTS) as url:
         enter(browser, url)
-        browser.wait('document.querySelector(".count")?.textContent.includes("hosts")')
-        painted = browser.run('return performance.now()')
         browser.wait(f'document.querySelector(".count span").textContent === "{HOSTS:,} hosts"')
         pages = browser.run(
             'return performance.getEntriesByType("resource")'
             '.filter((one) => one.name.includes("/insight/providers"))'
-            '.map((one) => [one.responseStart, one.name])'
+            '.map((one) => one.name)'
         )
-        browser.command('Performance.enable', timeDomain='threadTicks')
-        frames = {what: measured(browser, what) for what in ('scroll', 'filter')}
         elements = browser.run('return document.querySelectorAll("*").length')
-    shown = painted - pages[0][0]
-    print(f'first picture {shown:.0f} ms after the first byte; {elements} elements')
-    for what, (times, work) in frames.items():
-        print(
-            f'{what}: median {statistics.median(times):.1f} ms, longest {max(times):.1f} ms, '
-            f'{work:.1f} ms of processor time'
-        )
     assert len(pages) == HOSTS / 1000
     # No page is of an earlier moment than the first.
-    assert all('not_before=' in address for _start, address in pages[1:])
+    assert all('not_before=' in address for address in pages[1:])
     assert elements < HOSTS / 10
-
-
-def measured(browser: Browser, what: str) -> tuple[list[float], float]:
-    """Milliseconds of each frame, and of processor time on average, of the page's own thread."""
-    before = thread_seconds(browser)
-    frames: list[float] = browser.run(FRAMES, what)
-    return frames, (thread_seconds(browser) - before) * 1000 / len(frames)
-
-
-def thread_seconds(browser: Browser) -> float:
-    metrics = browser.command('Performance.getMetrics')['metrics']
-    (seconds,) = [one['value'] for one in metrics if one['name'] == 'TaskDuration']
-    return float(seconds)
-
-
-# The time of work between an event and the picture that follows it.
-FRAMES = """
-const [what] = arguments;
-const map = document.querySelector('.map');
-const search = document.querySelector('#search');
-const texts = ['h', '0', '00', '000', '1', '12', '123', '9', '99', '', '5', '55', '', 'x', ''];
-return (async () => {
-  const times = [];
-  for (let step = 0; step < 30; step += 1) {
-    await new Promise(requestAnimationFrame);
-    const began = performance.now();
-    if (what === 'scroll') {
-      map.scrollTop = step * 60;
-    } else {
-      search.value = texts[step % texts.length];
-      search.dispatchEvent(new Event('input'));
-    }
-    await new Promise((resolve) => requestAnimationFrame(() => {
-      const channel = new MessageChannel();
-      channel.port1.onmessage = resolve;
-      channel.port2.postMessage(null);
-    }));
-    times.push(performance.now() - began);
-  }
-  return times;
-})();
-"""
