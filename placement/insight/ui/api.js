@@ -49,7 +49,7 @@ async function patiently(path, signal) {
     if (answer.status !== 503 || !answer.headers.has('retry-after') || attempt === ATTEMPTS) {
       throw new Refused(answer.status, await words(answer));
     }
-    working(0, `The service is busy: asked ${attempt} of ${ATTEMPTS} times …`);
+    working(0, `Service busy, try ${attempt} of ${ATTEMPTS} …`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE * attempt));
   }
 }

@@ -71,7 +71,7 @@ export class AskView {
     this.input.setAttribute('aria-describedby', 'query-words');
     return h('form', {class: 'question', onsubmit: (event) => { event.preventDefault(); this.submit(); }},
       field('Query of allocation candidates', this.input, 'query'),
-      h('p', {class: 'quiet', id: 'query-words'}, 'A query, a URL or a line of the log of nova or placement that has one.'),
+      h('p', {class: 'quiet', id: 'query-words'}, 'A query, a URL or a line of a log that has one, amounts such as VCPU:4, or the id of a request of nova.'),
       this.parts(),
       h('div', {class: 'row'}, field('Why not on this host?', this.provider, 'provider'),
         h('button', {type: 'submit', class: 'main-button'}, 'Ask')));

@@ -289,7 +289,7 @@ def test_reading_and_its_failure_are_seen(browser: Browser, demo: str) -> None:
     browser.run('window.isBusy = 0; location.hash = "#/cloud"')
     browser.wait('document.querySelector("#activity").innerText === "Reading …"')
     assert browser.text('.count span') == 'Reading the cloud …'
-    browser.wait('document.querySelector("#activity").innerText.startsWith("The service is busy")')
+    browser.wait('document.querySelector("#activity").innerText.startsWith("Service busy")')
     browser.wait('document.querySelector(".count").innerText.includes("so far")')
     # Sums of a part would look like those of the cloud.
     assert browser.text('.tiles') == browser.text('#complaint') == ''
@@ -348,6 +348,10 @@ def test_a_tree_is_a_picture_of_its_providers(browser: Browser, demo: str) -> No
     assert browser.run('return document.querySelector(".is-over .over").offsetWidth') > 50
     assert '7 consumers' in browser.text('#consumers')
     assert 'az3-numa-022-node1-nic' in browser.text('#consumers ~ .scroll')
+    # Who shares with it, and that it is disabled.
+    show(browser, 'shared')
+    assert browser.text('.badge') == 'disabled'
+    assert 'az2-ceph' in browser.text('#sharing ~ .tree')
     browser.run('location.hash = "#/tree/none & nowhere"')
     browser.wait('document.querySelector("main").innerText.includes("There is no such provider.")')
 
@@ -373,13 +377,6 @@ def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
     show(cloud, 'tree')
     assert '7 consumers' in cloud.text('#consumers')
     assert 'INSTANCE' in cloud.text('#consumers ~ .scroll')
-
-
-def test_a_tree_shows_who_shares_and_what_is_disabled(browser: Browser, demo: str) -> None:
-    enter(browser, demo)
-    show(browser, 'shared')
-    assert browser.text('.badge') == 'disabled'
-    assert 'az2-ceph' in browser.text('#sharing ~ .tree')
 
 
 def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo: str) -> None:
@@ -516,7 +513,7 @@ def test_a_query_is_pasted_or_written_with_a_form(browser: Browser, demo: str) -
     )
 
 
-def test_what_is_no_query_stays_and_is_told(browser: Browser, demo: str) -> None:
+def test_no_query_is_told_and_a_refusal_says_why(browser: Browser, demo: str) -> None:
     enter(browser, demo)
     show(browser, 'ask')
     browser.type('#query', 'm1.large')
@@ -533,9 +530,8 @@ def test_what_is_no_query_stays_and_is_told(browser: Browser, demo: str) -> None
     browser.click('.unmet a')
     browser.wait(READY['answer'])
 
-
-def test_a_query_that_is_refused_says_why(browser: Browser, demo: str) -> None:
-    enter(browser, demo, hash='#/ask/resources=NO_SUCH:1')
+    browser.type('#query', 'NO_SUCH:1')
+    browser.click('.question .main-button')
     browser.wait('document.querySelector(".refusal")')
     assert browser.text('.refusal').endswith('No such resource class NO_SUCH.')
 
