@@ -3,7 +3,7 @@
 
 import {get} from './api.js';
 import {DISABLED} from './cloud_data.js';
-import {amount, complain, field, h, number, plural, readable, say, wide} from './dom.js';
+import {amount, complain, exact, field, h, number, plural, readable, say, wide} from './dom.js';
 import {pasted, relaxed} from './query.js';
 
 const EXAMPLE = 'resources=VCPU:4,MEMORY_MB:8192';
@@ -18,7 +18,7 @@ const ROOM = {used: 'now', 'too small': 'when empty'};
 /** What a condition wants. */
 function wanted({reason, names, asked, words}) {
   if (reason === 'class missing') return `Has ${names.join(', ')}`;
-  if (reason in ROOM) return `Room for ${amount(names[0], asked)} ${names[0]} ${ROOM[reason]}`;
+  if (reason in ROOM) return `Room for ${exact(names[0], asked)} ${names[0]} ${ROOM[reason]}`;
   return readable(words[0].toUpperCase() + words.slice(1));
 }
 
@@ -32,7 +32,7 @@ function missing(condition) {
 /** How much there is, of an amount that is too much. */
 function most({reason, names, largest, most_free: free}) {
   const [words, value] = reason === 'used' ? ['most free', free] : ['largest', largest];
-  return !(reason in ROOM) || value === null ? '' : ` (${words} ${amount(names[0], value)})`;
+  return !(reason in ROOM) || value === null ? '' : ` (${words} ${exact(names[0], value)})`;
 }
 
 const VERDICTS = {
@@ -185,7 +185,7 @@ export class AskView {
   }
 
   wanted(group) {
-    const parts = Object.entries(group.resources).map(([name, value]) => `${name} ${amount(name, value)}`);
+    const parts = Object.entries(group.resources).map(([name, value]) => `${name} ${exact(name, value)}`);
     return parts.length ? h('p', {class: 'quiet'}, parts.join(', ')) : null;
   }
 
@@ -217,7 +217,7 @@ export class AskView {
     };
     if (amounts.length === 0) return link(largest, 'Try it');
     const [name] = conditions[0].names;
-    return amounts.map((one) => [link(one.amount, `${amount(name, one.amount)} on ${number(one.trees)}`), ' ']);
+    return amounts.map((one) => [link(one.amount, `${exact(name, one.amount)} on ${number(one.trees)}`), ' ']);
   }
 
   nearest(found) {
@@ -241,7 +241,7 @@ export class AskView {
     const name = one.resource_class;
     const whole = Math.max(one.asked, one.capacity, 1);
     return h('div', {class: 'missing'},
-      h('span', {}, `${name}: ${amount(name, one.asked)} asked, ${amount(name, one.free)} free of ${amount(name, one.capacity)} on ${one.provider.name ?? one.provider.uuid}`),
+      h('span', {}, `${name}: ${exact(name, one.asked)} asked, ${exact(name, one.free)} free of ${exact(name, one.capacity)} on ${one.provider.name ?? one.provider.uuid}`),
       h('span', {class: 'bar', 'aria-hidden': 'true'},
         wide(h('span', {class: 'free'}), Math.max(0, Math.min(one.free, one.asked)) / whole),
         wide(h('span', {class: 'over'}), Math.max(0, one.asked - Math.max(0, one.free)) / whole)));
@@ -288,12 +288,13 @@ export class AskView {
 
 function relaxationWords({conditions, largest, amounts}) {
   const [first] = conditions;
-  const group = first.suffix ? ` in group ${first.suffix}` : '';
+  const inGroup = ({suffix}) => (suffix ? ` in group ${suffix}` : '');
   if (conditions.length === 1 && largest && first.asked !== null) {
     const on = amounts.length ? `, on ${number(amounts[0].trees)}` : '';
-    return `with ${largest < first.asked ? 'less' : 'another amount of'} ${first.names[0]}${group}; ${amount(first.names[0], largest)} at most${on}`;
+    return `with ${largest < first.asked ? 'less' : 'another amount of'} ${first.names[0]}${inGroup(first)}; ${exact(first.names[0], largest)} at most${on}`;
   }
-  const given = conditions.map(({reason, asked, names, words}) =>
-    (asked !== null || reason === 'class missing' ? `asking for ${names[0]}` : words));
-  return `without ${given.join(' and ')}${group && !first.words.startsWith('group') ? group : ''}`;
+  // Words of a condition have its group.
+  const given = conditions.map((one) => (one.asked !== null || one.reason === 'class missing'
+    ? `asking for ${one.names[0]}${inGroup(one)}` : one.words));
+  return `without ${given.join(' and ')}`;
 }

@@ -4,7 +4,7 @@
 import {all} from './api.js';
 import {Cloud} from './cloud_data.js';
 import {isDark, steps} from './colours.js';
-import {amount, complain, field, h, number, percent, plural, say, select, wide} from './dom.js';
+import {amount, complain, exact, field, h, number, percent, plural, say, select, wide} from './dom.js';
 import {HeatMap, sortedByUse} from './heat_map.js';
 
 // How many rows the table has at first, and how many more each time that more are wanted.
@@ -267,5 +267,5 @@ export class CloudView {
 
 /** Which inventory of a root is over its capacity, and how far. */
 function overWords({worst: {provider, name, used, capacity}}) {
-  return `over capacity: ${name} ${amount(name, used)} of ${amount(name, capacity)} on ${provider}`;
+  return `over capacity: ${name} ${exact(name, used)} of ${exact(name, capacity)} on ${provider}`;
 }

@@ -23,24 +23,30 @@ export function number(value) {
 const UNITS = {MEMORY_MB: ['MiB', 'GiB', 'TiB', 'PiB'], DISK_GB: ['GB', 'TB', 'PB']};
 const STEPS = {MEMORY_MB: 1024, DISK_GB: 1000};
 
-/** An amount of a resource class, with its unit where it has one. */
-export function amount(resourceClass, value) {
+/** An amount of a resource class, with its unit where it has one; rounded, unless it has to be exact. */
+export function amount(resourceClass, value, isExact = false) {
   const units = UNITS[resourceClass];
   if (units === undefined) return number(value);
   let index = 0;
   let scaled = value;
-  while (Math.abs(scaled) >= STEPS[resourceClass] && index < units.length - 1) {
-    scaled /= STEPS[resourceClass];
+  const step = STEPS[resourceClass];
+  while (Math.abs(scaled) >= step && index < units.length - 1 && !(isExact && (scaled * 10) % step)) {
+    scaled /= step;
     index += 1;
   }
   return `${number(Math.round(scaled * 10) / 10)} ${units[index]}`;
+}
+
+/** An amount that is compared with others: 16,380 MiB are not 16 GiB. */
+export function exact(resourceClass, value) {
+  return amount(resourceClass, value, true);
 }
 
 /** What the service says, its amounts with units, and its numbers with separators. */
 export function readable(words) {
   return words
     .replace(/\b([A-Z][A-Z0-9_]*): \d+ asked(?:, (?:most free|largest) \d+)*/g, (part, name) =>
-      part.replace(/ (\d+)/g, (_, value) => ` ${amount(name, Number(value))}`))
+      part.replace(/ (\d+)/g, (_, value) => ` ${exact(name, Number(value))}`))
     .replace(/(?<![-\w.,])\d{4,}(?![-\w])/g, (value) => number(Number(value)));
 }
 

@@ -424,6 +424,13 @@ def test_a_relaxation_is_one_click_away(browser: Browser, demo: str) -> None:
     )
     browser.click('.relaxations a:nth-of-type(2)')
     browser.wait('document.querySelector(".verdict-words")?.innerText.includes("460 trees of")')
+    group = 'resources{0}=MEMORY_MB:250000,PCPU:30&'
+    query = f'{group.format(1)}{group.format(2)}group_policy=isolate'
+    browser.run('location.hash = arguments[0]', f'#/ask/{query}')
+    browser.wait('document.querySelectorAll(".funnel").length === 3')
+    assert 'for MEMORY_MB in group 2 and asking for PCPU in g' in browser.text('.relaxations')
+    # Amounts that are compared are exact.
+    assert 'Room for 250,000 MiB MEMORY_MB now (most free 248 GiB)' in browser.text('.funnels')
 
 
 #: What the service answers, and what the page says then.
