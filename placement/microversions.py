@@ -172,9 +172,12 @@ HISTORY = (
         serves={
             'allocation_candidates.list': allocation_candidates.list_candidates,
             'insight.explain': explain.explain,
+            'insight.explain_after': explain.explain_after,
             'insight.capacity': capacity.capacity,
             'insight.capacities': capacity.capacities},
-        accepts={'insight.capacities': capacity.CAPACITIES},
+        accepts={
+            'insight.explain_after': explain.EXPLAIN_AFTER,
+            'insight.capacities': capacity.CAPACITIES},
         queries=_for_searches(candidate_schemas.LIST)),
     Microversion('1.11', 'Providers link to their allocations.',
         downgrades=_for_providers(conversions.without_link('allocations'))),

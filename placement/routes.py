@@ -83,6 +83,7 @@ ROUTES = (
     Route('POST', '/reshaper', 'reshaper.reshape'),
     Route('GET', INSIGHT, 'insight.show'),
     Route('GET', INSIGHT + '/allocation_candidates', 'insight.explain', status_before=400),
+    Route('POST', INSIGHT + '/allocation_candidates', 'insight.explain_after', status_before=400),
     Route('GET', INSIGHT + '/capacity', 'insight.capacity', status_before=400),
     Route('POST', INSIGHT + '/capacity', 'insight.capacities', status_before=400),
     Route('GET', INSIGHT + '/unmet_demand', 'insight.unmet_demand'),

@@ -16,7 +16,7 @@ Each process answers one of these questions at a time. What is off answers 404.
 # fmt: off
 INSIGHT_OPTIONS = [
     cfg.BoolOpt('allocation_candidates', default=True, help="""
-Answer ``GET /insight/allocation_candidates``: why a request finds no candidates.
+Answer ``GET`` and ``POST /insight/allocation_candidates``: why a request finds no candidates.
 """),
     cfg.BoolOpt('capacity', default=True, help="""
 Answer ``GET`` and ``POST /insight/capacity``: how often a request would fit.

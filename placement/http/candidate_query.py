@@ -7,7 +7,8 @@ Reads in the order that says what is refused before what (specification: allocat
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+import urllib.parse
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from oslo_utils import uuidutils
 
@@ -15,6 +16,7 @@ from placement import errors
 from placement.http import querystring
 from placement.http.microversion import Api, Rule
 from placement.http.querystring import NOTHING_WANTED, Query, Wanted
+from placement.http.request import checked_query
 from placement.search.model.request import GROUP_PARAMETERS, CandidateRequest, RequestGroup
 
 # Reads all values of a parameter whose names are conditions: those of the model's table.
@@ -87,6 +89,28 @@ def parse(api: Api, query: Query) -> CandidateRequest:
         single_provider_per_tree=not api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
         summarise_whole_trees=api.allows(Rule.SEVERAL_PROVIDERS_OF_A_TREE),
     )
+
+
+def parse_text(api: Api, text: str) -> CandidateRequest:
+    """The search that a query asks for which stands in a body.
+
+    Raises `errors.BadRequest` as the query of a request does.
+    """
+    try:
+        parameters = urllib.parse.parse_qsl(text, keep_blank_values=True, errors='strict')
+    except ValueError as error:
+        raise errors.InvalidQuery(reason=error) from error
+    return parse(api, checked_query(api, 'allocation_candidates.list', parameters))
+
+
+def check_lengths(texts: Collection[str]) -> None:
+    """Raise `errors.InvalidQuery` where queries are together longer than one query may be: to
+    read them is work that no budget counts."""
+    length = sum(map(len, texts))
+    if length > querystring.MAX_LENGTH:
+        raise errors.InvalidQuery(
+            reason=f'the queries have {length} characters, more than {querystring.MAX_LENGTH}'
+        )
 
 
 def _parse_first(query: Query, name: str, pattern: str, words: str) -> str | None:

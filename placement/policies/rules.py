@@ -163,7 +163,7 @@ RESHAPE = _rule(
 SHOW_INSIGHT = _rule('insight:show', 'Show which questions are answered.', 'GET /insight')
 EXPLAIN = _rule(
     'insight:allocation_candidates', 'Explain why a request finds no allocation candidates.',
-    'GET /insight/allocation_candidates')
+    'GET /insight/allocation_candidates', 'POST /insight/allocation_candidates')
 SHOW_CAPACITY = _rule('insight:capacity', 'Show how often requests would fit.',
     'GET /insight/capacity', 'POST /insight/capacity')
 LIST_UNMET_DEMAND = _rule('insight:unmet_demand', 'List what was searched for in vain.',

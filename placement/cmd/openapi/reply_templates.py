@@ -17,6 +17,7 @@ from placement.http.microversion import Handler
 from placement.http.reply import Reply
 from placement.insight.demand.handlers import VERDICTS
 from placement.insight.history.statements import SubjectKind
+from placement.insight.what_if.schemas import VERBS
 from placement.schemas import common, inventory
 from placement.schemas.common import Schema, an_object, keyed_by
 
@@ -97,6 +98,7 @@ VALUES: dict[str, Described | Name] = {
     'version': Described({'type': 'string', 'pattern': r'^[1-9][0-9]*\.[0-9]+$'}),
     'verdict': Described({'type': 'string', 'enum': ['fits', *VERDICTS]}),
     'verdict_in_vain': Described({'type': 'string', 'enum': list(VERDICTS)}),
+    'step': Described({'type': 'string', 'enum': list(VERBS)}),
     'kind': Described({'type': 'string', 'enum': [str(kind) for kind in SubjectKind]}),
     **{name: Described(schema) for name, schema in inventory.MEMBERS.items()},
 }

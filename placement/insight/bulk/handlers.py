@@ -40,16 +40,14 @@ def providers_query(filters: common.Schema) -> common.Schema:
     return common.with_properties(filters, beside)
 
 
-CONSUMERS = common.a_query(
-    {
-        'project_id': common.EXTERNAL_ID,
-        'user_id': common.EXTERNAL_ID,
-        'type': {'pattern': '^([A-Z0-9_]+|unknown)$'} | common.EXTERNAL_ID,
-        'provider': common.UUID,
-        'older_than': paging.TIME,
-        **_PAGE,
-    }
-)
+CONSUMER_FILTERS: common.Schema = {
+    'project_id': common.EXTERNAL_ID,
+    'user_id': common.EXTERNAL_ID,
+    'type': {'pattern': '^([A-Z0-9_]+|unknown)$'} | common.EXTERNAL_ID,
+    'provider': common.UUID,
+    'older_than': paging.TIME,
+}
+CONSUMERS = common.a_query(CONSUMER_FILTERS | _PAGE)
 USAGES = common.a_query(
     {
         'by': {'type': 'string', 'enum': ['project', 'user', 'type', 'aggregate']},

@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -58,11 +58,16 @@ class ConsumerFilters:
     older_than: datetime.datetime | None = None
 
 
+def select_consumers(filters: ConsumerFilters) -> sa.Select[*tuple[Any, ...]]:
+    """The consumers that meet every filter, by uuid."""
+    return _CONSUMERS.where(*_conditions(filters))
+
+
 def list_consumers(
     connection: sa.Connection, filters: ConsumerFilters, after: str | None, limit: int
 ) -> Sequence[Row]:
     """Return the first `limit` consumers, by uuid, of those whose uuid comes after `after`."""
-    statement = _CONSUMERS.where(*_conditions(filters)).limit(limit)
+    statement = select_consumers(filters).limit(limit)
     if after is not None:
         statement = statement.where(consumers.c.uuid > after)
     return connection.execute(statement).all()

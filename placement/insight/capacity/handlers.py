@@ -1,29 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacities of requests (specification: insight)."""
 
-import urllib.parse
 from collections.abc import Mapping
 from typing import Any
 
 from placement import errors
 from placement.http import candidate_query
 from placement.http.microversion import Api
-from placement.http.querystring import MAX_LENGTH, unknown_names_reported
+from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
-from placement.http.request import Request, checked_query
-from placement.insight.explain.handlers import list_names
+from placement.http.request import Request
+from placement.insight.explain.handlers import SCENARIO, list_names
 from placement.insight.explain.views import Names, provider
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, members, page_limit
+from placement.insight.what_if import scenarios, schemas
+from placement.insight.what_if import views as what_if
+from placement.metrics.named_files import UnusableFile, read_aggregate_names
 from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.policies import rules
 from placement.schemas import common
-from placement.search.insight.capacity import RequestCapacity, RootPage, capacities_of, capacity_of
+from placement.search.insight.capacity import (
+    AggregateCapacity,
+    RequestCapacity,
+    RowPage,
+    TreeCapacity,
+    capacities_of,
+    capacity_of,
+)
 from placement.search.insight.closed_form import Count
 from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
 
 # Beside the query of a search for candidates.
 CAPACITY: common.Schema = {
-    'by': {'type': 'string', 'enum': ['root']},
+    'by': {'type': 'string', 'enum': ['root', 'aggregate']},
     'page_limit': PAGE_LIMIT_TEXT,
     'marker': {'type': 'string', 'format': 'uuid'},
 }
@@ -35,28 +45,14 @@ CAPACITIES = common.an_object(
     {
         'requests': common.keyed_by(
             '^.{1,255}$',
-            {'type': 'string', 'minLength': 1, 'maxLength': 65_536},
+            schemas.QUERY,
             minProperties=1,
             maxProperties=MAX_REQUESTS,
-        )
-    }
+        ),
+        'scenario': SCENARIO,
+    },
+    required=('requests',),
 )
-
-
-def parse_requests(request: Request) -> dict[str, CandidateRequest]:
-    """The requests of a body, by their names.
-
-    Raises `errors.BadRequest`, which names the request, for a query that is malformed, and
-    `errors.InvalidQuery` where all of them together are longer than one query may be: to read
-    them is work that no budget counts.
-    """
-    texts = request.validated_body('insight.capacities')['requests']
-    length = sum(map(len, texts.values()))
-    if length > MAX_LENGTH:
-        raise errors.InvalidQuery(
-            reason=f'the queries have {length} characters, more than {MAX_LENGTH}'
-        )
-    return parse_named_queries(request.api, texts)
 
 
 def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, CandidateRequest]:
@@ -67,76 +63,109 @@ def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, Candida
     requests = {}
     for name, text in texts.items():
         with errors.reported_as(errors.BadRequest, prefix=f'Request {name}: '):
-            query = checked_query(api, 'allocation_candidates.list', _parameters(text))
-            requests[name] = candidate_query.parse(api, query)
+            requests[name] = candidate_query.parse_text(api, text)
     return requests
 
 
-def _parameters(text: str) -> list[tuple[str, str]]:
-    try:
-        return urllib.parse.parse_qsl(text, keep_blank_values=True, errors='strict')
-    except ValueError as error:
-        raise errors.InvalidQuery(reason=error) from error
-
-
 def capacity(request: Request) -> Reply:
-    """Show how many consumers of a request could be claimed, in all and by tree."""
+    """Show how many consumers of a request could be claimed, in all and by tree or aggregate."""
     request.authorise(rules.SHOW_CAPACITY)
     with request.context.insight.question('capacity'):
         query = request.validated_query('insight.capacity')
         wanted = candidate_query.parse(request.api, query)
-        marker = (query.last('marker') or '').lower()
-        page = RootPage(page_limit(query), marker) if 'by' in query else None
+        by, marker = query.last('by'), query.last('marker') or ''
+        # Aggregates are kept as they were spelled.
+        page = RowPage(page_limit(query), marker if by == 'aggregate' else marker.lower())
         with unknown_names_reported():
             snapshot = snapshot_for(request.context, wanted)
-        counted = capacity_of(snapshot, wanted, by_root=page)
-        roots = [row.root for row in counted.trees or ()]
-        names = list_names(request.context, roots)
-    view = _view(counted) | _rows_of_trees(counted, names)
-    following = {'marker': roots[-1]} if counted.has_more else {}
+        counted = capacity_of(
+            snapshot,
+            wanted,
+            by_root=page if by == 'root' else None,
+            by_aggregate=page if by == 'aggregate' else None,
+        )
+        names = list_names(request.context, [row.root for row in counted.trees or ()])
+    view = _view(counted) | _rows(counted, names, _aggregate_names(request, counted))
+    following = {'marker': counted.last} if counted.has_more else {}
     return Reply(view | links_with(request, 'capacity', query, following))
 
 
 def capacities(request: Request) -> Reply:
-    """Show how many consumers of each of several requests could be claimed at one moment."""
+    """Show how often each of several requests would fit at one moment, or after a scenario."""
     request.authorise(rules.SHOW_CAPACITY)
-    with request.context.insight.question('capacity'):
-        wanted = parse_requests(request)
-        snapshot = request.context.snapshots.current()
+    context = request.context
+    with context.insight.question('capacity'):
+        body = request.validated_body('insight.capacities')
+        candidate_query.check_lengths(body['requests'].values())
+        wanted = parse_named_queries(request.api, body['requests'])
+        after = None
+        if 'scenario' in body:
+            after = scenarios.scenario_of(request, body['scenario'])
+        snapshot = context.snapshots.current() if after is None else after.given
         unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
         for name, search in wanted.items():
             prefix = f'Request {name}: '
             with errors.reported_as(errors.BadRequest, *unknown, prefix=prefix):
-                check_names(request.context, search, snapshot)
-        counted = capacities_of(snapshot, wanted)
-    views = {name: _view(capacity) for name, capacity in counted.items()}
-    return Reply({'capacities': views})
+                check_names(context, search, snapshot)
+        if after is None:
+            return Reply({'capacities': _capacities(snapshot, wanted)})
+        names = {**list_names(context, what_if.uuids_in(after)), **after.names}
+        return Reply(
+            {
+                'capacities': _capacities(after.snapshot, wanted),
+                'before': _capacities(after.given, wanted),
+                **what_if.scenario(after, names),
+            }
+        )
+
+
+def _capacities(snapshot: Snapshot, wanted: Mapping[str, CandidateRequest]) -> dict[str, Any]:
+    return {name: _view(counted) for name, counted in capacities_of(snapshot, wanted).items()}
 
 
 def _view(counted: RequestCapacity) -> dict[str, Any]:
-    """The counts of a request, without those by tree."""
+    """The counts of a request, without rows."""
     names = ('resource_class', 'capacity', 'used', 'free', 'usable')
     return {
-        'now': _count(counted.now),
-        'if_empty': _count(counted.if_empty),
+        **_counts(counted),
         'exact': counted.is_exact,
         'fragmentation': [members(part, *names) for part in counted.fragmentation],
     }
 
 
-def _rows_of_trees(counted: RequestCapacity, names: Names) -> dict[str, Any]:
-    """The counts of each tree for itself; null where none were asked for."""
-    rows = None
-    if counted.trees is not None:
-        rows = [
-            {
-                'root': provider(row.root, names),
-                'now': _count(row.now),
-                'if_empty': _count(row.if_empty),
-            }
-            for row in counted.trees
-        ]
-    return {'trees': rows, 'note': counted.note}
+def _rows(
+    counted: RequestCapacity, names: Names, aggregate_names: Mapping[str, str]
+) -> dict[str, Any]:
+    """The counts of each tree, or in each aggregate, for itself; null where none were asked
+    for."""
+
+    def aggregate(uuid: str | None) -> dict[str, str | None] | None:
+        if uuid is None:
+            return None
+        return {'uuid': uuid, 'name': aggregate_names.get(uuid.lower())}
+
+    trees, aggregates = counted.trees, counted.aggregates
+    return {
+        'trees': trees and [{'root': provider(row.root, names)} | _counts(row) for row in trees],
+        'aggregates': aggregates
+        and [{'aggregate': aggregate(row.aggregate)} | _counts(row) for row in aggregates],
+        'note': counted.note,
+    }
+
+
+def _aggregate_names(request: Request, counted: RequestCapacity) -> Mapping[str, str]:
+    """The names of aggregates by uuid, where rows have any and the operator gives them names."""
+    if counted.aggregates is None:
+        return {}
+    try:
+        return read_aggregate_names(request.conf.metrics.aggregate_names_file)
+    except UnusableFile as error:
+        request.context.insight.failures.expected('Reading the names of aggregates', str(error))
+        return {}
+
+
+def _counts(row: RequestCapacity | TreeCapacity | AggregateCapacity) -> dict[str, Any]:
+    return {'now': _count(row.now), 'if_empty': _count(row.if_empty)}
 
 
 def _count(count: Count) -> dict[str, int]:

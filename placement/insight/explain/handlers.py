@@ -14,15 +14,23 @@ from placement.http import candidate_query
 from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
+from placement.insight.bulk.handlers import CONSUMER_FILTERS
 from placement.insight.explain import views
-from placement.objects.allocation_candidate import snapshot_for
+from placement.insight.what_if import scenarios, schemas
+from placement.insight.what_if import views as what_if
+from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.policies import rules
 from placement.schemas import common
 from placement.search.insight.explain import explain_request
 from placement.search.model.snapshot import Snapshot
 
 # Beside the query of a search for candidates.
-EXPLAIN: common.Schema = {'provider': {'type': 'string', 'minLength': 1, 'maxLength': 200}}
+EXPLAIN: common.Schema = {'provider': schemas.UUID_OR_NAME}
+
+SCENARIO = schemas.scenario(CONSUMER_FILTERS)
+EXPLAIN_AFTER = common.an_object(
+    {'query': schemas.QUERY, 'scenario': SCENARIO} | EXPLAIN, required=('query', 'scenario')
+)
 
 
 def explain(request: Request) -> Reply:
@@ -38,6 +46,24 @@ def explain(request: Request) -> Reply:
         explanation = explain_request(snapshot, wanted, provider=provider)
         names = list_names(context, views.uuids_in(explanation))
     return Reply(views.explanation(explanation, names))
+
+
+def explain_after(request: Request) -> Reply:
+    """Explain a request in the cloud as it would be after the steps of a scenario."""
+    request.authorise(rules.EXPLAIN)
+    context = request.context
+    with context.insight.question('allocation_candidates'):
+        body = request.validated_body('insight.explain_after')
+        wanted = candidate_query.parse_text(request.api, body['query'])
+        named = body.get('provider')
+        after = scenarios.scenario_of(request, body['scenario'], named)
+        with unknown_names_reported():
+            check_names(context, wanted, after.given)
+        provider = None if named is None else scenarios.uuid_of(after, named)
+        explanation = explain_request(after.snapshot, wanted, provider=provider)
+        mentioned = views.uuids_in(explanation) | what_if.uuids_in(after)
+        names = {**list_names(context, mentioned), **after.names}
+    return Reply(views.explanation(explanation, names) | what_if.scenario(after, names))
 
 
 def _uuid_of(context: RequestContext, snapshot: Snapshot, provider: str | None) -> str | None:

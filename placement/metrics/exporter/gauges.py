@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-import yaml
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from placement import errors, microversions
@@ -19,14 +18,11 @@ from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
 from placement.insight.capacity.handlers import MAX_REQUESTS, parse_named_queries
 from placement.metrics.exporter import cloud
+from placement.metrics.named_files import UnusableFile, read_aggregate_names, read_names
 from placement.objects.allocation_candidate import check_names
 from placement.search.insight.capacity import RequestCapacity, capacities_of
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-
-
-class UnusableFile(Exception):
-    """Why a file cannot be used, in one line."""
 
 
 def read_requests(path: str | None) -> Mapping[str, CandidateRequest]:
@@ -34,7 +30,7 @@ def read_requests(path: str | None) -> Mapping[str, CandidateRequest]:
 
     Raises `UnusableFile`.
     """
-    texts = _read_names(path)
+    texts = read_names(path)
     if len(texts) > MAX_REQUESTS:
         raise UnusableFile(f'{path} has {len(texts)} requests, more than {MAX_REQUESTS}')
     try:
@@ -42,28 +38,6 @@ def read_requests(path: str | None) -> Mapping[str, CandidateRequest]:
         return parse_named_queries(newest, texts)
     except errors.BadRequest as error:
         raise UnusableFile(f'{path}: {" ".join(str(error).split())}') from error
-
-
-def read_aggregate_names(path: str | None) -> Mapping[str, str]:
-    """The names of aggregates by uuid; none without a file. Raises `UnusableFile`."""
-    return {uuid.lower(): name for uuid, name in _read_names(path).items()}
-
-
-def _read_names(path: str | None) -> Mapping[str, str]:
-    """A mapping from text to text."""
-    if not path:
-        return {}
-    try:
-        with open(path, encoding='utf-8') as file:
-            content = yaml.safe_load(file)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UnusableFile(f'{path}: {" ".join(str(error).split())}') from error
-    content = {} if content is None else content
-    if not isinstance(content, dict) or not all(
-        isinstance(part, str) for pair in content.items() for part in pair
-    ):
-        raise UnusableFile(f'{path} is not a mapping from text to text')
-    return content
 
 
 @db.reader

@@ -34,6 +34,16 @@ class TreeCapacity:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class AggregateCapacity:
+    """The count of the request when its providers have to be in one aggregate; in none at all
+    where `aggregate` is None."""
+
+    aggregate: str | None
+    now: Count
+    if_empty: Count
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClassFragmentation:
     """The free amount of one class, and the part of it that this request can use.
 
@@ -49,9 +59,9 @@ class ClassFragmentation:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RootPage:
-    """A part of the rows by tree, which are in the order of the roots' uuids: up to `limit` of
-    those that come after the uuid `after`, which need not be there any more."""
+class RowPage:
+    """A part of the rows by tree or aggregate, which are in the order of the uuids of these: up to
+    `limit` of those that come after the uuid `after`, which need not be there any more."""
 
     limit: int
     after: str = ''
@@ -61,9 +71,10 @@ class RootPage:
 class RequestCapacity:
     """The counts of a request.
 
-    `trees` are the rows that were asked for, None where none were. With `shares_pools` they do not
-    add up: several trees reach the same sharing provider. `has_more` tells whether rows follow
-    the last one.
+    `trees` and `aggregates` are the rows that were asked for, None where none were. With
+    `shares_pools` those of trees do not add up: several trees reach the same sharing provider.
+    Those of aggregates never do, since they overlap. `has_more` tells whether rows follow the last
+    one.
     """
 
     now: Count
@@ -71,6 +82,7 @@ class RequestCapacity:
     fragmentation: tuple[ClassFragmentation, ...]
     shares_pools: bool
     trees: tuple[TreeCapacity, ...] | None = None
+    aggregates: tuple[AggregateCapacity, ...] | None = None
     has_more: bool = False
 
     @property
@@ -79,8 +91,17 @@ class RequestCapacity:
         return self.now.is_exact and self.if_empty.is_exact
 
     @property
+    def last(self) -> str:
+        """The uuid of the last row, behind which the next page begins; empty without one."""
+        uuids = [row.aggregate for row in self.aggregates or ()]
+        uuids += [row.root for row in self.trees or ()]
+        return (uuids and uuids[-1]) or ''
+
+    @property
     def note(self) -> str | None:
-        """A sentence on the rows by tree, where they do not add up."""
+        """A sentence on the rows, where they do not add up."""
+        if self.aggregates is not None:
+            return 'Aggregates overlap, so their rows do not add up: each is for itself.'
         if self.trees is None or not self.shares_pools:
             return None
         return 'Trees share providers, so their rows do not add up: each is for itself.'
@@ -90,9 +111,10 @@ def capacity_of(
     snapshot: Snapshot,
     request: CandidateRequest,
     work: SlicedWork | None = None,
-    by_root: RootPage | None = None,
+    by_root: RowPage | None = None,
+    by_aggregate: RowPage | None = None,
 ) -> RequestCapacity:
-    """Count how often a request would fit, with a page of rows by tree where one is wanted.
+    """Count how often a request would fit, with a page of rows by tree or aggregate if wanted.
 
     The request's limit makes no difference. Where candidates have to be chosen, counts are bounds,
     which mostly meet; after so many claims, or at the end of the budget, they are wider.
@@ -101,25 +123,29 @@ def capacity_of(
     trees, has_more = ([], False) if by_root is None else _page(snapshot, by_root)
     counts = TreeCounts(snapshot, request, work, {tree.root_id for tree in trees})
     sums = _sums(snapshot, counts.totals, work)
-    asked = counts.totals.items()
-    now = _bounded(counts.now, [sums[name].free // amount for name, amount in asked])
-    if_empty = _bounded(counts.if_empty, [sums[name].capacity // amount for name, amount in asked])
+    now, if_empty = _counted(counts, sums)
     rows = [
         TreeCapacity(
             tree.members[0].uuid, counts.now.rows[tree.root_id], counts.if_empty.rows[tree.root_id]
         )
         for tree in trees
     ]
-    return RequestCapacity(
+    fragmentation = [
+        ClassFragmentation(name, *sums[name], now.at_least * amount)
+        for name, amount in counts.totals.items()
+    ]
+    counted = RequestCapacity(
         now,
         if_empty,
-        tuple(
-            ClassFragmentation(name, *sums[name], now.at_least * amount) for name, amount in asked
-        ),
+        tuple(fragmentation),
         snapshot.has_sharing,
         None if by_root is None else tuple(rows),
-        has_more,
+        has_more=has_more,
     )
+    if by_aggregate is None:
+        return counted
+    of_each, has_more = _by_aggregate(snapshot, request, work, by_aggregate, sums)
+    return dataclasses.replace(counted, aggregates=tuple(of_each), has_more=has_more)
 
 
 def capacities_of(
@@ -138,7 +164,7 @@ def capacities_of(
     return capacities
 
 
-def _page(snapshot: Snapshot, page: RootPage) -> tuple[Sequence[Tree], bool]:
+def _page(snapshot: Snapshot, page: RowPage) -> tuple[Sequence[Tree], bool]:
     """The trees of a page by the uuid of the root, and whether more follow."""
     uuids = (
         (tree.members[0].uuid, tree.root_id)
@@ -148,6 +174,48 @@ def _page(snapshot: Snapshot, page: RootPage) -> tuple[Sequence[Tree], bool]:
     )
     first = heapq.nsmallest(page.limit + 1, uuids)
     return [snapshot.tree(root) for _, root in first[: page.limit]], len(first) > page.limit
+
+
+def _by_aggregate(
+    snapshot: Snapshot,
+    request: CandidateRequest,
+    work: SlicedWork,
+    page: RowPage,
+    sums: Mapping[str, Sums],
+) -> tuple[Sequence[AggregateCapacity], bool]:
+    """The rows of a page by the uuid of the aggregate, that of none last, and whether more follow.
+
+    They share the rest of the budget as `capacities_of` does.
+    """
+    trees = (tree for block in snapshot.blocks.values() for tree in block.trees.values())
+    structures = {tree.shape.structure for tree in trees}
+    every = frozenset[str]().union(*[structure.aggregates for structure in structures])
+    uuids = sorted(uuid for uuid in every if uuid > page.after)
+    first: Sequence[str | None] = [*uuids, None][: page.limit + 1]
+    rows = []
+    for number, uuid in enumerate(first[: page.limit]):
+        part = work.part(work.left // (len(first) - number))
+        counts = TreeCounts(snapshot, _within(request, uuid, every), part, aggregate=uuid)
+        rows.append(AggregateCapacity(uuid, *_counted(counts, sums)))
+        work.spent += part.spent
+    return rows, len(first) > page.limit
+
+
+def _within(
+    request: CandidateRequest, aggregate: str | None, every: frozenset[str]
+) -> CandidateRequest:
+    """The request with `member_of` in addition, which the group without suffix has if there is
+    any, otherwise each; in none of `every` aggregate where it is None."""
+    are_all_suffixed = all(group.is_suffixed for group in request.groups)
+    groups = [
+        group
+        if group.is_suffixed and not are_all_suffixed
+        else dataclasses.replace(group, forbidden_aggregates=group.forbidden_aggregates | every)
+        if aggregate is None
+        else dataclasses.replace(group, member_of=(*group.member_of, frozenset([aggregate])))
+        for group in request.groups
+    ]
+    return dataclasses.replace(request, groups=tuple(groups))
 
 
 class Sums(NamedTuple):
@@ -177,6 +245,15 @@ def _sums(snapshot: Snapshot, amounts: Mapping[str, int], work: SlicedWork) -> d
                             of_class[2] += ceiling - taken
             work.count(len(tree.members))
     return {name: Sums(*of_class) for name, of_class in sums.items()}
+
+
+def _counted(counts: TreeCounts, sums: Mapping[str, Sums]) -> tuple[Count, Count]:
+    """The counts of all trees, now and if empty."""
+    asked = counts.totals.items()
+    return (
+        _bounded(counts.now, [sums[name].free // amount for name, amount in asked]),
+        _bounded(counts.if_empty, [sums[name].capacity // amount for name, amount in asked]),
+    )
 
 
 def _bounded(side: Side, bounds: Iterable[int]) -> Count:

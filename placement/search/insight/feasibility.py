@@ -74,6 +74,17 @@ class Feasibility:
         return (tree.shape, self.search.usage_of(tree))
 
 
+def first_candidate(
+    snapshot: Snapshot, request: CandidateRequest, work: Work, ignores_usage: bool = False
+) -> Candidate | None:
+    """The first candidate anywhere, now or if nothing were used; None where there is none.
+
+    Whole blocks of trees are passed over. Raises `BudgetSpent`.
+    """
+    search = Search(snapshot, request, work, ignores_usage)
+    return next(breadth_first(Anchors(search).trees()), None)
+
+
 def could_be_found(
     snapshot: Snapshot,
     request: CandidateRequest,
@@ -83,13 +94,11 @@ def could_be_found(
 ) -> bool | None:
     """Tell if there is a candidate anywhere, now or if nothing were used.
 
-    None where so many places, or the rest of the work, do not suffice. Whole blocks of trees are
-    passed over.
+    None where so many places, or the rest of the work, do not suffice.
     """
     part = work.part(places)
-    search = Search(snapshot, request, part, ignores_usage)
     try:
-        return any(True for _ in breadth_first(Anchors(search).trees()))
+        return first_candidate(snapshot, request, part, ignores_usage) is not None
     except BudgetSpent:
         return None
     finally:

@@ -153,7 +153,8 @@ class TreeCounts:
     """Counts the trees of a snapshot: `now` and `if_empty`.
 
     `totals` is all that one consumer takes, by class. `wanted` are the root ids of trees that have
-    a row each.
+    a row each. With `aggregate` only trees that have to do with it are looked at: of a request for
+    providers in it, the others serve nothing.
     """
 
     def __init__(
@@ -161,7 +162,8 @@ class TreeCounts:
         snapshot: Snapshot,
         request: CandidateRequest,
         work: SlicedWork,
-        wanted: Collection[int],
+        wanted: Collection[int] = (),
+        aggregate: str | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.work = work
@@ -175,6 +177,11 @@ class TreeCounts:
         self._sharing: list[SharingTree] = []
         # Providers that serve the only request, each of which may be reached from several trees.
         self._served: set[int] = set()
+        self._reach: frozenset[str] | None = None
+        if aggregate is not None:
+            # Those who share in it may be used from trees that are outside of it.
+            sharing = [provider.aggregates for provider in snapshot.sharing_in([aggregate])]
+            self._reach = frozenset([aggregate]).union(*sharing)
         if self.totals:
             self._count()
         else:
@@ -182,10 +189,11 @@ class TreeCounts:
                 side.rows = dict.fromkeys(wanted, Count(0, 0))
 
     def _count(self) -> None:
-        requests = len(self._resolved.provider_requests)
+        requests, reach = len(self._resolved.provider_requests), self._reach
         for block in self.snapshot.blocks.values():
             for tree in block.trees.values():
-                self._add(tree)
+                if reach is None or not reach.isdisjoint(tree.shape.structure.aggregates):
+                    self._add(tree)
             self.work.count(len(block.trees) * requests)
         for side in self._sides:
             side.add_sharing(self._sharing)

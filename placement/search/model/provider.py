@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ class InventoryRow(NamedTuple):
     step_size: int = 1
     allocation_ratio: float = 1.0
     used: int = 0
+
+
+_LIMITS = operator.attrgetter(*InventoryRow._fields[:-1])
 
 
 class ProviderRow(NamedTuple):
@@ -82,8 +86,9 @@ class Provider:
         )
 
     def used_after(self, amounts: Mapping[str, int]) -> dict[str, int]:
-        """What is used of each class when these amounts are taken as well."""
-        return {name: used + amounts.get(name, 0) for name, _, used in self.inventories}
+        """The usage of each class when these amounts are taken as well, or given back where they
+        are below zero."""
+        return {name: max(used + amounts.get(name, 0), 0) for name, _, used in self.inventories}
 
     def with_used(self, amounts: Mapping[str, int]) -> Provider:
         """This provider when so much is used by class, and nothing of what is not named.
@@ -92,6 +97,15 @@ class Provider:
         """
         used = tuple([amounts.get(name, 0) for name in self.kind.profile.classes])
         return self if used == self.used else dataclasses.replace(self, used=used)
+
+    def as_row(self) -> ProviderRow:
+        """The row this record stands for, in plain comparable values."""
+        inventories = {
+            name: InventoryRow._make((*_LIMITS(capacity), used))
+            for name, capacity, used in self.inventories
+        }
+        identity = self.id, self.uuid, self.parent_id, self.root_id
+        return ProviderRow(*identity, inventories, self.traits, self.aggregates)
 
     def __repr__(self) -> str:
         return f'<Provider {self.uuid}>'

@@ -74,6 +74,11 @@ class Snapshot:
             trees.setdefault(root_id >> BLOCK_BITS, {})[root_id] = tree
         return Snapshot(self._blocks_with(trees), self.indexes, self._pool)
 
+    def with_own_pool(self) -> Snapshot:
+        """The same providers; what is made from here on is interned apart from this snapshot, to
+        which another thread may be adding at the same time."""
+        return Snapshot(self.blocks, self.indexes, InternPool())
+
     def _made(self, rows: Iterable[ProviderRow]) -> dict[int, Provider]:
         """Records of the rows, which may lie in trees with each other and with providers known.
 
@@ -171,7 +176,7 @@ class Snapshot:
     @property
     def sharing_providers(self) -> list[Provider]:
         """Every sharing provider, by id."""
-        return self._sharing_in(self.indexes.sharing)
+        return self.sharing_in(self.indexes.sharing)
 
     def tree(self, root_id: int) -> Tree:
         """The tree with this root. Raises KeyError when there is none."""
@@ -181,10 +186,10 @@ class Snapshot:
         """The sharing providers of other trees that have this one as an anchor, by id."""
         if not self.indexes.sharing:
             return []
-        sharing = self._sharing_in(tree.shape.structure.aggregates)
+        sharing = self.sharing_in(tree.shape.structure.aggregates)
         return [provider for provider in sharing if provider.root_id != tree.root_id]
 
-    def _sharing_in(self, aggregates: Iterable[str]) -> list[Provider]:
+    def sharing_in(self, aggregates: Iterable[str]) -> list[Provider]:
         """The sharing providers that are in at least one of these aggregates, by id."""
         sharing = self.indexes.sharing
         ids = set[int]().union(*[sharing.get(aggregate, ()) for aggregate in aggregates])

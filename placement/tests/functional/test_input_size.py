@@ -86,6 +86,11 @@ def unknown_members(size: int) -> dict[str, int]:
     return {f'member{n}': n for n in range(size)}
 
 
+def scenario(steps: list[Any]) -> dict[str, Any]:
+    """A body with these steps."""
+    return {'query': 'resources=VCPU:1', 'scenario': steps}
+
+
 def standard_trait(number: int) -> str:
     """One of the standard traits."""
     return STANDARD_TRAITS[number % len(STANDARD_TRAITS)]
@@ -182,6 +187,25 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
         'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
         'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
         'a long name': lambda n: Input('resources=VCPU:1&provider=' + 'a' * n),
+    },
+    'insight.explain_after': {
+        'names of providers': body(lambda n: scenario([
+            {'remove': [f'host{m}' for m in range(n)]}])),
+        'steps': body(lambda n: scenario([
+            {'change': {'where': [HOST], 'traits': {'add': [standard_trait(m)]}}}
+            for m in range(n // 20)])),
+        'more steps than are allowed': body(lambda n: scenario([{'remove': [HOST]}] * 2 * n)),
+        'consumers': body(lambda n: scenario([
+            {'release': {'consumers': [some_uuid(m) for m in range(n)]}}])),
+        'traits': body(lambda n: scenario([
+            {'change': {'where': [HOST], 'traits': {'add': [
+                f'CUSTOM_{m}' for m in range(n)]}}}])),
+        'classes': body(lambda n: scenario([
+            {'change': {'where': [HOST], 'inventories': {
+                f'CUSTOM_{m}': {'total': 1} for m in range(n)}}}])),
+        'copies': body(lambda n: scenario([{'add': {'like': HOST, 'count': min(n, 1_000)}}])),
+        'claims': body(lambda n: scenario([
+            {'claim': {'query': 'resources=VCPU:1', 'count': n}}])),
     },
     'insight.capacity': {
         'resources of groups': groups('resources{}=VCPU:1'),

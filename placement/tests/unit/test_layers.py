@@ -25,6 +25,7 @@ ROWS = {
     'objects': 5, 'policies': 5,
     'http': 6,
     'insight.paging': 7, 'insight.*.views': 7, 'insight.*.pages': 7,
+    'insight.*.scenarios': 7,
     'handlers': 8, 'insight.*.handlers': 8, 'objects.provider_identity': 8,
     'microversions': 9,
     'routes': 10,
@@ -54,7 +55,7 @@ HOMES = {
     'sqlalchemy': {'db', 'feed', 'insight.*.statements'},
     'waitress': {'cmd.web_server'},
     'webob': {'http.request', 'http.error_response', 'dispatch', 'middleware', 'direct'},
-    'yaml': {'metrics.exporter.gauges', 'cmd.package_data'},
+    'yaml': {'metrics.named_files', 'cmd.package_data'},
 }
 
 

@@ -37,6 +37,7 @@ ACTIONS = {
     'GET /allocation_candidates query': ('allocation_candidates.list',),
     'GET /usages query': ('usages.show',),
     'GET /insight/allocation_candidates query': ('insight.explain',),
+    'POST /insight/allocation_candidates': ('insight.explain_after',),
     'GET /insight/capacity query': ('insight.capacity',),
     'POST /insight/capacity': ('insight.capacities',),
     'GET /insight/unmet_demand query': ('insight.unmet_demand',),

@@ -65,21 +65,7 @@ def cloud(*providers: dict) -> Snapshot:
 
 def rows_in(snapshot: Snapshot) -> dict[int, ProviderRow]:
     """The row of each provider, by id."""
-    return {
-        one.id: ProviderRow(
-            one.id,
-            one.uuid,
-            one.parent_id,
-            one.root_id,
-            {
-                name: InventoryRow._make((*LIMITS(capacity), used))
-                for name, capacity, used in one.inventories
-            },
-            one.traits,
-            one.aggregates,
-        )
-        for one in snapshot
-    }
+    return {one.id: one.as_row() for one in snapshot}
 
 
 def contents(snapshot: Snapshot) -> tuple[object, ...]:

@@ -5,11 +5,8 @@ import pathlib
 
 import pytest
 
-from placement.metrics.exporter.gauges import (
-    UnusableFile,
-    read_aggregate_names,
-    read_requests,
-)
+from placement.metrics.exporter.gauges import read_requests
+from placement.metrics.named_files import UnusableFile, read_aggregate_names
 
 
 @pytest.fixture

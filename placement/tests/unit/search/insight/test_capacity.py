@@ -9,7 +9,7 @@ import pytest
 from placement.search.insight import feasibility
 from placement.search.insight.capacity import (
     ClassFragmentation,
-    RootPage,
+    RowPage,
     capacities_of,
     capacity_of,
 )
@@ -52,7 +52,7 @@ def searched_for_claims() -> contextlib.AbstractContextManager[mock.Mock]:
 
 
 def test_one_provider_is_a_division() -> None:
-    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'), by_root=RootPage(10))
+    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'), by_root=RowPage(10))
     assert answer.now == Count(2 + 0 + 0, 2)
     assert answer.if_empty == Count(4 + 4 + 4, 12)
     assert answer.trees is not None
@@ -105,14 +105,14 @@ def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
         provider('cn1', VCPU=2, aggregates='A'),
         provider('cn2', VCPU=2, aggregates='A'),
     )
-    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=RootPage(10))
+    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=RowPage(10))
     assert answer.now == Count(3, 3)
     assert answer.trees is not None
     assert [(row.root, row.now.at_least) for row in answer.trees] == [
         ('cn1', 2), ('cn2', 2), ('nfs', 0)
     ]  # fmt: skip
     assert answer.note == 'Trees share providers, so their rows do not add up: each is for itself.'
-    disk = capacity_of(snapshot, parse('resources=DISK_GB:10'), by_root=RootPage(10))
+    disk = capacity_of(snapshot, parse('resources=DISK_GB:10'), by_root=RowPage(10))
     assert disk.now == Count(3, 3)
     assert disk.trees is not None
     assert [row.now.at_least for row in disk.trees] == [3, 3, 3]
@@ -120,7 +120,7 @@ def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
 
 def test_bounds_are_told_after_so_many_claims() -> None:
     answer = capacity_of(
-        numa_hosts(2, 400, used=True), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=RootPage(9)
+        numa_hosts(2, 400, used=True), parse('resources=VCPU:1,MEMORY_MB:1'), by_root=RowPage(9)
     )
     assert answer.now == Count(MAX_CLAIMS, 1600)
     assert not answer.is_exact
@@ -178,7 +178,7 @@ def test_hosts_and_their_pools_are_minima_of_quotients() -> None:
     ]  # fmt: skip
     with searched_for_claims() as searched:
         answer = capacity_of(
-            cloud(*rows), parse('resources=VCPU:1,DISK_GB:10'), by_root=RootPage(3)
+            cloud(*rows), parse('resources=VCPU:1,DISK_GB:10'), by_root=RowPage(3)
         )
     now = sum(min(40 + 79, (700 + n) // 10) for n in range(50))
     if_empty = sum(min(40 + 80, (1000 + n) // 10) for n in range(50))
@@ -211,7 +211,7 @@ def test_spent_budget_gives_bounds() -> None:
 
 
 def test_empty_cloud_has_no_capacity() -> None:
-    answer = capacity_of(cloud(), parse('resources=VCPU:1'), by_root=RootPage(5))
+    answer = capacity_of(cloud(), parse('resources=VCPU:1'), by_root=RowPage(5))
     assert answer.now == answer.if_empty == Count(0, 0)
     assert answer.trees == ()
     assert not answer.has_more

@@ -8,7 +8,7 @@ least so many have to be what some choices lead to, and at most so many no fewer
 import hypothesis
 from hypothesis import strategies as st
 
-from placement.search.insight.capacity import RequestCapacity, RootPage, TreeCapacity, capacity_of
+from placement.search.insight.capacity import RequestCapacity, RowPage, TreeCapacity, capacity_of
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
@@ -19,7 +19,7 @@ from placement.tests.unit.search.test_oracle import examples, questions
 
 # With more states of usage than this a cloud is passed over.
 MAX_STATES = 60
-EVERYTHING = RootPage(limit=1000)
+EVERYTHING = RowPage(limit=1000)
 
 
 class TooManyStates(Exception):
@@ -140,7 +140,7 @@ def test_pages_hold_every_row_once(question: tuple, limit: int) -> None:
     snapshot, whole = Snapshot.of(rows), capacity(rows, request)
     after, has_more, found = '', True, list[TreeCapacity]()
     while has_more:
-        page = capacity_of(snapshot, request, by_root=RootPage(limit, after))
+        page = capacity_of(snapshot, request, by_root=RowPage(limit, after))
         assert page.trees
         assert len(page.trees) <= limit
         assert page.now == whole.now

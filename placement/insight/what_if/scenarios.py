@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenario of a request: its steps, and what the database knows of those whom they name."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from placement import errors
+from placement.db.engine import transactions as db
+from placement.db.statements import names, providers
+from placement.feed.keeper import FeedBypassed
+from placement.http import candidate_query
+from placement.http.querystring import Query
+from placement.http.request import Request
+from placement.insight.bulk.handlers import parse_consumers
+from placement.insight.what_if import statements
+from placement.insight.what_if.schemas import MAX_CONSUMERS, MAX_PROVIDERS
+from placement.objects.allocation_candidate import check_names
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.snapshot import Snapshot
+from placement.search.what_if import scenario
+from placement.search.what_if.scenario import Held, Scenario, Step, StepRefused
+from placement.search.what_if.steps import Add, Change, Claim, Release, Remove
+
+
+class SentStep(NamedTuple):
+    """A step as a client sent it."""
+
+    number: int
+    verb: str
+    arguments: Any
+
+    @contextlib.contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the step in the text of errors, all of which become `errors.BadRequest`."""
+        unknown = errors.TraitNotFound, errors.ResourceClassNotFound
+        prefix = f'Scenario step {self.number} ({self.verb}): '
+        with errors.reported_as(errors.BadRequest, errors.BadRequest, *unknown, prefix=prefix):
+            yield
+
+    def providers(self) -> list[str]:
+        """The uuids and names of providers in it."""
+        arguments = {'where': self.arguments} if self.verb == 'remove' else self.arguments
+        where = arguments.get('where')
+        named = where if isinstance(where, list) else []
+        return named + [arguments[name] for name in ('like', 'provider') if name in arguments]
+
+    def traits(self) -> set[str]:
+        """The traits that it adds or removes."""
+        lists = self.arguments.get('traits', {}) if self.verb == 'change' else {}
+        return {name for listed in lists.values() for name in listed}
+
+
+class Known(NamedTuple):
+    """The knowledge of the database at the moment of `snapshot`: the names of providers by uuid,
+    the traits that do not exist, and what is held by those whom a step releases, by its number."""
+
+    snapshot: Snapshot
+    names: Mapping[str, str]
+    missing_traits: set[str]
+    held: Mapping[int, Mapping[str, Held]]
+
+
+def scenario_of(
+    request: Request, body: Sequence[Mapping[str, Any]], provider: str | None = None
+) -> Scenario:
+    """The cloud as it would be after the steps of a body; a `provider` can be found by name, too.
+
+    Raises `errors.BadRequest`, which names the step.
+    """
+    sent = [SentStep(number, *next(iter(step.items()))) for number, step in enumerate(body, 1)]
+    candidate_query.check_lengths([s.arguments['query'] for s in sent if s.verb == 'claim'])
+    mentioned = [name for step in sent for name in step.providers()]
+    if len(mentioned) > MAX_PROVIDERS:
+        raise errors.BadRequest(
+            f'The scenario names {len(mentioned)} resource providers, more than {MAX_PROVIDERS}.'
+        )
+    mentioned += [] if provider is None else [provider]
+    known = request.context.snapshots.read_at_one_moment(
+        lambda connection, snapshot: _read(connection, snapshot, sent, mentioned)
+    )
+    steps = [_made(request, step, known) for step in sent]
+    after = Scenario(known.snapshot, known.names, SlicedWork(scenario.SCENARIO_BUDGET))
+    with _refusals_reported():
+        after.take(steps)
+    return after
+
+
+def uuid_of(after: Scenario, uuid_or_name: str) -> str:
+    """The uuid of a provider that there is after the steps. Raises `errors.BadRequest`."""
+    with _refusals_reported():
+        return after.provider(uuid_or_name).uuid
+
+
+@contextlib.contextmanager
+def _refusals_reported() -> Iterator[None]:
+    try:
+        yield
+    except StepRefused as error:
+        raise errors.BadRequest(str(error)) from error
+
+
+def _read(
+    connection: db.Connection, snapshot: Snapshot, sent: Sequence[SentStep], mentioned: list[str]
+) -> Known:
+    unknown = {name for name in mentioned if snapshot.find_by_uuid(name) is None}
+    known = statements.list_named(connection, unknown) if unknown else {}
+    uuids = {name: uuid for uuid, name in known.items()}
+    likes = [step.arguments['like'] for step in sent if step.verb == 'add']
+    models = [snapshot.find_by_uuid(uuids.get(like, like)) for like in likes]
+    copied = {m.uuid for model in models if model for m in snapshot.tree(model.root_id).members}
+    if copied:
+        known |= providers.list_names(connection, copied)
+    traits = {trait for step in sent for trait in step.traits() if not snapshot.has_trait(trait)}
+    traits -= names.standard_traits()
+    missing = traits - names.trait_ids(connection, traits).keys()
+    return Known(snapshot, known, missing, _read_held(connection, snapshot, sent, uuids))
+
+
+def _read_held(
+    connection: db.Connection,
+    snapshot: Snapshot,
+    sent: Iterable[SentStep],
+    uuids: Mapping[str, str],
+) -> Mapping[int, Mapping[str, Held]]:
+    """Read what is held by those whom steps release, in one statement for each such step."""
+    held, left = dict[int, Mapping[str, Held]](), MAX_CONSUMERS
+    for step in sent:
+        if step.verb != 'release':
+            continue
+        with step.named():
+            of_step = _held_by(connection, step.arguments, uuids, left + 1)
+            left -= len(step.arguments.get('consumers', of_step))
+            if left < 0:
+                raise errors.BadRequest(f'more than {MAX_CONSUMERS} consumers would be released')
+        if not all(snapshot.has_provider(i) for amounts in of_step.values() for i in amounts):
+            raise FeedBypassed
+        held[step.number] = of_step
+    return held
+
+
+def _held_by(
+    connection: db.Connection, arguments: Mapping[str, Any], uuids: Mapping[str, str], limit: int
+) -> Mapping[str, Held]:
+    if 'consumers' in arguments:
+        return statements.list_held(connection, arguments['consumers'])
+    filters = parse_consumers(Query(arguments.items()))
+    provider = filters.provider
+    if provider is not None:
+        filters = dataclasses.replace(filters, provider=uuids.get(provider, provider))
+    return statements.list_held_by(connection, filters, limit)
+
+
+def _made(request: Request, step: SentStep, known: Known) -> Step:
+    """The step whose names exist."""
+    arguments = step.arguments
+    with step.named():
+        match step.verb:
+            case 'change':
+                missing = sorted(step.traits() & known.missing_traits)
+                if missing:
+                    raise errors.TraitNotFound(names=', '.join(missing))
+                return Change(**arguments)
+            case 'add':
+                return Add(**arguments)
+            case 'remove':
+                return Remove(arguments)
+            case 'release':
+                held = known.held[step.number]
+                asked = len(arguments.get('consumers', held))
+                # Those that a step claimed are of no project, user or type.
+                with_claimed = arguments.keys() == {'provider'}
+                return Release(held, asked, arguments.get('provider'), with_claimed)
+            case _:
+                wanted = candidate_query.parse_text(request.api, arguments['query'])
+                check_names(request.context, wanted, known.snapshot)
+                return Claim(wanted, arguments['count'])

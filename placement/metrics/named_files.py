@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files in which operators give names to requests and aggregates."""
+
+from collections.abc import Mapping
+
+import yaml
+
+
+class UnusableFile(Exception):
+    """Why a file cannot be used, in one line."""
+
+
+def read_aggregate_names(path: str | None) -> Mapping[str, str]:
+    """The names of aggregates by uuid; none without a file. Raises `UnusableFile`."""
+    return {uuid.lower(): name for uuid, name in read_names(path).items()}
+
+
+def read_names(path: str | None) -> Mapping[str, str]:
+    """A mapping from text to text; an empty one without a file. Raises `UnusableFile`."""
+    if not path:
+        return {}
+    try:
+        with open(path, encoding='utf-8') as file:
+            content = yaml.safe_load(file)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UnusableFile(f'{path}: {" ".join(str(error).split())}') from error
+    content = {} if content is None else content
+    if not isinstance(content, dict) or not all(
+        isinstance(part, str) for pair in content.items() for part in pair
+    ):
+        raise UnusableFile(f'{path} is not a mapping from text to text')
+    return content

@@ -1,0 +1,443 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario says what there is once its steps were taken through the API."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import pathlib
+import random
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from placement.insight.what_if import scenarios, views
+from placement.microversions import NEWEST
+from placement.search.what_if import scenario
+from placement.tests.thorough import examples
+
+from .fixtures import applications, clouds
+from .fixtures.client import Client
+from .fixtures.clouds import SHARES, Provider, uuid_of
+
+CLOUD = (
+    *[
+        provider
+        for host in ('cn1', 'cn2', 'cn3')
+        for provider in (
+            Provider(host, {'MEMORY_MB': 4096}, ('HW_CPU_X86_AVX',), ('az1', 'shared')),
+            Provider(f'{host}_numa0', {'VCPU': 4}, parent=host),
+            Provider(f'{host}_numa1', {'VCPU': 4}, ('HW_CPU_X86_AVX2',), parent=host),
+            Provider(f'{host}_pf', {'SRIOV_NET_VF': 2}, parent=f'{host}_numa1'),
+        )
+    ],
+    Provider('flat1', {'VCPU': 8, 'MEMORY_MB': 2048, 'DISK_GB': 50}, aggregates=('az2',)),
+    Provider('flat2', {'VCPU': 8, 'MEMORY_MB': 2048}, ('COMPUTE_STATUS_DISABLED',), ('shared',)),
+    Provider('pool', {'DISK_GB': 100}, (SHARES,), ('shared',)),
+)
+ROOTS = ('cn1', 'cn2', 'cn3', 'flat1', 'flat2', 'pool')
+CONSUMERS = tuple(uuid_of(f'consumer{number}') for number in range(6))
+REQUESTS = {
+    'small': 'resources=VCPU:1,MEMORY_MB:256',
+    'disk': 'resources=VCPU:2,MEMORY_MB:512,DISK_GB:10&root_required=!COMPUTE_STATUS_DISABLED',
+    'numa': 'resources_a=VCPU:2&resources_b=VCPU:2&group_policy=isolate&resources=MEMORY_MB:64',
+    'nic': 'resources=VCPU:1&resources1=SRIOV_NET_VF:1&required=HW_CPU_X86_AVX2',
+    'zone': f'resources=VCPU:1&member_of={uuid_of("az2")}',
+}
+ODD = uuid_of('nobody')
+VALUES: list[dict[str, Any]] = [
+    {'total': 3},
+    {'reserved': 1},
+    {'allocation_ratio': 2.5},
+    {'max_unit': 2},
+]
+
+
+class Asked:
+    """A service whose cloud stays as it is."""
+
+    def __init__(self) -> None:
+        self.service = applications.Service(applications.insight_options('on'))
+        self.client = Client(self.service.application)
+        clouds.build(CLOUD, self.client)
+        claims = {
+            consumer: clouds.claim(held)
+            for consumer, held in zip(CONSUMERS, (
+                {uuid_of('cn1_numa0'): {'VCPU': 2}, uuid_of('cn1'): {'MEMORY_MB': 512}},
+                {uuid_of('cn1_numa1'): {'VCPU': 3}, uuid_of('pool'): {'DISK_GB': 20}},
+                {uuid_of('cn2_pf'): {'SRIOV_NET_VF': 2}, uuid_of('cn2_numa1'): {'VCPU': 1}},
+                {uuid_of('flat1'): {'VCPU': 7, 'MEMORY_MB': 1024}},
+                {uuid_of('flat2'): {'VCPU': 2}, uuid_of('pool'): {'DISK_GB': 40}},
+            ), strict=False)
+        }  # fmt: skip
+        self.send('POST', '/allocations', claims)
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self.client.send(method, path, body, NEWEST)
+        assert answer.status < 300, f'{method} {path} {body}: {answer.text}'
+        return answer.json if answer.body else None
+
+    def refused(self, steps: list[Any], requests: Any = None) -> str:
+        """The error of a scenario, which is the client's."""
+        body = {'requests': requests or REQUESTS, 'scenario': steps}
+        answer = self.client.send('POST', '/insight/capacity', body, NEWEST)
+        assert answer.status == 400, answer.text
+        detail: str = answer.json['errors'][0]['detail']
+        return detail.partition('\n\n')[2].strip()
+
+    def everything(self) -> list[Any]:
+        """All that is stored, with generations."""
+        included = 'inventories,usages,traits,aggregates,allocations'
+        path = f'/insight/providers?include={included}&page_limit=1000'
+        return [
+            self.send('GET', path)['providers'],
+            self.send('GET', '/insight/consumers?page_limit=1000')['consumers'],
+        ]
+
+
+class Written(Asked):
+    """A service whose cloud is changed through the API, as the steps say."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.random = random.Random(seed)
+        self.copies = Counter[str]()
+        self.claims = 0
+        self.names = {name: uuid_of(name) for name in (one.name for one in CLOUD)}
+
+    def step(self) -> dict[str, Any]:
+        """Take a step, which is possible; how a scenario says it."""
+        verbs = [self.change, self.add, self.remove, self.release, self.claim]
+        verb = self.random.choices(verbs, (4, 3, 2, 2, 3))[0]
+        return {verb.__name__: verb()}
+
+    def provider(self) -> str:
+        """A provider by uuid or name."""
+        name = self.random.choice(sorted(self.names))
+        return self.random.choice([name, self.names[name]])
+
+    def tree(self, provider: str) -> list[dict[str, Any]]:
+        """A tree, root first and parents before their children."""
+        path = f'/resource_providers?in_tree={self.names.get(provider, provider)}'
+        members = {one['uuid']: one for one in self.send('GET', path)['resource_providers']}
+        ordered: list[dict[str, Any]] = []
+        parents: list[str | None] = [None]
+        while parents:
+            children = [one for one in members.values() if one['parent_provider_uuid'] in parents]
+            ordered += children
+            parents = [one['uuid'] for one in children]
+        return ordered
+
+    def is_root(self, provider: str) -> bool:
+        return self.tree(provider)[0]['uuid'] == self.names.get(provider, provider)
+
+    def change(self) -> dict[str, Any]:
+        provider = self.provider()
+        top = self.names.get(provider, provider)
+        members = [one['uuid'] for one in self.tree(provider)]
+        standing = members if self.is_root(provider) else [top]
+        arguments: dict[str, Any] = {'where': [provider]}
+        here = sorted({name for one in standing for name in self.inventories(one)})
+        if here:
+            name = self.random.choice(here)
+            values = self.random.choice(VALUES)
+            arguments['inventories'] = {name: values}
+            for one in standing:
+                self.put_inventory(one, name, values)
+        traits = {
+            'add': [self.random.choice(['HW_CPU_X86_AVX2', 'COMPUTE_STATUS_DISABLED'])],
+            'remove': [self.random.choice(['HW_CPU_X86_AVX', 'HW_CPU_X86_VMX'])],
+        }
+        aggregates = {'add': [uuid_of('az2')], 'remove': [uuid_of('az1')]}
+        for kind, names in (('traits', traits), ('aggregates', aggregates)):
+            if self.random.random() < 0.5 or not here:
+                arguments[kind] = names
+                self.put_names(top, kind, names)
+        return arguments
+
+    def inventories(self, provider: str) -> dict[str, Any]:
+        path = f'/resource_providers/{provider}/inventories'
+        return dict(self.send('GET', path)['inventories'])
+
+    def put_inventory(self, provider: str, name: str, values: dict[str, Any]) -> None:
+        path = f'/resource_providers/{provider}/inventories'
+        body = self.send('GET', path)
+        if name in body['inventories']:
+            body['inventories'][name] |= values
+            self.send('PUT', path, body)
+
+    def put_names(self, provider: str, kind: str, names: dict[str, list[str]]) -> None:
+        path = f'/resource_providers/{provider}/{kind}'
+        body = self.send('GET', path)
+        body[kind] = sorted(set(body[kind]) - set(names['remove']) | set(names['add']))
+        self.send('PUT', path, body)
+
+    def add(self) -> dict[str, Any]:
+        provider, count = self.provider(), self.random.randint(1, 2)
+        arguments: dict[str, Any] = {'like': provider, 'count': count}
+        if self.random.random() < 0.5:
+            arguments['member_of'] = [uuid_of('az2'), uuid_of('shared')]
+        tree = self.tree(provider)
+        for _ in range(count):
+            self.copies[tree[0]['uuid']] += 1
+            for member in tree:
+                self.copy(member, self.copies[tree[0]['uuid']], arguments.get('member_of'))
+        return arguments
+
+    def copy(self, member: dict[str, Any], number: int, member_of: list[str] | None) -> None:
+        def copied(one: str | None) -> str | None:
+            return one and str(uuid.uuid5(uuid.NAMESPACE_OID, f'{one}+{number}'))
+
+        new, name, parent = copied(member['uuid']), member['name'], member['parent_provider_uuid']
+        assert new is not None
+        self.names[f'{name}+{number}'] = new
+        body = {'name': f'{name}+{number}', 'uuid': new, 'parent_provider_uuid': copied(parent)}
+        self.send('POST', '/resource_providers', body)
+        generation = 0
+        for kind in ('inventories', 'traits', 'aggregates'):
+            values = self.send('GET', f'/resource_providers/{member["uuid"]}/{kind}')[kind]
+            if kind == 'aggregates' and parent is None and member_of is not None:
+                values = member_of
+            if kind == 'traits':
+                values = [one for one in values if one != 'COMPUTE_STATUS_DISABLED']
+            whole = {kind: values, 'resource_provider_generation': generation}
+            answer = self.send('PUT', f'/resource_providers/{new}/{kind}', whole)
+            generation = answer['resource_provider_generation']
+
+    def remove(self) -> list[str]:
+        if len(self.names) < 4:
+            self.add()
+        provider = self.provider()
+        tree, top = self.tree(provider), self.names.get(provider, provider)
+        gone = {top}
+        for one in tree:
+            if one['parent_provider_uuid'] in gone:
+                gone.add(one['uuid'])
+        for consumer in self.everything()[1]:
+            held = consumer['allocations']
+            if gone & held.keys():
+                kept = {one: held[one]['resources'] for one in held.keys() - gone}
+                body = clouds.claim(kept, consumer['consumer_generation'])
+                self.send('PUT', f'/allocations/{consumer["uuid"]}', body)
+        for one in reversed(tree):
+            if one['uuid'] in gone:
+                self.send('DELETE', f'/resource_providers/{one["uuid"]}')
+        self.names = {name: one for name, one in self.names.items() if one not in gone}
+        return [provider]
+
+    def release(self) -> dict[str, Any]:
+        if self.random.random() < 0.5:
+            consumers = self.random.sample(CONSUMERS, 3)
+            arguments: dict[str, Any] = {'consumers': consumers}
+        else:
+            provider = self.provider()
+            arguments = {'provider': provider}
+            top = self.names.get(provider, provider)
+            path = f'/resource_providers/{top}/allocations'
+            consumers = list(self.send('GET', path)['allocations'])
+        for consumer in consumers:
+            self.client.send('DELETE', f'/allocations/{consumer}', version=NEWEST)
+        return arguments
+
+    def claim(self) -> dict[str, Any]:
+        query, count = self.random.choice(sorted(REQUESTS.values())), self.random.choice([2, 40])
+        for _ in range(count):
+            found = self.send('GET', f'/allocation_candidates?{query}&limit=1')
+            for candidate in found['allocation_requests']:
+                held = {one: of['resources'] for one, of in candidate['allocations'].items()}
+                self.claims += 1
+                path = f'/allocations/{uuid_of(f"claimed{self.claims}")}'
+                self.send('PUT', path, clouds.claim(held))
+        return {'query': query, 'count': count}
+
+
+@pytest.fixture(scope='module')
+def asked() -> Iterator[Asked]:
+    asked = Asked()
+    yield asked
+    asked.service.stop()
+
+
+@pytest.mark.parametrize('seed', range(examples(24)))
+def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed: int) -> None:
+    written, before = Written(seed), asked.everything()
+    plain = asked.send('POST', '/insight/capacity', {'requests': REQUESTS})['capacities']
+    steps: list[dict[str, Any]] = []
+    try:
+        for _ in range(6):
+            steps.append(written.step())
+            body = {'requests': REQUESTS, 'scenario': steps}
+            answer = asked.send('POST', '/insight/capacity', body)
+            expected = written.send('POST', '/insight/capacity', {'requests': REQUESTS})
+            assert answer['capacities'] == expected['capacities'], steps
+            assert answer['before'] == plain
+            assert [row['step'] for row in answer['scenario']] == [next(iter(s)) for s in steps]
+            for one in answer['over_capacity']['providers']:
+                usages = written.send('GET', f'/resource_providers/{one["uuid"]}/usages')['usages']
+                assert {n: usages[n] for n in one['resources']} == {
+                    name: amounts['used'] for name, amounts in one['resources'].items()
+                }
+            for query in REQUESTS.values():
+                provider = written.provider()
+                body = {'query': query, 'scenario': steps, 'provider': provider}
+                explained = asked.send('POST', '/insight/allocation_candidates', body)
+                del explained['scenario'], explained['over_capacity']
+                named = provider.replace('+', '%2B')
+                path = f'/insight/allocation_candidates?{query}&provider={named}'
+                assert explained == written.send('GET', path), steps
+    finally:
+        written.service.stop()
+    assert asked.everything() == before
+
+
+def test_bounds_of_a_scenario(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    everybody = {'older_than': '2999-01-01'}
+    claim = {'claim': {'query': 'resources=VCPU:1', 'count': 1}}
+    assert 'is too long' in asked.refused([claim] * 101)
+    long = {'claim': {'query': f'resources=VCPU:1&required={"A" * 1_000}', 'count': 1}}
+    assert 'characters, more than 65536' in asked.refused([long] * 70)
+    monkeypatch.setattr(scenarios, 'MAX_CONSUMERS', 6)
+    text = 'Scenario step 2 (release): more than 6 consumers would be released'
+    assert asked.refused([{'release': everybody}, {'release': everybody}]) == text
+    gone = {'release': {'consumers': [uuid_of(f'gone{number}') for number in range(4)]}}
+    assert asked.refused([gone, gone]) == text
+    monkeypatch.setattr(scenarios, 'MAX_PROVIDERS', 2)
+    text = 'The scenario names 3 resource providers, more than 2.'
+    assert asked.refused([{'remove': ['cn1', 'cn2', 'cn3']}]) == text
+    monkeypatch.setattr(scenario, 'SCENARIO_BUDGET', 100)
+    text = 'Scenario step 1 (claim): the budget of one question does not suffice for it'
+    assert asked.refused([{'claim': {'query': 'resources=VCPU:1', 'count': 40}}]) == text
+
+
+def test_of_many_over_capacity_some_are_shown(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, 'MAX_OVER_CAPACITY', 1)
+    change = {'where': ['cn1', 'flat1'], 'inventories': {'VCPU': {'total': 1}}}
+    body = {'requests': REQUESTS, 'scenario': [{'change': change}]}
+    over = asked.send('POST', '/insight/capacity', body)['over_capacity']
+
+    assert over['count'] == 3
+    assert [one['name'] for one in over['providers']] == ['cn1_numa0']
+
+
+def test_what_is_released_is_of_the_moment_of_the_cloud(url: str) -> None:
+    """Somebody moves servers to and fro; released together, they leave nothing behind."""
+    hosts, moves = [uuid_of('flat1'), uuid_of('flat2')], 60
+    options = applications.insight_options('on')
+    with applications.serving(url) as writer, applications.serving(url, options) as reader:
+        clouds.build(CLOUD, writer)
+
+        def move() -> None:
+            for number in range(moves):
+                for consumer in CONSUMERS[:2]:
+                    held = {hosts[number % 2]: {'VCPU': 2}}
+                    body = clouds.claim(held, number or None)
+                    answer = writer.send('PUT', f'/allocations/{consumer}', body, NEWEST)
+                    assert answer.status == 204, answer.text
+
+        body = {
+            'requests': {'small': 'resources=VCPU:1'},
+            'scenario': [{'release': {'project_id': 'project'}}],
+        }
+        seen = set()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            moving = pool.submit(move)
+            while not moving.done():
+                answer = reader.send('POST', '/insight/capacity', body, NEWEST).json
+                used = [
+                    answer[cloud]['small']['fragmentation'][0]['used']
+                    for cloud in ('before', 'capacities')
+                ]
+                released = answer['scenario'][0]['consumers']
+                assert used == [2 * released, 0]
+                seen.add(released)
+            moving.result()
+        assert 2 in seen
+
+
+WRONG: list[Any] = [
+    {},
+    None,
+    'remove',
+    {'explode': ['cn1']},
+    {'remove': []},
+    {'remove': 'cn1'},
+    {'remove': ['']},
+    {'remove': ['cn1', 'cn1']},
+    {'remove': {'member_of': 'az1'}},
+    {'remove': ['cn1'], 'release': {'consumers': [ODD]}},
+    {'release': {}},
+    {'release': {'consumers': []}},
+    {'release': {'consumers': [ODD, ODD]}},
+    {'release': {'consumers': [1]}},
+    {'release': {'consumers': [ODD], 'provider': 'cn1'}},
+    {'release': {'pony': 'x'}},
+    {'release': {'older_than': 'yesterday'}},
+    {'release': {'older_than': '2026-02-30'}},
+    {'release': {'provider': 'nobody'}},
+    {'add': {'like': 'cn1'}},
+    {'add': {'like': 'cn1', 'count': 0}},
+    {'add': {'like': 'cn1', 'count': 1_001}},
+    {'add': {'like': 'cn1', 'count': 10**30}},
+    {'add': {'like': 'cn1', 'count': 1.5}},
+    {'add': {'like': 'cn1', 'count': 1, 'member_of': [ODD, ODD]}},
+    {'add': {'like': 'CN1', 'count': 1}},
+    {'claim': {'query': 'resources=VCPU:1', 'count': -1}},
+    {'claim': {'query': '', 'count': 1}},
+    {'claim': {'query': 'resources=CUSTOM_UNHEARD:1', 'count': 1}},
+    {'claim': {'query': 'resources=VCPU:1&required=CUSTOM_UNHEARD', 'count': 1}},
+    {'claim': {'query': 'resources=%ff', 'count': 1}},
+    {'change': {'where': ['cn1']}},
+    {'change': {'where': ['cn1'], 'traits': {}}},
+    {'change': {'where': ['cn1'], 'traits': {'add': ['CUSTOM_UNHEARD']}}},
+    {'change': {'where': ['cn1'], 'aggregates': {'add': ['az9']}}},
+    {'change': {'where': ['cn1'], 'inventories': {'VCPU': {}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'vcpu': {'total': 1}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'DISK_GB': {'total': 1}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'VCPU': {'total': 2**31}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'VCPU': {'total': -1}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'VCPU': {'reserved': 5}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'VCPU': {'allocation_ratio': 1e39}}}},
+    {'change': {'where': ['cn1'], 'inventories': {'VCPU': {'used': 1}}}},
+]
+
+
+@pytest.mark.parametrize('step', WRONG, ids=repr)
+def test_a_step_that_cannot_be_is_refused(asked: Asked, step: Any) -> None:
+    fine = {'remove': ['cn2']}
+    text = asked.refused([fine, step])
+
+    assert text.startswith(('Scenario step 2 (', 'JSON does not validate: '))
+    body = {'query': 'resources=VCPU:1', 'scenario': [fine, step]}
+    answer = asked.client.send('POST', '/insight/allocation_candidates', body, NEWEST)
+    assert answer.status == 400
+
+
+def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'aggregates.yaml'
+    file.write_text(f'{uuid_of("az1").upper()}: zone 1\n')
+    options = {('metrics', 'aggregate_names_file'): str(file)}
+
+    def names() -> dict[str, str | None]:
+        path = '/insight/capacity?resources=VCPU:1&by=aggregate'
+        rows = client.send('GET', path, version=NEWEST).json['aggregates']
+        named = [row['aggregate'] for row in rows if row['aggregate'] is not None]
+        return {row['uuid']: row['name'] for row in named}
+
+    service = applications.Service(options)
+    client = Client(service.application)
+    try:
+        clouds.build(CLOUD, client)
+        assert names() == {
+            uuid_of('az1'): 'zone 1', uuid_of('az2'): None, uuid_of('shared'): None,
+        }  # fmt: skip
+        assert client.send('GET', '/insight').json['failures'] == 0
+        # One that cannot be used fails no question.
+        file.write_text('- zone 1')
+        assert set(names().values()) == {None}
+        assert client.send('GET', '/insight').json['failures'] == 1
+    finally:
+        service.stop()
