@@ -27,6 +27,7 @@ from placement.insight.changes import handlers as changes
 from placement.insight.demand import handlers as demand
 from placement.insight.explain import handlers as explain
 from placement.insight.history import handlers as history
+from placement.insight.what_if import handlers as what_if
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
@@ -174,11 +175,14 @@ HISTORY = (
             'insight.explain': explain.explain,
             'insight.explain_after': explain.explain_after,
             'insight.capacity': capacity.capacity,
-            'insight.capacities': capacity.capacities},
+            'insight.capacities': capacity.capacities,
+            'insight.survival': what_if.survival},
         accepts={
             'insight.explain_after': explain.EXPLAIN_AFTER,
-            'insight.capacities': capacity.CAPACITIES},
-        queries=_for_searches(candidate_schemas.LIST)),
+            'insight.capacities': capacity.CAPACITIES,
+            'insight.survival': what_if.SURVIVAL},
+        queries=_for_searches(candidate_schemas.LIST)
+        | {'insight.survival': what_if.SURVIVAL_QUERY}),
     Microversion('1.11', 'Providers link to their allocations.',
         downgrades=_for_providers(conversions.without_link('allocations'))),
     Microversion('1.12', 'Allocations are keyed by provider, and show project and user.',

@@ -86,6 +86,7 @@ ROUTES = (
     Route('POST', INSIGHT + '/allocation_candidates', 'insight.explain_after', status_before=400),
     Route('GET', INSIGHT + '/capacity', 'insight.capacity', status_before=400),
     Route('POST', INSIGHT + '/capacity', 'insight.capacities', status_before=400),
+    Route('POST', INSIGHT + '/survival', 'insight.survival', status_before=400),
     Route('GET', INSIGHT + '/unmet_demand', 'insight.unmet_demand'),
     Route('GET', INSIGHT + '/providers', 'insight.providers'),
     Route('GET', INSIGHT + '/consumers', 'insight.consumers'),

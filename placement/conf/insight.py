@@ -21,6 +21,9 @@ Answer ``GET`` and ``POST /insight/allocation_candidates``: why a request finds 
     cfg.BoolOpt('capacity', default=True, help="""
 Answer ``GET`` and ``POST /insight/capacity``: how often a request would fit.
 """),
+    cfg.BoolOpt('survival', default=True, help="""
+Answer ``POST /insight/survival``: which failures the cloud can take.
+"""),
     cfg.BoolOpt('unmet_demand', default=True, help="""
 Keep what was searched for in vain, and answer ``GET /insight/unmet_demand``.
 

@@ -29,6 +29,7 @@ class Insight:
         {
             'allocation_candidates': '[insight] allocation_candidates',
             'capacity': '[insight] capacity',
+            'survival': '[insight] survival',
             'unmet_demand': '[insight] unmet_demand',
             'providers': '[insight] cloud',
             'consumers': '[insight] cloud',

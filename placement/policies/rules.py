@@ -166,6 +166,8 @@ EXPLAIN = _rule(
     'GET /insight/allocation_candidates', 'POST /insight/allocation_candidates')
 SHOW_CAPACITY = _rule('insight:capacity', 'Show how often requests would fit.',
     'GET /insight/capacity', 'POST /insight/capacity')
+SHOW_SURVIVAL = _rule('insight:survival', 'Show which failures the cloud can take.',
+    'POST /insight/survival')
 LIST_UNMET_DEMAND = _rule('insight:unmet_demand', 'List what was searched for in vain.',
     'GET /insight/unmet_demand')
 LIST_CLOUD_PROVIDERS = _rule(

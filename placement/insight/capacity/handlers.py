@@ -85,7 +85,8 @@ def capacity(request: Request) -> Reply:
             by_aggregate=page if by == 'aggregate' else None,
         )
         names = list_names(request.context, [row.root for row in counted.trees or ()])
-    view = _view(counted) | _rows(counted, names, _aggregate_names(request, counted))
+        named = {} if counted.aggregates is None else aggregate_names(request)
+    view = _view(counted) | _rows(counted, names, named)
     following = {'marker': counted.last} if counted.has_more else {}
     return Reply(view | links_with(request, 'capacity', query, following))
 
@@ -133,16 +134,14 @@ def _view(counted: RequestCapacity) -> dict[str, Any]:
     }
 
 
-def _rows(
-    counted: RequestCapacity, names: Names, aggregate_names: Mapping[str, str]
-) -> dict[str, Any]:
+def _rows(counted: RequestCapacity, names: Names, named: Mapping[str, str]) -> dict[str, Any]:
     """The counts of each tree, or in each aggregate, for itself; null where none were asked
     for."""
 
     def aggregate(uuid: str | None) -> dict[str, str | None] | None:
         if uuid is None:
             return None
-        return {'uuid': uuid, 'name': aggregate_names.get(uuid.lower())}
+        return {'uuid': uuid, 'name': named.get(uuid.lower())}
 
     trees, aggregates = counted.trees, counted.aggregates
     return {
@@ -153,10 +152,8 @@ def _rows(
     }
 
 
-def _aggregate_names(request: Request, counted: RequestCapacity) -> Mapping[str, str]:
-    """The names of aggregates by uuid, where rows have any and the operator gives them names."""
-    if counted.aggregates is None:
-        return {}
+def aggregate_names(request: Request) -> Mapping[str, str]:
+    """The names of aggregates by uuid, where the operator gives them names."""
     try:
         return read_aggregate_names(request.conf.metrics.aggregate_names_file)
     except UnusableFile as error:

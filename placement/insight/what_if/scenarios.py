@@ -3,8 +3,8 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from placement import errors
 from placement.db.engine import transactions as db
@@ -22,6 +22,8 @@ from placement.search.model.snapshot import Snapshot
 from placement.search.what_if import scenario
 from placement.search.what_if.scenario import Held, Scenario, Step, StepRefused
 from placement.search.what_if.steps import Add, Change, Claim, Release, Remove
+
+Result = TypeVar('Result')
 
 
 class SentStep(NamedTuple):
@@ -69,6 +71,21 @@ def scenario_of(
 
     Raises `errors.BadRequest`, which names the step.
     """
+    named = [] if provider is None else [provider]
+    return scenario_with(request, body, named, lambda _connection, _snapshot: None)[0]
+
+
+def scenario_with(
+    request: Request,
+    body: Sequence[Mapping[str, Any]],
+    named: Sequence[str],
+    read: Callable[[db.Connection, Snapshot], Result],
+) -> tuple[Scenario, Result]:
+    """The cloud as it would be after the steps of a body, and what `read` returns, which is read
+    at the moment at which the scenario begins. The `named` providers can be found by name, too.
+
+    Raises `errors.BadRequest`, which names the step.
+    """
     sent = [SentStep(number, *next(iter(step.items()))) for number, step in enumerate(body, 1)]
     candidate_query.check_lengths([s.arguments['query'] for s in sent if s.verb == 'claim'])
     mentioned = [name for step in sent for name in step.providers()]
@@ -76,29 +93,32 @@ def scenario_of(
         raise errors.BadRequest(
             f'The scenario names {len(mentioned)} resource providers, more than {MAX_PROVIDERS}.'
         )
-    mentioned += [] if provider is None else [provider]
-    known = request.context.snapshots.read_at_one_moment(
-        lambda connection, snapshot: _read(connection, snapshot, sent, mentioned)
+    known, result = request.context.snapshots.read_at_one_moment(
+        lambda connection, snapshot: (
+            _read(connection, snapshot, sent, [*mentioned, *named]),
+            read(connection, snapshot),
+        )
     )
     steps = [_made(request, step, known) for step in sent]
     after = Scenario(known.snapshot, known.names, SlicedWork(scenario.SCENARIO_BUDGET))
-    with _refusals_reported():
+    with refusals_reported():
         after.take(steps)
-    return after
+    return after, result
 
 
 def uuid_of(after: Scenario, uuid_or_name: str) -> str:
     """The uuid of a provider that there is after the steps. Raises `errors.BadRequest`."""
-    with _refusals_reported():
+    with refusals_reported():
         return after.provider(uuid_or_name).uuid
 
 
 @contextlib.contextmanager
-def _refusals_reported() -> Iterator[None]:
+def refusals_reported(prefix: str = '') -> Iterator[None]:
+    """Report what is refused as `errors.BadRequest`."""
     try:
         yield
     except StepRefused as error:
-        raise errors.BadRequest(str(error)) from error
+        raise errors.BadRequest(f'{prefix}{error}') from error
 
 
 def _read(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios as clients write them (specification: insight, "Scenarios")."""
+"""Scenarios, and questions about them, as clients write them (specification: insight)."""
 
 from placement.schemas import common, inventory
 from placement.search.what_if.steps import MAX_TREES_ADDED
@@ -8,6 +8,9 @@ from placement.search.what_if.steps import MAX_TREES_ADDED
 MAX_STEPS = 100
 MAX_PROVIDERS = 10_000
 MAX_CONSUMERS = 10_000
+# Bounds on a question about survival.
+MAX_DOMAINS = 1_000
+MAX_REQUESTS = 100
 
 QUERY: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 65_536}
 UUID_OR_NAME: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 200}
@@ -16,7 +19,7 @@ _NAME: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 _CLASS_NAME = '^[A-Z0-9_]{1,255}$'
 
 
-def _list(items: common.Schema, most: int, least: int = 1) -> common.Schema:
+def a_list(items: common.Schema, most: int, least: int = 1) -> common.Schema:
     """A list without duplicates."""
     bounds = {'minItems': least, 'maxItems': most, 'uniqueItems': True}
     return {'type': 'array', 'items': items, **bounds}
@@ -24,19 +27,19 @@ def _list(items: common.Schema, most: int, least: int = 1) -> common.Schema:
 
 def _names(items: common.Schema) -> common.Schema:
     """Names that are added and removed."""
-    lists = {'add': _list(items, 1_000), 'remove': _list(items, 1_000)}
+    lists = {'add': a_list(items, 1_000), 'remove': a_list(items, 1_000)}
     return common.an_object(lists, required=(), minProperties=1)
 
 
-_WHERE: common.Schema = {
+WHERE: common.Schema = {
     'anyOf': [
-        _list(UUID_OR_NAME, MAX_PROVIDERS),
+        a_list(UUID_OR_NAME, MAX_PROVIDERS),
         common.an_object({'member_of': common.UUID}),
     ]
 }
 _CHANGE = common.an_object(
     {
-        'where': _WHERE,
+        'where': WHERE,
         'inventories': common.keyed_by(
             _CLASS_NAME,
             common.an_object(inventory.MEMBERS, required=(), minProperties=1),
@@ -52,7 +55,7 @@ _ADD = common.an_object(
     {
         'like': UUID_OR_NAME,
         'count': {'type': 'integer', 'minimum': 1, 'maximum': MAX_TREES_ADDED},
-        'member_of': _list(common.UUID, 1_000, least=0),
+        'member_of': a_list(common.UUID, 1_000, least=0),
     },
     required=('like', 'count'),
 )
@@ -70,11 +73,50 @@ def scenario(filters: common.Schema) -> common.Schema:
     """Steps with one verb each, given the filters of a list of consumers."""
     release = {
         'anyOf': [
-            common.an_object({'consumers': _list(common.UUID, MAX_CONSUMERS)}),
+            common.an_object({'consumers': a_list(common.UUID, MAX_CONSUMERS)}),
             common.an_object(filters | {'provider': UUID_OR_NAME}, required=(), minProperties=1),
         ]
     }
-    arguments = (_CHANGE, _ADD, _WHERE, release, _CLAIM)
+    arguments = (_CHANGE, _ADD, WHERE, release, _CLAIM)
     verbs = dict(zip(VERBS, arguments, strict=True))
     step = common.an_object(verbs, required=(), minProperties=1, maxProperties=1)
     return {'type': 'array', 'items': step, 'maxItems': MAX_STEPS}
+
+
+_ANY_NAME = '^.{1,255}$'
+_CONSUMERS = a_list(common.UUID, MAX_CONSUMERS)
+_AGGREGATES = a_list(common.UUID, MAX_DOMAINS)
+_LOSE: common.Schema = {
+    'anyOf': [
+        common.an_object({'each': {'type': 'string', 'enum': ['root']}}),
+        common.an_object({'each': {'type': 'string', 'enum': ['aggregate']}, 'of': _AGGREGATES}),
+        common.an_object(
+            {
+                'domains': common.keyed_by(
+                    _ANY_NAME, WHERE, minProperties=1, maxProperties=MAX_DOMAINS
+                )
+            }
+        ),
+    ]
+}
+
+
+def survival(scenario: common.Schema) -> common.Schema:
+    """The body of the question, given the schema of a scenario."""
+    by_request = {'minProperties': 1, 'maxProperties': MAX_REQUESTS}
+    return common.an_object(
+        {
+            'lose': _LOSE,
+            'scenario': scenario,
+            'requests': common.keyed_by(_ANY_NAME, QUERY, **by_request),
+            'asked': common.keyed_by(_ANY_NAME, _CONSUMERS, **by_request),
+            'ignore': _CONSUMERS,
+            'within': _AGGREGATES,
+            'apart': {
+                'type': 'array',
+                'items': a_list(common.UUID, MAX_CONSUMERS, least=2),
+                'maxItems': MAX_DOMAINS,
+            },
+        },
+        required=('lose',),
+    )

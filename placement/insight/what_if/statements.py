@@ -9,6 +9,8 @@ from placement.db.schema.tables import allocations, resource_classes, resource_p
 from placement.insight.bulk.statements import ConsumerFilters, select_consumers
 from placement.search.what_if.scenario import Held
 
+ROOTS_AT_A_TIME = 1_000
+
 _HELD = (
     sa.select(
         allocations.c.consumer_id,
@@ -19,6 +21,15 @@ _HELD = (
     .join(resource_classes, resource_classes.c.id == allocations.c.resource_class_id)
     .order_by(allocations.c.id)
 )
+_there = allocations.alias()
+_of_trees = (
+    sa.select(_there.c.consumer_id)
+    .join(resource_providers, resource_providers.c.id == _there.c.resource_provider_id)
+    .where(resource_providers.c.root_provider_id.in_(sa.bindparam('roots', expanding=True)))
+    .distinct()
+    .subquery()
+)
+_HELD_OF_TREES = _HELD.join(_of_trees, _of_trees.c.consumer_id == allocations.c.consumer_id)
 
 
 def list_named(connection: sa.Connection, names: Collection[str]) -> dict[str, str]:
@@ -40,6 +51,15 @@ def list_held_by(
     """Return what those consumers hold that meet every filter, of so many at most."""
     chosen = select_consumers(filters).limit(limit).subquery()
     return _held(connection, _HELD.join(chosen, chosen.c.uuid == allocations.c.consumer_id))
+
+
+def list_held_of_trees(connection: sa.Connection, roots: Collection[int]) -> dict[str, Held]:
+    """Return what those consumers hold, of all trees, that hold of those with some root ids."""
+    held, ids = dict[str, Held](), sorted(roots)
+    for start in range(0, len(ids), ROOTS_AT_A_TIME):
+        some = ids[start : start + ROOTS_AT_A_TIME]
+        held |= _held(connection, _HELD_OF_TREES.params(roots=some))
+    return held
 
 
 def _held(connection: sa.Connection, statement: sa.Select[str, int, str, int]) -> dict[str, Held]:

@@ -49,9 +49,10 @@ class Feasibility:
             self._known.add(key, known)
         return known
 
-    def candidate(self, tree: Tree) -> Candidate | None:
+    def candidate(self, tree: Tree, afresh: bool = False) -> Candidate | None:
         """The first candidate with this tree as its anchor, None where there is none.
 
+        With `afresh` it does not depend on which trees were asked about before.
         Where trees are single sharing providers of the same aggregates, ask it of the first only:
         the candidates of the others are the same.
         """
@@ -62,6 +63,8 @@ class Feasibility:
         plan = self._plans.plan_for(tree)
         if plan.is_infeasible:
             return None
+        if afresh:
+            plan.forget_last()
         return next(plan.candidates(tree), None)
 
     def _key(self, tree: Tree) -> object:

@@ -154,7 +154,8 @@ class TreeCounts:
 
     `totals` is all that one consumer takes, by class. `wanted` are the root ids of trees that have
     a row each. With `aggregate` only trees that have to do with it are looked at: of a request for
-    providers in it, the others serve nothing.
+    providers in it, the others serve nothing. `only` are the trees to be counted, maybe with other
+    usage, where these are not all.
     """
 
     def __init__(
@@ -164,8 +165,10 @@ class TreeCounts:
         work: SlicedWork,
         wanted: Collection[int] = (),
         aggregate: str | None = None,
+        only: Collection[Tree] | None = None,
     ) -> None:
         self.snapshot = snapshot
+        self._only = only
         self.work = work
         self._resolved = resolved = ResolvedRequest.of(snapshot, request)
         self.totals: Mapping[str, int] = resolved.totals
@@ -190,11 +193,12 @@ class TreeCounts:
 
     def _count(self) -> None:
         requests, reach = len(self._resolved.provider_requests), self._reach
-        for block in self.snapshot.blocks.values():
-            for tree in block.trees.values():
+        of_blocks = (block.trees.values() for block in self.snapshot.blocks.values())
+        for trees in of_blocks if self._only is None else (self._only,):
+            for tree in trees:
                 if reach is None or not reach.isdisjoint(tree.shape.structure.aggregates):
                     self._add(tree)
-            self.work.count(len(block.trees) * requests)
+            self.work.count(len(trees) * requests)
         for side in self._sides:
             side.add_sharing(self._sharing)
 

@@ -143,6 +143,10 @@ class Plan:
         if is_empty and not needs_member:
             self._infeasible.add(state, True)
 
+    def forget_last(self) -> None:
+        """Search the next tree as if it were the first."""
+        self._first_of_last = None
+
     def _known_solutions(self) -> Sequence[Solution]:
         """All solutions of a structure that has few, else the first one of the last tree."""
         if not self._is_small:

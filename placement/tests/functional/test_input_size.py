@@ -220,6 +220,24 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
         'a long query': body(lambda n: {
             'requests': {'one': 'resources=' + ','.join(f'CUSTOM_{m}:1' for m in range(n))}}),
     },
+    'insight.survival': {
+        'domains': body(lambda n: {
+            'lose': {'domains': {f'rack{m}': [HOST] for m in range(min(n, 1_000))}}}),
+        'trees of a domain': body(lambda n: {
+            'lose': {'domains': {'rack': [HOST, *(f'host{m}' for m in range(n))]}}}),
+        'aggregates': body(lambda n: {
+            'lose': {'each': 'aggregate', 'of': [some_uuid(m) for m in range(n)]}}),
+        'requests that were asked for': body(lambda n: {
+            'lose': {'each': 'root'}, 'requests': {'one': 'resources=VCPU:1'},
+            'asked': {'one': [some_uuid(m) for m in range(n)]}}),
+        'consumers that are ignored': body(lambda n: {
+            'lose': {'each': 'root'}, 'ignore': [some_uuid(m) for m in range(n)]}),
+        'consumers that are kept apart': body(lambda n: {
+            'lose': {'each': 'root'}, 'apart': [[some_uuid(m) for m in range(n)]]}),
+        'lists of consumers that are kept apart': body(lambda n: {
+            'lose': {'each': 'root'},
+            'apart': [[some_uuid(m), some_uuid(m + 1)] for m in range(min(n, 1_000))]}),
+    },
     'insight.providers': {
         'include, repeated': repeated('include', lambda n: 'usages'),
         'include, of many': listed('include=', lambda n: 'usages'),

@@ -40,6 +40,7 @@ ACTIONS = {
     'POST /insight/allocation_candidates': ('insight.explain_after',),
     'GET /insight/capacity query': ('insight.capacity',),
     'POST /insight/capacity': ('insight.capacities',),
+    'POST /insight/survival': ('insight.survival',),
     'GET /insight/unmet_demand query': ('insight.unmet_demand',),
     'GET /insight/providers query': ('insight.providers',),
     'GET /insight/consumers query': ('insight.consumers',),

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page of domains, and what is held there, at one moment."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from placement import errors
+from placement.db.engine import transactions as db
+from placement.feed.keeper import FeedBypassed
+from placement.http.request import Request
+from placement.insight.paging import Page
+from placement.insight.what_if import statements
+from placement.insight.what_if.scenarios import refusals_reported, scenario_with
+from placement.insight.what_if.schemas import MAX_PROVIDERS
+from placement.search.model.snapshot import Snapshot
+from placement.search.what_if.domains import Domain, root_domains, roots_by_aggregate
+from placement.search.what_if.scenario import Held, Scenario, StepRefused, Where
+
+# A page ends with the domain that has it examine so many trees.
+MAX_TREES = 5_000
+# The scenario tells which trees are lost, and what is held there has to be read at the moment at
+# which the scenario begins: so it may have to begin again.
+ATTEMPTS = 4
+
+
+class Holders(NamedTuple):
+    """What is held, by consumer, by all who hold of the trees with some root ids, and by others
+    who were asked about."""
+
+    roots: frozenset[int]
+    held: Mapping[str, Held]
+    others: Mapping[str, Held]
+
+
+class DomainPage(NamedTuple):
+    """Domains of the cloud after a scenario, with those who hold of each of them, and where the
+    consumers are who were asked about."""
+
+    after: Scenario
+    domains: Page[Domain]
+    holders: Mapping[str, Mapping[str, Held]]
+    homes: Mapping[str, frozenset[int]]
+
+
+def read_page(
+    request: Request, body: Mapping[str, Any], marker: str, limit: int, others: Collection[str]
+) -> DomainPage:
+    """The first `limit` domains that a body names, by uuid or name, after a marker, and `homes` of
+    some other consumers.
+
+    Raises `errors.BadRequest`, which names the domain or the step, and `errors.InsightBusy` where
+    the cloud changes too fast.
+    """
+    lose = body['lose']
+    lists = [where for where in lose.get('domains', {}).values() if isinstance(where, list)]
+    named = [name for where in lists for name in where]
+    if len(named) > MAX_PROVIDERS:
+        raise errors.BadRequest(
+            f'The domains name {len(named)} resource providers, more than {MAX_PROVIDERS}.'
+        )
+    roots = frozenset[int]()
+
+    def read(connection: db.Connection, snapshot: Snapshot) -> Holders:
+        domains = [] if roots or lose.get('each') != 'root' else _guess(snapshot, marker, limit)
+        return _read(connection, snapshot, roots.union(*domains), others)
+
+    for _ in range(ATTEMPTS):
+        after, holders = scenario_with(request, body.get('scenario', ()), named, read)
+        domains = _domains(after, lose, marker, limit)
+        roots = frozenset[int]().union(*[domain.roots for domain in domains.items])
+        if all(root in holders.roots or not after.given.has_provider(root) for root in roots):
+            return _held_in(after, domains, holders)
+    raise errors.InsightBusy
+
+
+def _guess(snapshot: Snapshot, marker: str, limit: int) -> list[frozenset[int]]:
+    """The trees of a page, if no step changes them."""
+    return [domain.roots for domain in root_domains(snapshot, marker, limit)[0]]
+
+
+def _read(
+    connection: db.Connection, snapshot: Snapshot, roots: frozenset[int], others: Collection[str]
+) -> Holders:
+    # Of copies that the scenario adds the database has no ids.
+    stored = [root for root in roots if snapshot.has_provider(root)]
+    held = statements.list_held_of_trees(connection, stored) if stored else {}
+    elsewhere = statements.list_held(connection, others) if others else {}
+    of_all = (*held.values(), *elsewhere.values())
+    if not all(snapshot.has_provider(i) for of_consumer in of_all for i in of_consumer):
+        raise FeedBypassed
+    return Holders(roots, held, elsewhere)
+
+
+def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> DomainPage:
+    """The page after the steps: who was released holds nothing, who was claimed does."""
+    root_of = after.snapshot.indexes.roots
+    held = {name: each for name, each in holders.held.items() if name not in after.released}
+    held |= {f'claimed by the scenario: {n}': each for n, each in enumerate(after.claimed, 1)}
+    by_root: dict[int | None, dict[str, Held]] = defaultdict(dict)
+    for consumer, of_consumer in held.items():
+        for provider_id in of_consumer:
+            by_root[root_of.get(provider_id)][consumer] = of_consumer
+    return DomainPage(
+        after,
+        domains,
+        {
+            domain.name: {
+                name: each for root in sorted(domain.roots) for name, each in by_root[root].items()
+            }
+            for domain in domains.items
+        },
+        {
+            consumer: frozenset(_homes(after.snapshot, of_consumer))
+            for consumer, of_consumer in holders.others.items()
+            if consumer not in after.released
+        },
+    )
+
+
+def _homes(snapshot: Snapshot, held: Held) -> list[int]:
+    """The ids of the roots of the trees that a consumer holds of, but of pools."""
+    providers = [snapshot.provider(i) for i in held if snapshot.has_provider(i)]
+    return [each.root_id for each in providers if not each.kind.profile.is_sharing]
+
+
+def _domains(after: Scenario, lose: Mapping[str, Any], marker: str, limit: int) -> Page[Domain]:
+    if lose.get('each') == 'root':
+        return _bounded(*root_domains(after.snapshot, marker, limit))
+    wheres = lose.get('domains') or {uuid: {'member_of': uuid} for uuid in lose['of']}
+    by_aggregate = roots_by_aggregate(after.snapshot)
+    domains = []
+    for name, where in sorted(wheres.items()):
+        with refusals_reported(f'Domain {name}: '):
+            domain = _domain(after, name, where, by_aggregate)
+        if name > marker:
+            domains.append(domain)
+    return _bounded(domains[:limit], len(domains) > limit)
+
+
+def _domain(
+    after: Scenario, name: str, where: Where, by_aggregate: Mapping[str, frozenset[int]]
+) -> Domain:
+    """The domain of a name. Raises `StepRefused`."""
+    if isinstance(where, Mapping):
+        aggregate = where['member_of']
+        if aggregate not in by_aggregate:
+            raise StepRefused(f'no tree has its root in aggregate {aggregate!r}')
+        return Domain(name, by_aggregate[aggregate], frozenset([aggregate]))
+    for provider in after.providers(where):
+        if provider.id != provider.root_id:
+            raise StepRefused(f'resource provider {provider.uuid} is not the root of a tree')
+    return Domain(name, frozenset([provider.id for provider in after.providers(where)]))
+
+
+def _bounded(domains: Sequence[Domain], has_more: bool) -> Page[Domain]:
+    """The page without those that are too many to look at in one question."""
+    trees = 0
+    for number, domain in enumerate(domains, 1):
+        trees += len(domain.roots)
+        if trees >= MAX_TREES and number < len(domains):
+            return Page(domains[:number], has_more=True)
+    return Page(domains, has_more)

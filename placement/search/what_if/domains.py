@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Domains: the trees that one failure takes away."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Tree
+
+
+class Domain(NamedTuple):
+    """Trees that fail together, by the ids of their roots, and aggregates that go with them."""
+
+    name: str
+    roots: frozenset[int]
+    aggregates: frozenset[str] = frozenset()
+
+
+def root_domains(snapshot: Snapshot, after: str, limit: int) -> tuple[list[Domain], bool]:
+    """The first domains of a tree each, of those after a root's uuid in which somebody holds
+    something and that share nothing, and whether more follow."""
+    roots = (
+        (tree.members[0].uuid, tree.root_id)
+        for tree in trees_of(snapshot)
+        if tree.members[0].uuid > after
+        and not tree.shape.structure.has_sharing
+        and any(map(any, tree.usage))
+    )
+    first = heapq.nsmallest(limit + 1, roots)
+    domains = [Domain(uuid, frozenset([root_id])) for uuid, root_id in first[:limit]]
+    return domains, len(first) > limit
+
+
+def roots_by_aggregate(snapshot: Snapshot) -> Mapping[str, frozenset[int]]:
+    """The ids of the roots in each aggregate, without sharing providers."""
+    roots: dict[str, set[int]] = defaultdict(set)
+    for tree in trees_of(snapshot):
+        root = tree.members[0]
+        for aggregate in () if root.kind.profile.is_sharing else root.aggregates:
+            roots[aggregate].add(tree.root_id)
+    return {aggregate: frozenset(ids) for aggregate, ids in roots.items()}
+
+
+def trees_of(snapshot: Snapshot) -> Iterator[Tree]:
+    """Every tree."""
+    for block in snapshot.blocks.values():
+        yield from block.trees.values()

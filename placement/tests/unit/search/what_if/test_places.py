@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Consumers that are placed one after another."""
+
+import hypothesis
+import pytest
+
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.snapshot import Snapshot
+from placement.search.solver.work import UNBOUNDED, BudgetSpent
+from placement.search.what_if.inferred import Inference, Need
+from placement.search.what_if.places import Filling, Place, Places
+from placement.tests.unit.search.cloud import cloud, contents, parse, provider
+from placement.tests.unit.search.test_oracle import examples, questions, shown
+from placement.tests.unit.search.what_if.consumers import claimed, places
+
+
+def places_of(snapshot: Snapshot, budget: int = UNBOUNDED) -> Places:
+    return Places(snapshot, SlicedWork(budget, pause=lambda: None))
+
+
+def told(filled: list[Place]) -> list[object]:
+    return [(place.root_id, shown(place.candidate)) for place in filled]
+
+
+@examples(600)
+@hypothesis.given(questions())
+def test_each_place_is_free_until_there_is_none(question: tuple) -> None:
+    rows, request = question
+    snapshot, need = Snapshot.of(rows), Need(request)
+    before = contents(snapshot)
+    filling = Filling(places_of(snapshot))
+    filled = filling.fill(need, 4)
+    for place in filled:
+        assert shown(place.candidate) in places(rows, need)
+        rows = claimed(rows, shown(place.candidate))
+    assert len(filled) == 4 or not places(rows, need)
+    assert contents(filling.snapshot) == contents(Snapshot.of(rows))
+    assert contents(snapshot) == before
+    by_steps = Filling(places_of(snapshot))
+    assert told(filled) == told([place for _ in range(4) for place in by_steps.fill(need, 1)])
+
+
+@examples(300)
+@hypothesis.given(questions())
+def test_trees_that_are_skipped_take_nothing(question: tuple) -> None:
+    rows, request = question
+    snapshot, need = Snapshot.of(rows), Need(request)
+    root = rows[0].root_id
+    left = [row for row in rows if row.root_id != root]
+    if snapshot.tree(root).shape.structure.has_sharing:
+        filling = Filling(places_of(snapshot).without({root}))
+    else:
+        filling = Filling(places_of(snapshot), {root})
+    filled = filling.fill(need, 3)
+    for place in filled:
+        assert shown(place.candidate) in places(left, need)
+        left = claimed(left, shown(place.candidate))
+    assert len(filled) == 3 or not places(left, need)
+    assert contents(filling.snapshot) == contents(Snapshot.of(left))
+
+
+def test_a_tree_over_capacity_takes_nothing() -> None:
+    snapshot = cloud(
+        provider('over', VCPU=8, MEMORY_MB={'total': 4, 'used': 5}), provider('free', VCPU=8)
+    )
+    need = Need(parse('resources=VCPU:1'))
+    assert {place.root_id for place in Filling(places_of(snapshot)).fill(need, 20)} == {2}
+
+
+def test_a_barred_tree_takes_others_afterwards() -> None:
+    snapshot = cloud(provider('first', VCPU=2), provider('second', VCPU=2))
+    filling, need = Filling(places_of(snapshot)), Need(parse('resources=VCPU:1'))
+    barred = [filling.fill(need, 1, {1}), filling.fill(need, 3)]
+    assert [[place.root_id for place in filled] for filled in barred] == [[2], [1, 1, 2]]
+
+
+def test_slots_count_only_where_a_smaller_need_is_served_as_well() -> None:
+    snapshot = cloud(provider('odd', VCPU={'total': 8, 'step_size': 2}), provider('plain', VCPU=8))
+    inference = Inference(snapshot)
+    needs = [inference.of({2: {'VCPU': n}}, {2}).by_amounts for n in (1, 4)]
+    most = inference.most([need for need in needs if need])
+    assert most is not None
+    slots = places_of(snapshot).slots(most)
+    assert slots.suffice(2, set())
+    assert not slots.suffice(3, set())
+    assert not slots.suffice(1, {2})
+
+
+def test_nothing_is_found_once_the_budget_is_spent() -> None:
+    snapshot = cloud(*[provider(f'host{n}', VCPU=8) for n in range(200)])
+    filling, need = Filling(places_of(snapshot, budget=50)), Need(parse('resources=VCPU:8'))
+    for _ in range(2):
+        with pytest.raises(BudgetSpent):
+            filling.fill(need, 200)
