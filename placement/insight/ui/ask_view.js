@@ -131,21 +131,21 @@ export class AskView {
     this.begin();
     const provider = this.provider.value.trim();
     const about = provider ? `&provider=${encodeURIComponent(provider)}` : '';
-    const isAnswered = await this.fill(this.answer, `allocation_candidates?${query}${about}`, (found) => {
+    const isAnswered = await this.fill(this.answer, `insight/allocation_candidates?${query}${about}`, (found) => {
       say((found.provider ? verdictOn(found.provider) : VERDICTS[found.verdict])[1]);
       return [this.verdict(found), this.funnels(found), this.relaxations(found, query), this.nearest(found)];
     });
     if (!isAnswered) return;
     const place = h('div');
     this.answer.append(h('section', {'aria-labelledby': 'capacity'}, h('h2', {id: 'capacity'}, 'How often it would fit'), place));
-    await this.fill(place, `capacity?${query}`, (found) => [this.capacity(found)]);
+    await this.fill(place, `insight/capacity?${query}`, (found) => [this.capacity(found)]);
   }
 
   /** Show in a place what an answer is made into, or why there is none; true if there is one. */
   async fill(place, path, show) {
     place.replaceChildren(h('p', {class: 'quiet'}, 'Asking …'));
     try {
-      place.replaceChildren(...show(await get(`insight/${path}`, this.stop.signal)));
+      place.replaceChildren(...show(await get(path, this.stop.signal)));
       return true;
     } catch (error) {
       if (error.name === 'AbortError') return false;
@@ -261,7 +261,7 @@ export class AskView {
   /** The searches in vain of a request of nova. */
   searchesOf(id) {
     this.begin();
-    this.fill(this.answer, `unmet_demand?global_request_id=${id}`, ({unmet_demand: found}) => (found.length
+    this.fill(this.answer, `insight/unmet_demand?global_request_id=${id}`, ({unmet_demand: found}) => (found.length
       ? [this.unmet(found, 'What this request asked for in vain')]
       : [h('p', {class: 'refusal', role: 'alert'}, 'No search in vain of this request is known any more. Paste the query of one.')]));
   }
