@@ -419,7 +419,7 @@ def test_a_step_that_cannot_be_is_refused(asked: Asked, step: Any) -> None:
 def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathlib.Path) -> None:
     file = tmp_path / 'aggregates.yaml'
     file.write_text(f'{uuid_of("az1").upper()}: zone 1\n')
-    options = {('metrics', 'aggregate_names_file'): str(file)}
+    named_in = {('metrics', 'aggregate_names_file'): str(file)}
 
     def names() -> dict[str, str | None]:
         path = '/insight/capacity?resources=VCPU:1&by=aggregate'
@@ -427,7 +427,7 @@ def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathli
         named = [row['aggregate'] for row in rows if row['aggregate'] is not None]
         return {row['uuid']: row['name'] for row in named}
 
-    service = applications.Service(options)
+    service = applications.Service({**applications.insight_options('on'), **named_in})
     client = Client(service.application)
     try:
         clouds.build(CLOUD, client)

@@ -9,6 +9,7 @@ from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import UNBOUNDED, BudgetSpent
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Filling, Place, Places
+from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, contents, parse, provider
 from placement.tests.unit.search.test_oracle import examples, questions, shown
 from placement.tests.unit.search.what_if.consumers import claimed, places
@@ -22,7 +23,7 @@ def told(filled: list[Place]) -> list[object]:
     return [(place.root_id, shown(place.candidate)) for place in filled]
 
 
-@examples(600)
+@examples(thorough.examples(600))
 @hypothesis.given(questions())
 def test_each_place_is_free_until_there_is_none(question: tuple) -> None:
     rows, request = question
@@ -40,7 +41,7 @@ def test_each_place_is_free_until_there_is_none(question: tuple) -> None:
     assert told(filled) == told([place for _ in range(4) for place in by_steps.fill(need, 1)])
 
 
-@examples(300)
+@examples(thorough.examples(300))
 @hypothesis.given(questions())
 def test_trees_that_are_skipped_take_nothing(question: tuple) -> None:
     rows, request = question
