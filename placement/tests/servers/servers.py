@@ -133,6 +133,7 @@ class Server(Process):
     """
 
     options = ''
+    processes = PROCESSES
 
     def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
         super().__init__(directory / 'server.log')
@@ -237,7 +238,7 @@ class Apache(Server):
             {
                 'Listen 8778': f'Listen 127.0.0.1:{self.port}',
                 '*:8778': f'*:{self.port}',
-                'processes=4 threads=4': f'processes={PROCESSES} threads={THREADS}',
+                'processes=4 threads=4': f'processes={self.processes} threads={THREADS}',
                 ' user=placement group=placement': user,
                 '=/opt/placement\n': f'={self.environment}\n',
                 'WSGIScriptAlias / /opt/placement/bin/placement-api': (

@@ -44,6 +44,8 @@ def test_gabbi_files_pass_and_several_processes_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = servers.made(name, directory, prefix)
+    # Each loads the service before it answers, and the server is restarted for each file.
+    server.processes = 2
     if isinstance(server, servers.Apache) and prefix:
         # A copy of the script, alone in a directory.
         (origin,) = server.environment.glob(MODULE)
