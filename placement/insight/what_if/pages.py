@@ -25,7 +25,7 @@ ATTEMPTS = 4
 
 
 class Holders(NamedTuple):
-    """What is held, by consumer, by all who hold of the trees with some root ids, and by others
+    """Amounts held, by consumer, by all who hold of the trees with some root ids, and by others
     who were asked about."""
 
     roots: frozenset[int]

@@ -63,7 +63,7 @@ def uuids_in_losses(losses: Iterable[DomainLoss]) -> set[str]:
 
 
 def loss(outcome: DomainLoss, domain_names: Names, names: Names) -> dict[str, Any]:
-    """What the loss of a domain comes to."""
+    """The outcome of the loss of a domain."""
     known = outcome.known_requests
     return {
         **members(outcome, 'domain'),
@@ -82,7 +82,7 @@ def loss(outcome: DomainLoss, domain_names: Names, names: Names) -> dict[str, An
 
 
 def left(requests: Iterable[str], counted: Mapping[str, Left]) -> dict[str, Any] | None:
-    """What is left of requests after the worst of the domains; null where it is not known."""
+    """How often requests still fit after the worst of the domains; null where it is not known."""
     if not counted:
         return None
     return {name: counted[name]._asdict() for name in requests}

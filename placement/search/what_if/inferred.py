@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What consumers need of another tree, as far as what they hold tells.
+"""Needs of consumers that lose their tree, inferred from what they hold.
 
 Amounts tell less than was asked for, and being on a tree that is alike asks for more: so there are
 two needs of each consumer. A cloud has some hundred distinct ones, and each is one object.
