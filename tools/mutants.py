@@ -108,7 +108,7 @@ MUTANTS = (
     ),
     Mutant(
         'solver/anchors.py',
-        '            deferred.append(candidates_of(is_first_pass=False))\n',
+        '            deferred.append(plan.candidates(tree, needs_member))\n',
         '',
         'solver/test_anchors.py::test_hard_trees_yield_after_the_others',
     ),
@@ -127,8 +127,8 @@ MUTANTS = (
     ),
     Mutant(
         'solver/plan.py',
-        '                if capacity.unit_refusal(amount):\n                    return False\n',
-        '                pass\n',
+        'not capacity.takes_any and any(map(capacity.unit_refusal, amounts))',
+        'False',
         'test_examples.py',
     ),
     Mutant(
