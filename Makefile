@@ -100,7 +100,7 @@ test-faults: $(TESTABLE)
 	@$(BIN)/pytest placement/tests/databases/test_faults.py
 	@echo '==> fault injection: lost replies to COMMIT'
 	@for url in '$(PLACEMENT_TEST_MARIADB_URL)' '$(PLACEMENT_TEST_POSTGRESQL_URL)'; do \
-	    PLACEMENT_TEST_DATABASE_URL="$$url" PLACEMENT_TEST_LOST_COMMIT_ROUNDS=20 \
+	    PLACEMENT_TEST_DATABASE_URL="$$url" PLACEMENT_TEST_LOST_COMMIT_ROUNDS=10 \
 	        $(BIN)/pytest placement/tests/functional/test_lost_commits.py || exit; \
 	done
 
