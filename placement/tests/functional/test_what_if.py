@@ -37,7 +37,6 @@ CLOUD = (
     Provider('flat2', {'VCPU': 8, 'MEMORY_MB': 2048}, ('COMPUTE_STATUS_DISABLED',), ('shared',)),
     Provider('pool', {'DISK_GB': 100}, (SHARES,), ('shared',)),
 )
-ROOTS = ('cn1', 'cn2', 'cn3', 'flat1', 'flat2', 'pool')
 CONSUMERS = tuple(uuid_of(f'consumer{number}') for number in range(6))
 REQUESTS = {
     'small': 'resources=VCPU:1,MEMORY_MB:256',

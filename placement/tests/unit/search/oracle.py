@@ -8,7 +8,7 @@ values that go in.  Specification: allocation_candidates.
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
@@ -288,3 +288,17 @@ def candidate(combination: tuple[Solution, ...]) -> Found:
             for solution in combination
         ),
     )
+
+
+def claimed(rows: Sequence[ProviderRow], found: Found) -> list[ProviderRow]:
+    """The cloud after a claim."""
+    taken = {(uuid, name): amount for uuid, name, amount in found.allocations}
+    return [
+        row._replace(
+            inventories={
+                name: one._replace(used=one.used + taken.get((row.uuid, name), 0))
+                for name, one in row.inventories.items()
+            }
+        )
+        for row in rows
+    ]

@@ -14,7 +14,7 @@ from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.insight.oracle import unused
-from placement.tests.unit.search.oracle import Cloud, Found, solve
+from placement.tests.unit.search.oracle import Cloud, claimed, solve
 from placement.tests.unit.search.test_oracle import examples, questions
 
 # With more states of usage than this a cloud is passed over.
@@ -72,20 +72,6 @@ class EveryChoice:
             after = {1 + n for one in found.values() for n in self.counts(claimed(rows, one))}
             self.known[state] = frozenset(after or {0})
         return self.known[state]
-
-
-def claimed(rows: list[ProviderRow], found: Found) -> list[ProviderRow]:
-    """The cloud after a claim."""
-    taken = {(uuid, name): amount for uuid, name, amount in found.allocations}
-    return [
-        row._replace(
-            inventories={
-                name: one._replace(used=one.used + taken.get((row.uuid, name), 0))
-                for name, one in row.inventories.items()
-            }
-        )
-        for row in rows
-    ]
 
 
 @examples(500)

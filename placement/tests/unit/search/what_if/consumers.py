@@ -10,7 +10,7 @@ from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.scenario import Held
-from placement.tests.unit.search.oracle import Cloud, Found, capacity, solve
+from placement.tests.unit.search.oracle import Cloud, Found, capacity, claimed, solve
 from placement.tests.unit.search.test_oracle import SHARING, choose_cloud, chooser
 
 # More ways than this are not tried.
@@ -59,20 +59,6 @@ def _group(draw: st.DrawFn, row: ProviderRow, suffix: str) -> RequestGroup:
     return RequestGroup(
         suffix, {name: draw(st.sampled_from([1, 2, 3, 4])) for name in sorted(names)}
     )
-
-
-def claimed(rows: Sequence[ProviderRow], found: Found) -> list[ProviderRow]:
-    """The cloud after a claim."""
-    taken = {(uuid, name): amount for uuid, name, amount in found.allocations}
-    return [
-        row._replace(
-            inventories={
-                name: one._replace(used=one.used + taken.get((row.uuid, name), 0))
-                for name, one in row.inventories.items()
-            }
-        )
-        for row in rows
-    ]
 
 
 def without(rows: Iterable[ProviderRow], roots: Set[int]) -> list[ProviderRow]:

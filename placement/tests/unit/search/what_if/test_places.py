@@ -11,8 +11,9 @@ from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Filling, Place, Places
 from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, contents, parse, provider
+from placement.tests.unit.search.oracle import claimed
 from placement.tests.unit.search.test_oracle import examples, questions, shown
-from placement.tests.unit.search.what_if.consumers import claimed, places
+from placement.tests.unit.search.what_if.consumers import places
 
 
 def places_of(snapshot: Snapshot, budget: int = UNBOUNDED) -> Places:
