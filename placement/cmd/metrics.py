@@ -6,10 +6,12 @@ cloud. Prometheus then needs no access to the API, and a scrape takes no thread 
 """
 
 import argparse
+import contextlib
 import signal
 import sys
-from collections.abc import Sequence
-from threading import Thread
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from threading import Event, Thread
 from wsgiref.simple_server import WSGIServer
 
 from placement import conf as configuration
@@ -19,6 +21,7 @@ from placement.db.engine import diagnosis, failures
 from placement.db.engine.database import Database
 from placement.feed.keeper import SnapshotKeeper
 from placement.metrics.exporter.endpoint import Endpoint, start_server
+from placement.metrics.exporter.failure_domains import MIN_INTERVAL, FailureDomains
 from placement.metrics.exporter.gauges import Gauges
 from placement.wsgi.log_setup import start_logging
 
@@ -71,13 +74,28 @@ def _serve(options: argparse.Namespace) -> None:
     start_logging(conf)
     host, port = options.listen
     with _database(conf) as database:
-        gauges = Gauges(conf, database, SnapshotKeeper.from_conf(conf, database))
-        endpoint = Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS)
+        snapshots = SnapshotKeeper.from_conf(conf, database)
+        gauges, domains = Gauges(conf, database, snapshots), FailureDomains(snapshots)
+        endpoint = Endpoint(
+            conf.metrics.directory, lambda: chain(gauges(), domains.read()), _WAIT_SECONDS
+        )
         server, thread = _listen(endpoint, host, port)
-        with server:
+        with server, _asking(domains, conf.metrics.survival_interval):
             host = f'[{host}]' if ':' in host else host
             print(f'{NAME}: serving http://{host}:{server.server_port}/metrics', flush=True)
             thread.join()
+
+
+@contextlib.contextmanager
+def _asking(domains: FailureDomains, interval: int) -> Iterator[None]:
+    """Ask which failures the cloud can take, in a thread, every so many seconds; never for 0."""
+    stopped = Event()
+    if interval:
+        Thread(target=domains.ask_every, args=(interval, stopped), daemon=True).start()
+    try:
+        yield
+    finally:
+        stopped.set()
 
 
 def _listen(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, Thread]:
@@ -97,7 +115,7 @@ def _database(conf: ConfigOpts) -> Database:
 
 
 def _configured(path: str | None) -> ConfigOpts:
-    """The configuration; metrics have to be on."""
+    """The configuration; metrics have to be on. Raises `CannotServe`."""
     try:
         conf = configuration.load([] if path is None else ['--config-file', path])
     except (configuration.Error, OSError) as error:
@@ -105,6 +123,8 @@ def _configured(path: str | None) -> ConfigOpts:
         raise CannotServe(f'the configuration is not complete: {words}') from error
     if not conf.metrics.enabled:
         raise CannotServe('nothing is counted: [metrics] enabled is false')
+    if 0 < conf.metrics.survival_interval < MIN_INTERVAL:
+        raise CannotServe(f'[metrics] survival_interval has to be 0, or {MIN_INTERVAL} at least')
     # What processes have counted is told also while the database is away.
     conf.set_override('max_retries', 0, 'placement_database')
     return conf

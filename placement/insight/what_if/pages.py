@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from placement import errors
 from placement.db.engine import transactions as db
-from placement.feed.keeper import FeedBypassed
+from placement.feed.keeper import FeedBypassed, SnapshotKeeper
 from placement.http.request import Request
 from placement.insight.paging import Page
 from placement.insight.what_if import statements
 from placement.insight.what_if.scenarios import refusals_reported, scenario_with
 from placement.insight.what_if.schemas import MAX_PROVIDERS
+from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.domains import Domain, root_domains, roots_by_aggregate
 from placement.search.what_if.scenario import Held, Scenario, StepRefused, Where
@@ -72,6 +73,21 @@ def read_page(
         if all(root in holders.roots or not after.given.has_provider(root) for root in roots):
             return _held_in(after, domains, holders)
     raise errors.InsightBusy
+
+
+def read_page_of_roots(snapshots: SnapshotKeeper, marker: str, limit: int) -> DomainPage:
+    """The first `limit` domains of a tree each, after a marker, of the cloud as it is.
+
+    Raises `errors.DatabaseUnavailable`.
+    """
+
+    def read(connection: db.Connection, snapshot: Snapshot) -> DomainPage:
+        domains = _bounded(*root_domains(snapshot, marker, limit))
+        roots = frozenset[int]().union(*[domain.roots for domain in domains.items])
+        holders = _read(connection, snapshot, roots, ())
+        return _held_in(Scenario(snapshot, {}, SlicedWork()), domains, holders)
+
+    return snapshots.read_at_one_moment(read)
 
 
 def _guess(snapshot: Snapshot, marker: str, limit: int) -> list[frozenset[int]]:

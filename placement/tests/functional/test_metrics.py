@@ -2,6 +2,7 @@
 """Requests to the service as `GET /metrics` counts them (specification: metrics)."""
 
 import pathlib
+import threading
 from collections.abc import Mapping
 
 import pytest
@@ -11,10 +12,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from placement import errors
 from placement.db.engine import transactions
 from placement.db.engine.causes import RETRIED, Cause
+from placement.db.engine.database import Database
 from placement.feed import keeper
+from placement.feed.keeper import SnapshotKeeper
 from placement.feed.position import Reload
 from placement.insight.history import statements as change_history
 from placement.metrics import catalog
+from placement.metrics.exporter import failure_domains
+from placement.metrics.exporter.failure_domains import FailureDomains
 from placement.microversions import NEWEST
 from placement.search.insight.condition import Verdict
 
@@ -229,6 +234,64 @@ def test_file_that_cannot_be_used_costs_no_other_metric(
 
     assert found['placement_cloud_readable{}'] == 1
     assert 'The metrics do not show what a file asks for' in caplog.text
+
+
+class Once(threading.Event):
+    """Set by the first to wait for it; it knows how long they would have waited."""
+
+    seconds: float | None = None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds = timeout
+        self.set()
+        return True
+
+
+def failing(
+    database: Database, monkeypatch: pytest.MonkeyPatch, *, page: int = 1_000
+) -> tuple[dict[str, float], float | None]:
+    """The hosts by what their failure comes to, and how long is waited before the next answer."""
+    monkeypatch.setattr(failure_domains, 'PAGE', page)
+    domains, once = FailureDomains(SnapshotKeeper(database)), Once()
+    domains.ask_every(3600, once)
+    samples = [sample for metric in domains.read() for sample in metric.samples]
+    assert {sample.name for sample in samples} <= {'placement_failure_domains'}
+    return {sample.labels['state']: sample.value for sample in samples}, once.seconds
+
+
+def test_hosts_are_counted_by_what_their_failure_comes_to(
+    database: Database, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud = (
+        clouds.Provider('free', {'VCPU': 8}),
+        clouds.Provider('plain', {'VCPU': 4}),
+        clouds.Provider('special', {'VCPU': 8}, ('HW_CPU_X86_AVX',)),
+        clouds.Provider('large', {'VCPU': 16}),
+    )
+    with applications.serving(url) as client:
+        clouds.build(cloud, client)
+        for host, amount in (('plain', 2), ('special', 4), ('large', 16)):
+            body = clouds.claim({clouds.uuid_of(host): {'VCPU': amount}})
+            path = f'/allocations/{clouds.uuid_of(f"server on {host}")}'
+            assert client.send('PUT', path, body, NEWEST).status == 204
+
+    expected = {'survives': 1, 'alike_fails': 1, 'fails': 1, 'unknown': 0}
+    assert failing(database, monkeypatch) == (expected, 3600)
+    assert failing(database, monkeypatch, page=1) == (expected, 3600)
+    monkeypatch.setattr(failure_domains, 'SURVIVAL_BUDGET', 0)
+    assert failing(database, monkeypatch)[0]['unknown'] == 3
+
+
+def test_no_host_is_counted_while_the_database_does_not_answer(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise errors.DatabaseUnavailable('the database does not answer')
+
+    monkeypatch.setattr(SnapshotKeeper, 'read_at_one_moment', fail)
+    assert failing(database, monkeypatch) == ({}, failure_domains.MIN_INTERVAL)
+    (record,) = caplog.records
+    assert (record.levelname, record.exc_info) == ('WARNING', None)
 
 
 def test_the_catalog_has_every_value_of_a_label() -> None:

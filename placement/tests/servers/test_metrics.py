@@ -43,6 +43,7 @@ def with_metrics(server: Server) -> Server:
     server.options = (
         f'[metrics]\nenabled = true\ndirectory = {path}/metrics\nper_provider = true\n'
         f'requests_file = {requests_file}\naggregate_names_file = {aggregates_file}\n'
+        'survival_interval = 300\n'
     )
     return server
 

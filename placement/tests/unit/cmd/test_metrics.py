@@ -75,6 +75,16 @@ def test_it_refuses_where_nothing_is_counted(capsys: pytest.CaptureFixture[str])
     assert refusal(capsys) == words
 
 
+@pytest.mark.usefixtures('directory')
+def test_it_refuses_to_ask_for_survival_all_the_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv('OS_METRICS__SURVIVAL_INTERVAL', '299')
+
+    words = '[metrics] survival_interval has to be 0, or 300 at least\n'
+    assert refusal(capsys) == f'placement-metrics: {words}'
+
+
 def test_it_refuses_without_a_database(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
