@@ -7,16 +7,13 @@ The reference of nova's Compute API says what each request answers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from osc_lib import exceptions
 
-from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.model import Flavor, Migration, NovaState, Server
-
-#: Is told what is being read.
-Tell = Callable[[str], None]
+from osc_placement_insight.compute import Compute, Tell
 
 _HOST = 'OS-EXT-SRV-ATTR:host'
 _NODE = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
@@ -35,9 +32,9 @@ def read(compute: Compute, tell: Tell) -> NovaState:
     servers; `read_again` has them. Raises `osc_lib.exceptions.CommandError`, also for whoever may
     not see all servers.
     """
-    servers = _rows(compute, '/servers/detail', 'servers', _ALL_SERVERS, tell)
-    migrations = _rows(compute, '/os-migrations', 'migrations', {}, tell)
-    hypervisors = _rows(compute, '/os-hypervisors', 'hypervisors', {}, tell)
+    servers = compute.rows('/servers/detail', 'servers', _ALL_SERVERS, tell)
+    migrations = compute.rows('/os-migrations', 'migrations', {}, tell)
+    hypervisors = compute.rows('/os-hypervisors', 'hypervisors', {}, tell)
     return NovaState(
         servers={row['id']: server(row) for row in servers},
         migrations={row['uuid']: migration(row) for row in migrations},
@@ -88,17 +85,6 @@ def migrations_of(compute: Compute, server: str) -> list[Migration]:
         for page in compute.pages('/os-migrations', 'migrations', query)
         for row in page
     ]
-
-
-def _rows(
-    compute: Compute, path: str, member: str, query: Mapping[str, str], tell: Tell
-) -> Iterator[dict[str, Any]]:
-    """The elements of all pages, telling how many were read."""
-    count = 0
-    for page in compute.pages(path, member, query):
-        count += len(page)
-        tell(f'reading {member} of nova: {count}')
-        yield from page
 
 
 def server(row: dict[str, Any]) -> Server:
@@ -153,7 +139,7 @@ def migration(row: dict[str, Any]) -> Migration:
 
 def names_in_flavors(compute: Compute, tell: Tell) -> frozenset[str]:
     """The custom traits and resource classes that the extra specs of any flavor name."""
-    rows = _rows(compute, '/flavors/detail', 'flavors', {'is_public': 'None'}, tell)
+    rows = compute.rows('/flavors/detail', 'flavors', {'is_public': 'None'}, tell)
     keys = {key for row in rows for key in row.get('extra_specs', {})}
     names = (key.partition(':')[2] for key in keys)
     return frozenset(name for name in names if name.startswith(_CUSTOM))

@@ -14,10 +14,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from osc_placement_insight.audit import kinds, nova_state, placement_state
-from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.model import Cloud, NovaState, PlacementState
-from osc_placement_insight.audit.nova_state import Tell
+from osc_placement_insight.compute import Compute, Tell
 from osc_placement_insight.service import Service
 
 #: Seconds between the two passes: nova deletes a server before its allocations, a moment later.

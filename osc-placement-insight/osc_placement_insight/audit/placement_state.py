@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from osc_placement_insight.audit.model import Consumer, Inventory, PlacementState, Provider
-from osc_placement_insight.audit.nova_state import Tell
+from osc_placement_insight.compute import Tell
 from osc_placement_insight.service import Query, Service
 
 PAGE_LIMIT = '1000'

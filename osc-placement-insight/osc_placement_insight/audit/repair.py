@@ -16,10 +16,10 @@ from typing import Any
 from osc_lib import exceptions
 
 from osc_placement_insight.audit import kinds, nova_state, of_placement, placement_state
-from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding, InNova, Repair
 from osc_placement_insight.audit.journal import BEGUN, DONE, SKIPPED, Journal
 from osc_placement_insight.audit.model import EVACUATED, Allocations, Consumer, Migration
+from osc_placement_insight.compute import Compute
 from osc_placement_insight.refusals import Refused
 from osc_placement_insight.service import Service
 

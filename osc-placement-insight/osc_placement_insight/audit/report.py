@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from osc_lib import exceptions
 
+from osc_placement_insight import files
 from osc_placement_insight.audit import kinds
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.model import Consumer, Flavor, Server
@@ -65,12 +66,7 @@ def text(report: Report, as_json: bool) -> str:
 
 def read(path: pathlib.Path) -> Report:
     """The report in a file. Raises `osc_lib.exceptions.CommandError` for what is none."""
-    try:
-        values = _values(path.read_text('utf-8'))
-    except OSError as error:
-        raise exceptions.CommandError(f'The report cannot be read: {error}') from error
-    except (UnicodeError, yaml.YAMLError) as error:
-        raise exceptions.CommandError(f'{path} is neither YAML nor JSON: {error}') from error
+    values = files.read(path, 'The report')
     if not isinstance(values, dict) or 'version' not in values:
         raise exceptions.CommandError(f'{path} is not a report of audit run.')
     if values['version'] != VERSION:
@@ -84,15 +80,6 @@ def read(path: pathlib.Path) -> Report:
         raise exceptions.CommandError(
             f'{path} is damaged ({type(error).__name__}: {error}). Run the audit again.'
         ) from error
-
-
-def _values(written: str) -> Any:
-    """The values of JSON or YAML."""
-    # JSON first: YAML has no surrogate pairs, which JSON in ASCII writes for an emoji.
-    try:
-        return json.loads(written)
-    except json.JSONDecodeError:
-        return yaml.load(written, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
 
 
 def from_values(values: Mapping[str, Any]) -> Report:

@@ -10,18 +10,16 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from keystoneauth1 import adapter
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from osc_placement_insight import argument_types, cells, service
+from osc_placement_insight import argument_types, cells, compute, service
 from osc_placement_insight.audit import kinds, passes, repair, report
-from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding, Repair
 from osc_placement_insight.audit.journal import Journal
-from osc_placement_insight.audit.nova_state import Tell
 from osc_placement_insight.audit.repair import Repairer, Result
 from osc_placement_insight.audit.report import Report
+from osc_placement_insight.compute import Tell
 from osc_placement_insight.progress import Progress
 from osc_placement_insight.replaced_file import replacing
 
@@ -84,12 +82,12 @@ class RunAudit(command.Lister):
 
     def _audit(self, parsed_args: argparse.Namespace) -> Report:
         with _asking(self, 'auditing') as (placement, tell):
-            compute = None if parsed_args.placement_only else _compute(self)
-            audited = passes.audit(placement, compute, tell, parsed_args.wait)
+            nova = None if parsed_args.placement_only else compute.of_manager(_manager(self))
+            audited = passes.audit(placement, nova, tell, parsed_args.wait)
         return Report(
             report.now(),
             _address(self),
-            compute is not None,
+            nova is not None,
             audited.counts,
             audited.findings,
         )
@@ -145,7 +143,8 @@ class RepairAudit(command.Lister):
             Journal(path, found.id) as journal,
         ):
             self._check_cloud(found)
-            repairer = Repairer(placement, _compute(self) if found.with_nova else None, journal)
+            nova = compute.of_manager(_manager(self)) if found.with_nova else None
+            repairer = Repairer(placement, nova, journal)
             results = []
             with _advice_after_failure():
                 for result in repairer.repair(chosen):
@@ -191,20 +190,6 @@ def _asking(
         with service.failures_in_words():
             client = _manager(asker).placement
         yield service.Service(client, version, progress.tell), progress.tell
-
-
-def _compute(asker: command.Command) -> Compute:
-    """Nova in the same cloud, with the same credentials."""
-    manager = _manager(asker)
-    config = manager.sdk_connection.config
-    client = adapter.Adapter(
-        manager.session,
-        service_type='compute',
-        interface=config.get_interface('compute'),
-        region_name=config.get_region_name('compute'),
-        endpoint_override=config.get_endpoint('compute'),
-    )
-    return Compute(client)
 
 
 def _manager(asker: command.Command) -> Any:

@@ -16,8 +16,8 @@ from keystoneauth1 import adapter, session, token_endpoint
 from osc_placement.http import SessionClient
 
 from osc_placement_insight.audit import passes
-from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding
+from osc_placement_insight.compute import Compute
 from osc_placement_insight.service import Service
 from osc_placement_insight.tests import client, clouds, conftest
 from osc_placement_insight.tests.audit import nova
@@ -147,6 +147,13 @@ def client_with_flavors(
     """The client of a cloud whose nova has these flavors."""
     nova = Nova()
     nova.flavors += flavors
+    with client_with_nova(placement, nova) as openstack:
+        yield openstack
+
+
+@contextlib.contextmanager
+def client_with_nova(placement: conftest.Service, nova: Nova) -> Iterator[Client]:
+    """The client of a cloud that has this nova."""
     with running_nova(nova) as endpoint:
         yield client.administrator_at(placement.endpoint, OS_COMPUTE_ENDPOINT_OVERRIDE=endpoint)
 

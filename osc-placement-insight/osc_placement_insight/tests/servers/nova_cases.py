@@ -23,11 +23,11 @@ from nova.tests.functional import integrated_helpers
 from osc_placement.http import SessionClient
 
 from osc_placement_insight.audit import passes, repair, report
-from osc_placement_insight.audit.compute import Compute
 from osc_placement_insight.audit.finding import Finding
 from osc_placement_insight.audit.journal import Journal
 from osc_placement_insight.audit.repair import Repairer
 from osc_placement_insight.audit.report import Report
+from osc_placement_insight.compute import Compute
 from osc_placement_insight.service import Service
 from osc_placement_insight.tests.audit.nova import Migration, Server, flavor
 

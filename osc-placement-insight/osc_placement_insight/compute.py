@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import requests
+from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as keystone
 from osc_lib import exceptions
 
@@ -23,13 +24,38 @@ AWAY = [429, 502, 503, 504]
 
 _HEADERS = {'Accept': 'application/json', 'OpenStack-API-Version': f'compute {MICROVERSION}'}
 
-WITHOUT_NOVA = 'To audit placement alone, add --placement-only.'
+#: Is told what is being read.
+Tell = Callable[[str], None]
+
+
+class Purpose(NamedTuple):
+    """Who asks nova, and how the same is done without nova."""
+
+    asker: str
+    without_nova: str
+
+
+AUDIT = Purpose('The audit', 'To audit placement alone, add --placement-only.')
+
 ADVICE = {
     401: 'Check your credentials.',
-    403: 'The audit reads the servers of all projects: it needs the rights of an administrator.',
-    404: f'Is this the endpoint of nova? {WITHOUT_NOVA}',
-    406: f'The audit needs microversion {MICROVERSION}, which nova has since Stein.',
+    403: '{0.asker} reads the servers of all projects: it needs the rights of an administrator.',
+    404: 'Is this the endpoint of nova? {0.without_nova}',
+    406: f'{{0.asker}} needs microversion {MICROVERSION}, which nova has since Stein.',
 }
+
+
+def of_manager(manager: Any, purpose: Purpose = AUDIT) -> Compute:
+    """Nova in the cloud of a client, with the same credentials."""
+    config = manager.sdk_connection.config
+    client = adapter.Adapter(
+        manager.session,
+        service_type='compute',
+        interface=config.get_interface('compute'),
+        region_name=config.get_region_name('compute'),
+        endpoint_override=config.get_endpoint('compute'),
+    )
+    return Compute(client, purpose)
 
 
 class Compute:
@@ -39,17 +65,18 @@ class Compute:
     do, where nova does not answer as it should.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, purpose: Purpose = AUDIT) -> None:
         self._client = client
+        self._purpose = purpose
 
     def ask(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """The answer, as values."""
-        return _values(self._response(path, query or {}), path)
+        return self._values(self._response(path, query or {}), path)
 
     def find(self, path: str) -> Any | None:
         """The answer, as values; None where there is nothing at this path."""
         response = self._response(path, {})
-        return None if response.status_code == 404 else _values(response, path)
+        return None if response.status_code == 404 else self._values(response, path)
 
     def pages(self, path: str, member: str, query: Mapping[str, str]) -> Iterator[Any]:
         """The lists of all pages that `member` has, each as long as nova allows.
@@ -64,6 +91,16 @@ class Compute:
             seen += [row.get('uuid') or row['id'] for row in page[member]]
             has_more = bool(page[member]) and f'{member}_links' in page
 
+    def rows(
+        self, path: str, member: str, query: Mapping[str, str], tell: Tell
+    ) -> Iterator[dict[str, Any]]:
+        """The elements of all pages; `tell` is told how many were read."""
+        count = 0
+        for page in self.pages(path, member, query):
+            count += len(page)
+            tell(f'reading {member} of nova: {count}')
+            yield from page
+
     def _page_after(self, path: str, query: Mapping[str, str], seen: list[str]) -> Any:
         """The page after what was seen last.
 
@@ -72,7 +109,7 @@ class Compute:
         for marker in reversed(seen):
             response = self._response(path, {**query, 'marker': marker})
             if not _is_unknown_marker(response):
-                return _values(response, path)
+                return self._values(response, path)
         return self.ask(path, query)
 
     def _response(self, path: str, query: Mapping[str, str]) -> requests.Response:
@@ -89,24 +126,24 @@ class Compute:
             )
         except keystone.ClientException as error:
             raise exceptions.CommandError(
-                f'Nova cannot be asked: {error}. {WITHOUT_NOVA}'
+                f'Nova cannot be asked: {error}. {self._purpose.without_nova}'
             ) from error
         return response
 
-
-def _values(response: requests.Response, path: str) -> Any:
-    if response.status_code == 200:
-        try:
-            return response.json()
-        except requests.JSONDecodeError as error:
-            raise exceptions.CommandError(
-                f'{response.url} does not answer as nova does. {WITHOUT_NOVA}'
-            ) from error
-    reason = sentence(_reason(response) or response.reason)
-    advice = ADVICE.get(response.status_code, 'The log of nova says why.')
-    raise exceptions.CommandError(
-        f'Nova refuses {path}: {reason} {advice} (HTTP {response.status_code})'
-    )
+    def _values(self, response: requests.Response, path: str) -> Any:
+        if response.status_code == 200:
+            try:
+                return response.json()
+            except requests.JSONDecodeError as error:
+                raise exceptions.CommandError(
+                    f'{response.url} does not answer as nova does. {self._purpose.without_nova}'
+                ) from error
+        reason = sentence(_reason(response) or response.reason)
+        advice = ADVICE.get(response.status_code, 'The log of nova says why.')
+        raise exceptions.CommandError(
+            f'Nova refuses {path}: {reason} {advice.format(self._purpose)} '
+            f'(HTTP {response.status_code})'
+        )
 
 
 def _is_unknown_marker(response: requests.Response) -> bool:
