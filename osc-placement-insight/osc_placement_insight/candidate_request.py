@@ -31,6 +31,11 @@ class CandidateRequest(NamedTuple):
     version: str | None = None
     notes: Sequence[str] = ()
 
+    @property
+    def text(self) -> str:
+        """The query string."""
+        return urllib.parse.urlencode(self.query, safe=':,!')
+
 
 class BeginGroup(argparse.Action):
     """Begins a request group, whose suffix is the value."""
@@ -200,10 +205,10 @@ def of_request(service: Service, identity: str) -> CandidateRequest:
 def of_flavor(flavor: Flavor, boot_from_volume: bool = False) -> CandidateRequest:
     """What nova asks for a server of a flavor, and what cannot be told from the flavor."""
     query, untranslated = flavors.translate(flavor, boot_from_volume)
-    text = urllib.parse.urlencode(query, safe=':,!')
-    notes = [f'Flavor {flavor.name} asks: {text}']
+    asked = CandidateRequest(query)
+    notes = [f'Flavor {flavor.name} asks: {asked.text}']
     notes += [f'Not translated: {spec} ({why})' for spec, why in untranslated.items()]
-    return CandidateRequest(query, notes=notes)
+    return asked._replace(notes=notes)
 
 
 def find_flavor(manager: Any, name: str) -> Flavor:

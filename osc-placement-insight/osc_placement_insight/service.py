@@ -68,13 +68,22 @@ class Service:
         """The answer to a GET, as values."""
         return self.send('GET', path, query, repeatable=True)
 
-    def pages(self, path: str, query: Query = ()) -> Iterator[Any]:
-        """The answers to a GET, page by page; a page is asked for when it is wanted."""
+    def pages(self, path: str, query: Query = (), body: Any = None) -> Iterator[Any]:
+        """The answers to a GET, page by page; a page is asked for when it is wanted.
+
+        With a body, to questions by POST.
+        """
         following: str | None = urllib.parse.urlencode(list(query))
+        method = 'GET' if body is None else 'POST'
         while following is not None:
-            answer = self.ask(path, urllib.parse.parse_qsl(following, keep_blank_values=True))
+            parameters = urllib.parse.parse_qsl(following, keep_blank_values=True)
+            answer = self.send(method, path, parameters, body, repeatable=True)
             yield answer
             following = _query_of_next(answer)
+
+    def ask_about(self, path: str, body: Any) -> Any:
+        """The answer to a question by POST, which writes nothing, as values."""
+        return self.send('POST', path, body=body, repeatable=True)
 
     def send(
         self,

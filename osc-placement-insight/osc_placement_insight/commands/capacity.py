@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import urllib.parse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from osc_lib import exceptions
@@ -16,8 +15,11 @@ from osc_placement_insight import candidate_request, cells
 from osc_placement_insight.candidate_request import CandidateRequest
 from osc_placement_insight.commands import base
 from osc_placement_insight.layout import wrapped
-from osc_placement_insight.refusals import Refused
+from osc_placement_insight.named_requests import ask_without_refused
 from osc_placement_insight.service import Service
+from osc_placement_insight.what_if import outcome, steps
+from osc_placement_insight.what_if.names import Names
+from osc_placement_insight.what_if.steps import Step
 
 PATH = '/insight/capacity'
 #: How many trees one page has, and how many requests one question may have.
@@ -26,6 +28,9 @@ REQUESTS = 100
 
 FRAGMENTATION = ('resource_class', 'capacity', 'used', 'free', 'usable')
 COUNTS = ('now_at_least', 'now_at_most', 'if_empty_at_least', 'if_empty_at_most')
+BEFORE = tuple(f'before_{name}' for name in COUNTS)
+#: The name that the service is told of a request that has none.
+THE_REQUEST = 'the request'
 
 
 class ShowCapacity(base.AnswerCommand):
@@ -34,6 +39,8 @@ class ShowCapacity(base.AnswerCommand):
     It tells how many fit now, and how many if nothing were used; and of each resource class how
     much is free in the whole cloud, and how much of that this request can use.
 
+    With steps of a scenario it is about the cloud as it would be after them, beside that before.
+
     The formats text (the default), json and yaml have all of it; table, csv and value have a row
     for each resource class.
     """
@@ -41,26 +48,46 @@ class ShowCapacity(base.AnswerCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         candidate_request.add_options(parser)
+        steps.add_options(parser)
         return parser
 
     def ask(self, parsed_args: argparse.Namespace) -> base.Shown:
+        manager = self.app.client_manager
         with base.asking(self, 'computing the capacity') as service:
-            asked = candidate_request.from_options(parsed_args, service, self.app.client_manager)
-            answer = service.at(asked.version).ask(PATH, asked.query)
+            asked = candidate_request.from_options(parsed_args, service, manager)
+            scenario = steps.of_options(parsed_args, Names(manager))
+            answer = _ask_about(service.at(asked.version), asked, scenario)
         rows = [[one[name] for name in FRAGMENTATION] for one in answer['fragmentation']]
-        text = [*base.with_notes(asked.notes, _lines(answer, rows))]
+        lines = itertools.chain(_lines(answer, rows), outcome.lines(scenario, answer))
+        text = [*base.with_notes(asked.notes, lines)]
         return base.Shown(answer, text, FRAGMENTATION, rows)
+
+
+def _ask_about(service: Service, asked: CandidateRequest, scenario: Sequence[Step]) -> Any:
+    """The capacity of a request, and after a scenario also that `before`."""
+    if not scenario:
+        return service.ask(PATH, asked.query)
+    body = {'requests': {THE_REQUEST: asked.text}, 'scenario': steps.bodies(scenario)}
+    answer = service.ask_about(PATH, body)
+    capacities, before = answer.pop('capacities'), answer.pop('before')
+    return {**capacities[THE_REQUEST], 'before': before[THE_REQUEST], **answer}
 
 
 def _lines(answer: Any, rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """The counts, and what of each class is free and of use."""
-    yield from wrapped(f'Fits {_times(answer["now"])} now, {_times(answer["if_empty"])} if empty.')
+    yield from wrapped(f'Fits {_both(answer)}.')
+    if 'before' in answer:
+        yield from wrapped(f'Before the scenario: {_both(answer["before"])}.')
     yield ''
     names = (name.replace('_', ' ') for name in FRAGMENTATION)
     for name, *numbers in itertools.chain([names], rows):
         yield f'{name:24}' + ''.join(
             f'{one:>14}' if isinstance(one, str) else f'{one:>14,}' for one in numbers
         )
+
+
+def _both(capacity: Any) -> str:
+    return f'{_times(capacity["now"])} now, {_times(capacity["if_empty"])} if empty'
 
 
 def _times(count: Any) -> str:
@@ -75,7 +102,7 @@ class ListCapacity(command.Lister):
 
     In each row nothing is claimed by the others: where trees share providers, the rows do not add
     up. Trees that could not serve the request if they were empty are left out. With --all-flavors
-    there is a row for what nova asks for a server of each flavor.
+    there is a row for what nova asks for a server of each flavor, also after a scenario.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -91,25 +118,44 @@ class ListCapacity(command.Lister):
             action='store_true',
             help='also the trees that could not serve the request if they were empty',
         )
+        steps.add_options(parser)
         return parser
 
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
-        manager = self.app.client_manager
         with base.asking(self, 'computing capacities') as service:
             if parsed_args.all_flavors:
-                _check_nothing_else_is_asked(parsed_args)
-                asked = {
-                    flavor.name: candidate_request.of_flavor(flavor, parsed_args.boot_from_volume)
-                    for flavor in candidate_request.list_flavors(manager)
-                }
-                rows = [*_of_requests(service, asked)]
-                return ('flavor', *COUNTS, 'note'), cells.as_shown(rows, parsed_args.formatter)
-            one = candidate_request.from_options(parsed_args, service, manager)
-            for note in one.notes:
-                self.log.warning(note)
-            trees = _of_trees(service.at(one.version), one)
+                return self._list_flavors(parsed_args, service)
+            return self._list_trees(parsed_args, service)
+
+    def _list_flavors(
+        self, parsed_args: argparse.Namespace, service: Service
+    ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        _check_nothing_else_is_asked(parsed_args)
+        manager = self.app.client_manager
+        asked = {
+            flavor.name: candidate_request.of_flavor(flavor, parsed_args.boot_from_volume)
+            for flavor in candidate_request.list_flavors(manager)
+        }
+        scenario = steps.of_options(parsed_args, Names(manager))
+        rows = [*_of_requests(service, asked, scenario)]
+        columns = ('flavor', *COUNTS, *(BEFORE if scenario else ()), 'note')
+        return columns, cells.as_shown(rows, parsed_args.formatter)
+
+    def _list_trees(
+        self, parsed_args: argparse.Namespace, service: Service
+    ) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+        manager = self.app.client_manager
+        if steps.of_options(parsed_args, Names(manager)):
+            raise exceptions.CommandError(
+                'After a scenario, capacities are not known by tree: use --all-flavors, or '
+                '"openstack placement capacity show".'
+            )
+        one = candidate_request.from_options(parsed_args, service, manager)
+        for note in one.notes:
+            self.log.warning(note)
+        trees = _of_trees(service.at(one.version), one)
         rows = [row for row in trees if parsed_args.all_trees or row[-1]]
         return ('tree', *COUNTS), cells.as_shown(rows, parsed_args.formatter)
 
@@ -135,34 +181,31 @@ def _counts(capacity: Any) -> list[int]:
     ]
 
 
-def _of_requests(service: Service, asked: dict[str, CandidateRequest]) -> Iterator[Sequence[Any]]:
+def _of_requests(
+    service: Service, asked: dict[str, CandidateRequest], scenario: Sequence[Step]
+) -> Iterator[Sequence[Any]]:
     """A row for each request by its name, with what it does not tell or why there is no answer."""
     left = iter(asked.items())
     while batch := dict(itertools.islice(left, REQUESTS)):
-        capacities, refused = _ask(service, batch)
+        answer, refused = _ask(service, batch, scenario)
+        parts = [answer['capacities'], *([answer['before']] if scenario else [])]
         for name, one in batch.items():
-            if name in capacities:
-                yield name, *_counts(capacities[name]), '; '.join(one.notes[1:])
+            if name in refused:
+                yield name, *[None] * len(COUNTS) * len(parts), refused[name]
             else:
-                yield name, *[None] * len(COUNTS), refused[name]
+                counts = itertools.chain.from_iterable(_counts(part[name]) for part in parts)
+                yield name, *counts, '; '.join(one.notes[1:])
 
 
 def _ask(
-    service: Service, asked: dict[str, CandidateRequest]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The capacities by name, and why those that the service refuses have none."""
-    wanted = {name: urllib.parse.urlencode(one.query) for name, one in asked.items()}
-    refused: dict[str, str] = {}
-    while wanted:
-        try:
-            body = {'requests': wanted}
-            return service.send('POST', PATH, body=body, repeatable=True)['capacities'], refused
-        except Refused as error:
-            # The service names the request that it refuses, and answers none of the others.
-            names = [name for name in wanted if str(error).startswith(f'Request {name}: ')]
-            if error.status != 400 or not names:
-                raise
-            name = max(names, key=len)
-            refused[name] = str(error)
-            del wanted[name]
-    return {}, refused
+    service: Service, asked: dict[str, CandidateRequest], scenario: Sequence[Step]
+) -> tuple[Any, dict[str, str]]:
+    """The answer about requests by name, and why those that the service refuses have none."""
+    after = {'scenario': steps.bodies(scenario)} if scenario else {}
+
+    def ask(wanted: Mapping[str, str]) -> Any:
+        if not wanted:
+            return {'capacities': {}, 'before': {}}
+        return service.ask_about(PATH, {'requests': wanted, **after})
+
+    return ask_without_refused({name: one.text for name, one in asked.items()}, ask)

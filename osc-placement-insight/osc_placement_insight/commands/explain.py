@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from typing import Any
 
 from osc_placement_insight import candidate_request, explanation
 from osc_placement_insight.commands import base
+from osc_placement_insight.what_if import outcome, steps
+from osc_placement_insight.what_if.names import Names
 
 PATH = '/insight/allocation_candidates'
 
@@ -21,6 +24,8 @@ class ExplainAllocationCandidates(base.AnswerCommand):
     condition left and how many it alone turned away, the trees that miss least, and what to give
     up.
 
+    With steps of a scenario it is about the cloud as it would be after them.
+
     The formats text (the default), json and yaml have all of it; table, csv and value have a row
     for each condition.
     """
@@ -33,18 +38,23 @@ class ExplainAllocationCandidates(base.AnswerCommand):
             metavar='<provider>',
             help='also tell why not on the tree of this resource provider (UUID or name)',
         )
+        steps.add_options(parser)
         return parser
 
     def ask(self, parsed_args: argparse.Namespace) -> base.Shown:
         with base.asking(self, 'explaining') as service:
             asked = candidate_request.from_options(parsed_args, service, self.app.client_manager)
-            query = [*asked.query]
-            if parsed_args.provider is not None:
-                query.append(('provider', parsed_args.provider))
-            answer: Any = service.at(asked.version).ask(PATH, query)
+            chosen = {} if parsed_args.provider is None else {'provider': parsed_args.provider}
+            scenario = steps.of_options(parsed_args, Names(self.app.client_manager))
+            if scenario:
+                body = {'query': asked.text, 'scenario': steps.bodies(scenario), **chosen}
+                answer: Any = service.at(asked.version).ask_about(PATH, body)
+            else:
+                answer = service.at(asked.version).ask(PATH, [*asked.query, *chosen.items()])
+        lines = itertools.chain(explanation.lines(answer), outcome.lines(scenario, answer))
         return base.Shown(
             answer,
-            text=[*base.with_notes(asked.notes, explanation.lines(answer))],
+            text=[*base.with_notes(asked.notes, lines)],
             columns=explanation.COLUMNS,
             rows=[*explanation.rows(answer)],
         )

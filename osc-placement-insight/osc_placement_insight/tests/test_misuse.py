@@ -43,6 +43,20 @@ NO_PROVIDER = (
 )
 NO_QUERY = 'Invalid query string parameters: '
 
+NO_STEPS = {
+    'add compute1': "argument --add: 'compute1' is not of the form <host>=<count>[@<aggregate>]",
+    'add compute1=0': "argument --add: 'compute1=0' is not of the form ",
+    'ratio VCPU=x@y': "argument --ratio: 'VCPU=x@y' is not of the form ",
+    'claim m1.large': "argument --claim: 'm1.large' is not of the form <flavor>=<count>",
+    'claim m1.large=3': NO_NOVA,
+    'remove nowhere': "Scenario step 1 (remove): there is no resource provider 'nowhere'",
+    'remove @az1': (
+        'Nova refuses /os-aggregates: Not Found. Is this the endpoint of nova? What is named by '
+        'its UUID needs no nova. (HTTP 404)'
+    ),
+    'scenario nowhere.yaml': 'nowhere.yaml cannot be read: ',
+}
+
 #: How the complaint about each command begins.
 COMPLAINTS = [
     ('placement capacity list --all-flavors --resource VCPU=1',
@@ -77,6 +91,9 @@ COMPLAINTS = [
      f"{NO_QUERY}there is no resource provider 'nowhere'"),
     (f'{EXPLAIN} --request {REQUEST}', NOT_IN_VAIN),
     (f'{EXPLAIN} --flavor m1.large', NO_NOVA),
+    *((f'{EXPLAIN} --resource VCPU=1 --{step}', words) for step, words in NO_STEPS.items()),
+    ('placement capacity list --resource VCPU=1 --remove compute1',
+     'After a scenario, capacities are not known by tree: use --all-flavors, or '),
     (f'--os-placement-api-version 1.9 {EXPLAIN} --resource VCPU=1', LATER),
     # A variable of the shell that is not set does not stand for all.
     *((f"placement {command} ''", NO_NAME) for command in (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import http
 import json
+import re
 import urllib.parse
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +50,8 @@ class Server:
     is_deleted: bool = False
     #: Whether its cell's database cannot be reached.
     is_away: bool = False
+    is_locked: bool = False
+    pinned_zone: str | None = None
 
     @property
     def row(self) -> dict[str, Any]:
@@ -64,6 +67,7 @@ class Server:
             'updated': self.updated,
             'image': {'id': self.image} if self.image else '',
             'flavor': dict(self.flavor),
+            'locked': self.is_locked,
             'OS-EXT-STS:task_state': self.task,
             'OS-EXT-SRV-ATTR:host': self.node,
             'OS-EXT-SRV-ATTR:hypervisor_hostname': self.node,
@@ -100,6 +104,11 @@ class Migration:
         }
 
 
+def aggregate(uuid: str, name: str, zone: str | None, *hosts: str) -> dict[str, Any]:
+    """An aggregate, as nova shows it."""
+    return {'id': 1, 'uuid': uuid, 'name': name, 'availability_zone': zone, 'hosts': [*hosts]}
+
+
 def flavor(
     vcpus: int = 2,
     ram: int = 2048,
@@ -130,6 +139,12 @@ class Nova:
         self.migrations: dict[str, Migration] = {}
         self.hypervisors: dict[str, str] = {}
         self.flavors: list[dict[str, Any]] = []
+        self.aggregates: list[dict[str, Any]] = []
+        self.server_groups: list[dict[str, Any]] = []
+        #: The compute hosts of nodes that have other names.
+        self.hosts: dict[str, str] = {}
+        #: The types of hypervisors that are not QEMU, by name.
+        self.hypervisor_types: dict[str, str] = {}
         self.has_cells_down = False
         self.is_admin = True
         self.is_failing = False
@@ -146,7 +161,7 @@ class Nova:
         try:
             if path.strip('/'):
                 _check_version(environ.get('HTTP_OPENSTACK_API_VERSION', ''))
-                body = self._answer(path, query)
+                body = self._answer(path, query, environ)
             else:
                 body = {'version': VERSION}
         except Refusal as refusal:
@@ -160,25 +175,38 @@ class Nova:
         )
         return [content]
 
-    def _answer(self, path: str, query: dict[str, str]) -> dict[str, Any]:
+    def _answer(
+        self, path: str, query: dict[str, str], environ: WSGIEnvironment
+    ) -> dict[str, Any]:
         if self.is_failing:
             raise Refusal(500, 'Unexpected API Error.')
         match path.strip('/').split('/'):
             case ['servers'] | ['servers', 'detail']:
-                return self._page('servers', self._listed(query), query, self.servers)
+                rows = self._listed(query)
+                if _version(environ) >= (2, 96):
+                    rows = [
+                        {**row, 'pinned_availability_zone': self.servers[row['id']].pinned_zone}
+                        for row in rows
+                    ]
+                return self._page('servers', rows, query, self.servers)
             case ['servers', uuid]:
                 if uuid in self.servers and not self.servers[uuid].is_deleted:
                     return {'server': self.servers[uuid].row}
                 raise Refusal(404, f'Instance {uuid} could not be found.')
             case ['os-migrations']:
                 return self._page('migrations', self._migrations(query), query, self.migrations)
-            case ['os-hypervisors']:
+            case ['os-hypervisors', *is_detailed]:
                 _check_names(query, 'marker limit')
                 rows = [
-                    {'id': uuid, 'hypervisor_hostname': name, 'state': 'up', 'status': 'enabled'}
-                    for uuid, name in self.hypervisors.items()
+                    self._hypervisor(*item, bool(is_detailed)) for item in self.hypervisors.items()
                 ]
                 return self._page('hypervisors', rows, query, self.hypervisors)
+            case ['os-aggregates']:
+                return {'aggregates': self.aggregates}
+            case ['os-server-groups']:
+                _check_names(query, 'all_projects limit offset')
+                rows = self.server_groups[int(query.get('offset', 0)) :]
+                return {'server_groups': rows[: self.max_limit]}
             case ['flavors'] | ['flavors', 'detail']:
                 _check_names(query, 'is_public marker limit')
                 flavors = self._flavors()
@@ -192,15 +220,29 @@ class Nova:
                 return {'services': [service]}
         raise Refusal(404, 'The resource could not be found.')
 
+    def _hypervisor(self, uuid: str, name: str, is_detailed: bool) -> dict[str, Any]:
+        row: dict[str, Any] = {'id': uuid, 'hypervisor_hostname': name}
+        row |= {'state': 'up', 'status': 'enabled'}
+        if is_detailed:
+            row['hypervisor_type'] = self.hypervisor_types.get(name, 'QEMU')
+            row['service'] = {'id': uuid, 'host': self.host_of(name), 'disabled_reason': None}
+        return row
+
+    def host_of(self, node: str | None) -> str | None:
+        """The compute host of a node, which has another name where nova makes that of the node."""
+        return self.hosts.get(node or '', node)
+
     def _listed(self, query: dict[str, str]) -> list[dict[str, Any]]:
-        _check_names(query, 'all_tenants sort_key sort_dir deleted uuid marker limit')
+        _check_names(query, 'all_tenants sort_key sort_dir deleted uuid marker limit host name')
         if 'all_tenants' in query and not self.is_admin:
             raise Refusal(403, 'Policy does not allow servers:index:get_all_tenants.')
         return [
-            server.row
+            {**server.row, 'OS-EXT-SRV-ATTR:host': self.host_of(server.node)}
             for server in self.servers.values()
             if server.is_deleted == (query.get('deleted') == 'true')
             and query.get('uuid') in (None, server.uuid)
+            and query.get('host') in (None, self.host_of(server.node))
+            and re.search(query.get('name', ''), server.name)
             and server.status != 'SOFT_DELETED'
             # Nova leaves out servers of cells that are down from lists that are sorted.
             and not server.is_away
@@ -209,7 +251,11 @@ class Nova:
     def _migrations(self, query: dict[str, str]) -> list[dict[str, Any]]:
         _check_names(query, 'instance_uuid status migration_type marker limit')
         server = query.get('instance_uuid')
-        return [one.row for one in self.migrations.values() if server in (None, one.server)]
+        return [
+            one.row
+            for one in self.migrations.values()
+            if server in (None, one.server) and query.get('status') in (None, one.status)
+        ]
 
     def _flavors(self) -> dict[str, dict[str, Any]]:
         """The flavors by their ids."""
@@ -243,6 +289,11 @@ class Nova:
         if len(page[name]) == self.max_limit:
             page[f'{name}_links'] = [{'rel': 'next', 'href': 'http://behind.a.proxy'}]
         return page
+
+
+def _version(environ: WSGIEnvironment) -> tuple[int, ...]:
+    header = environ.get('HTTP_OPENSTACK_API_VERSION', '')
+    return tuple(map(int, header.partition(' ')[2].split('.')))
 
 
 def _check_version(header: str) -> None:
