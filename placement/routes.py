@@ -92,6 +92,7 @@ ROUTES = (
     Route('GET', INSIGHT + '/consumers', 'insight.consumers'),
     Route('GET', INSIGHT + '/usages', 'insight.usages'),
     Route('GET', INSIGHT + '/changes', 'insight.changes'),
+    Route('GET', INSIGHT + '/names', 'insight.names'),
     Route('GET', INSIGHT + '/history', 'insight.history'),
 )
 

@@ -32,11 +32,12 @@ Each worker keeps it in memory and writes it to two tables after an answer was s
 no request.
 """),
     cfg.BoolOpt('cloud', default=True, help="""
-Answer ``GET /insight/providers``, ``/insight/consumers``, ``/insight/usages`` and
-``/insight/changes``.
+Answer ``GET /insight/providers``, ``/insight/consumers``, ``/insight/usages``,
+``/insight/changes`` and ``/insight/names``.
 
 They read the cloud in bulk, a page at a time, where the API takes several requests for each
-resource provider, and what has changed in it since.
+resource provider, what has changed in it since, and the names that the files of ``[metrics]`` give
+to aggregates and requests.
 """),
 ]
 # fmt: on

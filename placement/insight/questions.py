@@ -35,6 +35,7 @@ class Insight:
             'consumers': '[insight] cloud',
             'usages': '[insight] cloud',
             'changes': '[insight] cloud',
+            'names': '[insight] cloud',
             'history': '[history] enabled',
         }
     )

@@ -181,6 +181,9 @@ LIST_USAGE_SUMS = _rule(
 LIST_CHANGES = _rule(
     'insight:changes', 'List resource providers that have changed since they were read.',
     'GET /insight/changes')
+SHOW_NAMES = _rule('insight:names',
+    'Show the names that the operator gives to aggregates and requests.',
+    'GET /insight/names')
 LIST_HISTORY = _rule(
     'insight:history', 'List who changed what, with the users and projects of consumers.',
     'GET /insight/history', check=f'rule:{ADMIN}')

@@ -73,7 +73,7 @@ def of_query(api: Api, action: str) -> list[OpenAPIParameter]:
 def _of_names(
     api: Api, action: str, schemas: common.Schema, required: tuple[str, ...]
 ) -> Iterator[OpenAPIParameter]:
-    repeatable = _repeatable(api)
+    repeatable = _repeatable(api, action)
     for name, schema in schemas.items():
         yield {
             'name': name,
@@ -84,13 +84,15 @@ def _of_names(
         }
 
 
-def _repeatable(api: Api) -> set[str]:
+def _repeatable(api: Api, action: str) -> set[str]:
     """Parameters each value of which counts; of others one does."""
     names = {'same_subtree'}
     if api.allows(Rule.REPEATED_MEMBER_OF):
         names.add('member_of')
     if api.allows(Rule.ANY_TRAITS):
         names.add('required')
+    if action == 'insight.consumers':
+        names.add('uuid')
     return names
 
 

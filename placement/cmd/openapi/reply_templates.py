@@ -95,6 +95,8 @@ VALUES: dict[str, Described | Name] = {
     'consumer_type': Name('^([A-Z0-9_]+|all|unknown)$'),
     'suffix': Name('^[a-zA-Z0-9_-]{0,64}$'),
     'request': Name('^.{1,255}$'),
+    # Whatever an operator has written.
+    'key': Name('^'),
     'version': Described({'type': 'string', 'pattern': r'^[1-9][0-9]*\.[0-9]+$'}),
     'verdict': Described({'type': 'string', 'enum': ['fits', *VERDICTS]}),
     'verdict_in_vain': Described({'type': 'string', 'enum': list(VERDICTS)}),

@@ -73,7 +73,8 @@ class ProviderFilters:
     """Conditions on providers, by names and uuids; a provider has to meet all of them.
 
     Of each set in `required_traits` and `member_of` the provider needs one at least. `resources`
-    are amounts by resource class, for which the provider itself needs room.
+    are amounts by resource class, for which the provider itself needs room. `is_root` leaves the
+    roots of trees alone.
     """
 
     name: str | None = None
@@ -84,6 +85,7 @@ class ProviderFilters:
     member_of: Sequence[frozenset[str]] = ()
     forbidden_aggregates: frozenset[str] = frozenset()
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    is_root: bool = False
 
 
 def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
@@ -170,6 +172,10 @@ def _conditions(filters: ProviderFilters) -> list[sa.ColumnElement[bool]]:
         member = providers.alias('member')
         root = sa.select(member.c.root_provider_id).where(member.c.uuid == filters.in_tree)
         conditions.append(providers.c.root_provider_id == root.scalar_subquery())
+    if filters.is_root:
+        # Rows of very old databases may not tell the root.
+        root_id = sa.func.coalesce(providers.c.root_provider_id, providers.c.id)
+        conditions.append(root_id == providers.c.id)
     if filters.forbidden_aggregates:
         conditions.append(~_has_any(_IN_AGGREGATE, filters.forbidden_aggregates))
     return conditions

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cloud in bulk (specification: insight, "The cloud in bulk")."""
 
+from typing import Any
+
+from oslo_utils import uuidutils
+
 from placement import errors
 from placement.feed.follower_token import FollowerToken
 from placement.http import provider_list
@@ -14,10 +18,12 @@ from placement.policies import rules
 from placement.schemas import common
 from placement.schemas.usage import UNKNOWN_TYPE
 
-# What can be included of each provider.
+# What can be included of each provider, and of the root of each tree.
 INCLUDABLE = ('inventories', 'usages', 'traits', 'aggregates', 'allocations')
+INCLUDABLE_BY_ROOT = ('traits', 'aggregates')
 
 INCLUDE: common.Schema = {'type': 'string'}
+BY_ROOT: common.Schema = {'type': 'string', 'enum': ['root']}
 
 # How far somebody has read the changes of the cloud. Whether it is one is up to whoever reads it.
 TOKEN: common.Schema = {'type': 'string', 'pattern': '^[A-Za-z0-9_-]{1,200}$'}
@@ -36,7 +42,7 @@ NAMES = {
 
 def providers_query(filters: common.Schema) -> common.Schema:
     """A page of providers, given the query of their list at the same version."""
-    beside = {'include': INCLUDE, 'not_before': TOKEN, **_PAGE}
+    beside = {'by': BY_ROOT, 'include': INCLUDE, 'not_before': TOKEN, **_PAGE}
     return common.with_properties(filters, beside)
 
 
@@ -46,8 +52,9 @@ CONSUMER_FILTERS: common.Schema = {
     'type': {'pattern': '^([A-Z0-9_]+|unknown)$'} | common.EXTERNAL_ID,
     'provider': common.UUID,
     'older_than': paging.TIME,
+    'newer_than': paging.TIME,
 }
-CONSUMERS = common.a_query(CONSUMER_FILTERS | _PAGE)
+CONSUMERS = common.a_query(CONSUMER_FILTERS | {'uuid': common.UUID} | _PAGE)
 USAGES = common.a_query(
     {
         'by': {'type': 'string', 'enum': ['project', 'user', 'type', 'aggregate']},
@@ -59,14 +66,15 @@ USAGES = common.a_query(
 
 
 def parse_include(query: Query) -> frozenset[str]:
-    """Parse the members to include of each provider; none where the query names none.
+    """Parse the members to include of each provider or root; none where the query names none.
 
     Raises `errors.InvalidQuery` for what cannot be.
     """
+    possible = INCLUDABLE_BY_ROOT if 'by' in query else INCLUDABLE
     names = [name for value in query.all('include') for name in value.split(',')]
     for name in names:
-        if name not in INCLUDABLE:
-            reason = f'include can have {", ".join(INCLUDABLE)}. Got: {name}'
+        if name not in possible:
+            reason = f'include can have {", ".join(possible)}. Got: {name}'
             raise errors.InvalidQuery(reason=reason)
     return frozenset(names)
 
@@ -97,7 +105,21 @@ def parse_consumers(query: Query) -> ConsumerFilters:
         is_typed=is_typed,
         provider=query.last('provider'),
         older_than=paging.parse_time(query, 'older_than'),
+        newer_than=paging.parse_time(query, 'newer_than'),
+        uuids=_parse_uuids(query),
     )
+
+
+def _parse_uuids(query: Query) -> frozenset[str] | None:
+    """The uuids of the consumers that are wanted; None where the query names none.
+
+    Raises `errors.InvalidQuery` for what is no uuid: the schema has checked the last one alone.
+    """
+    uuids = query.all('uuid')
+    for uuid in uuids:
+        if not uuidutils.is_uuid_like(uuid):
+            raise errors.InvalidQuery(reason=f"{uuid!r} is not a 'uuid'")
+    return frozenset(uuids) if uuids else None
 
 
 def list_providers(request: Request) -> Reply:
@@ -107,25 +129,29 @@ def list_providers(request: Request) -> Reply:
         query = request.validated_query('insight.providers')
         included = parse_include(query)
         filters = provider_list.parse_filters(request.api, query)
+        limit, bound = paging.page_limit(query), parse_token(query, 'not_before')
+        position = request.context, filters, query.last('marker'), limit
         with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
-            page = pages.list_providers(
-                request.context,
-                filters,
-                query.last('marker'),
-                paging.page_limit(query),
-                with_allocations=views.ALLOCATIONS in included,
-                not_before=parse_token(query, 'not_before'),
-            )
-        token = None if page.token is None else page.token.encoded()
-        beside = {} if token is None else {'token': token}
-        parameters = {}
-        if page.has_more:
-            # No later page may be of an earlier moment than the token.
-            bound = {} if token is None else {'not_before': token}
-            parameters = bound | {'marker': page.items[-1].row.uuid}
-        items = views.providers_text(page.items, included)
+            if 'by' in query:
+                trees = pages.list_trees(*position, bound)
+                text = views.trees_text(trees.items, included)
+                return _page(request, query, trees, 'trees', text)
+            with_allocations = views.ALLOCATIONS in included
+            page = pages.list_providers(*position, with_allocations, bound)
+        return _page(request, query, page, 'providers', views.providers_text(page.items, included))
+
+
+def _page(request: Request, query: Query, page: paging.Page[Any], name: str, text: str) -> Reply:
+    """A page whose items have a name and a JSON text, with its token and its link."""
+    token = None if page.token is None else page.token.encoded()
+    beside = {} if token is None else {'token': token}
+    parameters = {}
+    if page.has_more:
+        # No later page may be of an earlier moment than the token.
+        bound = {} if token is None else {'not_before': token}
+        parameters = bound | {'marker': page.items[-1].row.uuid}
     following = paging.links_with(request, 'providers', query, parameters)
-    return Reply(views.page('providers', items, beside | following))
+    return Reply(views.page(name, text, beside | following))
 
 
 def list_consumers(request: Request) -> Reply:

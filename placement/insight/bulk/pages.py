@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cloud in bulk: pages of providers and consumers, each of one moment, and sums of usage."""
 
+import dataclasses
+import functools
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
-from placement.db.statements import allocations, provider_filters
+from placement.db.statements import allocations, provider_filters, providers
 from placement.db.statements.provider_filters import ProviderFilters
 from placement.feed.follower import FollowedFeed
 from placement.feed.follower_token import FollowerToken
@@ -16,10 +18,12 @@ from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
 from placement.insight.paging import Page
+from placement.search.insight.tree_sums import TreeSums, sums_of
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 
 GroupKey = TypeVar('GroupKey')
+Described = TypeVar('Described')
 
 
 class CloudProvider(NamedTuple):
@@ -31,6 +35,18 @@ class CloudProvider(NamedTuple):
     row: db.Row
     record: Provider
     allocations: Sequence[db.Row] | None
+
+
+class CloudTree(NamedTuple):
+    """A tree in sums, at the moment of its page; `row` and `root` are of its root.
+
+    `fullest` is the name of the provider that has the fullest inventory, None without one.
+    """
+
+    row: db.Row
+    root: Provider
+    sums: TreeSums
+    fullest: str | None
 
 
 class CloudConsumer(NamedTuple):
@@ -68,15 +84,40 @@ def list_providers(
     `errors.DatabaseUnavailable`, and `errors.NodeBehind` where the moment of the page would be
     before that of the token `not_before`.
     """
+    describe = functools.partial(described, with_allocations=with_allocations)
+    return _page_of(context, filters, after, limit, describe, not_before)
 
-    def read(connection: db.Connection, snapshot: Snapshot) -> Page[CloudProvider]:
+
+def list_trees(
+    context: RequestContext,
+    filters: ProviderFilters,
+    after: str | None,
+    limit: int,
+    not_before: FollowerToken | None = None,
+) -> Page[CloudTree]:
+    """The first `limit` trees whose root meets every filter, by the uuid of the root, after a
+    uuid; otherwise as `list_providers`, with one statement more for names.
+    """
+    roots = dataclasses.replace(filters, is_root=True)
+    return _page_of(context, roots, after, limit, summed, not_before)
+
+
+def _page_of(
+    context: RequestContext,
+    filters: ProviderFilters,
+    after: str | None,
+    limit: int,
+    describe: Callable[[db.Connection, Snapshot, Sequence[db.Row]], Sequence[Described]],
+    not_before: FollowerToken | None,
+) -> Page[Described]:
+    def read(connection: db.Connection, snapshot: Snapshot) -> Page[Described]:
         feed = FollowedFeed(connection, time.time())
         if not_before is not None and feed.is_behind(not_before):
             raise errors.NodeBehind
         token = feed.token() if after is None else None
         rows = provider_filters.list_by_filters(connection, filters, after, limit + 1)
-        providers = described(connection, snapshot, rows[:limit], with_allocations)
-        return Page(providers, has_more=len(rows) > limit, token=token)
+        items = describe(connection, snapshot, rows[:limit])
+        return Page(items, has_more=len(rows) > limit, token=token)
 
     return context.snapshots.read_at_one_moment(read)
 
@@ -91,9 +132,7 @@ def described(
 
     Raises `FeedBypassed` for one that is not in it.
     """
-    ids = [row.id for row in rows]
-    if not all(map(snapshot.has_provider, ids)):
-        raise FeedBypassed
+    ids = _ids_in(snapshot, rows)
     taken = None
     if with_allocations:
         taken = _grouped(
@@ -105,6 +144,34 @@ def described(
         )
         for row in rows
     ]
+
+
+def summed(
+    connection: db.Connection, snapshot: Snapshot, rows: Sequence[db.Row]
+) -> list[CloudTree]:
+    """The trees of some roots, with the sums that the snapshot of the same moment has.
+
+    Raises `FeedBypassed` for one that is not in it.
+    """
+    trees = [snapshot.tree(root_id) for root_id in _ids_in(snapshot, rows)]
+    sums = list(map(sums_of, trees))
+    fullest = {of_tree.fullest.provider for of_tree in sums if of_tree.fullest is not None}
+    names = {row.uuid: row.name for row in rows}
+    names |= providers.list_names(connection, fullest - names.keys())
+    return [
+        CloudTree(
+            row, tree.members[0], of_tree, of_tree.fullest and names.get(of_tree.fullest.provider)
+        )
+        for row, tree, of_tree in zip(rows, trees, sums, strict=True)
+    ]
+
+
+def _ids_in(snapshot: Snapshot, rows: Sequence[db.Row]) -> list[int]:
+    """The ids of rows; raises `FeedBypassed` for one that is not in a snapshot of this moment."""
+    ids = [row.id for row in rows]
+    if not all(map(snapshot.has_provider, ids)):
+        raise FeedBypassed
+    return ids
 
 
 @db.consistent_reader

@@ -47,7 +47,8 @@ class ConsumerFilters:
 
     `provider` is the uuid of a provider that the consumer has allocations on. `is_typed` False
     stands for consumers without type, of which `consumer_type` cannot be the name. `older_than`
-    is UTC without time zone: only consumers that were made before.
+    and `newer_than` are UTC without time zone: only consumers that were made before, or at that
+    time or later. `uuids` are those of the consumers themselves.
     """
 
     project_id: str | None = None
@@ -56,6 +57,8 @@ class ConsumerFilters:
     is_typed: bool = True
     provider: str | None = None
     older_than: datetime.datetime | None = None
+    newer_than: datetime.datetime | None = None
+    uuids: frozenset[str] | None = None
 
 
 def select_consumers(filters: ConsumerFilters) -> sa.Select[*tuple[Any, ...]]:
@@ -93,6 +96,10 @@ def _conditions(filters: ConsumerFilters) -> list[sa.ColumnElement[bool]]:
         conditions.append(consumers.c.uuid.in_(holding))
     if filters.older_than is not None:
         conditions.append(consumers.c.created_at < filters.older_than)
+    if filters.newer_than is not None:
+        conditions.append(consumers.c.created_at >= filters.newer_than)
+    if filters.uuids is not None:
+        conditions.append(consumers.c.uuid.in_(filters.uuids))
     return conditions
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from placement.http import views
 from placement.http.reply import JSONPieces
-from placement.insight.bulk.pages import CloudConsumer, CloudProvider, UsageSum
+from placement.insight.bulk.pages import CloudConsumer, CloudProvider, CloudTree, UsageSum
 from placement.insight.paging import members
 from placement.objects.trait import listing_order
 from placement.schemas.usage import UNKNOWN_TYPE
@@ -21,6 +21,13 @@ from placement.search.model.provider import Provider
 
 INVENTORIES, USAGES, TRAITS = 'inventories', 'usages', 'traits'
 AGGREGATES, ALLOCATIONS = 'aggregates', 'allocations'
+
+
+# Names that a provider has, in the order in which they are shown.
+LISTS: dict[str, Callable[[Provider], list[str]]] = {
+    TRAITS: lambda record: sorted(record.traits, key=listing_order),
+    AGGREGATES: lambda record: sorted(record.aggregates),
+}
 
 
 def providers_text(providers: Iterable[CloudProvider], included: Collection[str]) -> str:
@@ -40,6 +47,31 @@ def providers_text(providers: Iterable[CloudProvider], included: Collection[str]
         own = _own_members(provider, USAGES in included)
         texts.append(f'{json.dumps(own)[:-1]}{encoded[kind]}}}')
     return f'[{", ".join(texts)}]'
+
+
+def trees_text(trees: Iterable[CloudTree], included: Collection[str]) -> str:
+    """Trees in sums, with what is included of their roots, as a JSON array."""
+    return json.dumps([_tree(tree, included) for tree in trees])
+
+
+def _tree(tree: CloudTree, included: Collection[str]) -> dict[str, Any]:
+    row, root, sums, name = tree
+    fullest = sums.fullest
+    shown = {
+        'root': members(row, 'uuid', 'name'),
+        **members(sums, 'providers', 'disabled', 'over_capacity'),
+        'sharing': root.kind.profile.is_sharing,
+        'resources': {
+            resource_class: members(of_class, 'capacity', 'used', 'free')
+            for resource_class, of_class in sums.resources.items()
+        },
+        'fullest': fullest
+        and {
+            'provider': {'uuid': fullest.provider, 'name': name},
+            **members(fullest, 'resource_class', 'capacity', 'used'),
+        },
+    }
+    return shown | {part: LISTS[part](root) for part in LISTS if part in included}
 
 
 def _own_members(provider: CloudProvider, with_usages: bool) -> dict[str, Any]:
@@ -67,8 +99,8 @@ def _inventories(record: Provider) -> str:
 # The JSON of what providers of one kind have in common.
 OF_KIND: dict[str, Callable[[Provider], str]] = {
     INVENTORIES: _inventories,
-    TRAITS: lambda record: json.dumps(sorted(record.traits, key=listing_order)),
-    AGGREGATES: lambda record: json.dumps(sorted(record.aggregates)),
+    TRAITS: lambda record: json.dumps(LISTS[TRAITS](record)),
+    AGGREGATES: lambda record: json.dumps(LISTS[AGGREGATES](record)),
 }
 
 

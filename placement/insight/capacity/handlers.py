@@ -12,10 +12,10 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.explain.handlers import SCENARIO, list_names
 from placement.insight.explain.views import Names, provider
+from placement.insight.names.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, members, page_limit
 from placement.insight.what_if import scenarios, schemas
 from placement.insight.what_if import views as what_if
-from placement.metrics.named_files import UnusableFile, read_aggregate_names
 from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.policies import rules
 from placement.schemas import common
@@ -150,15 +150,6 @@ def _rows(counted: RequestCapacity, names: Names, named: Mapping[str, str]) -> d
         and [{'aggregate': aggregate(row.aggregate)} | _counts(row) for row in aggregates],
         'note': counted.note,
     }
-
-
-def aggregate_names(request: Request) -> Mapping[str, str]:
-    """The names of aggregates by uuid, where the operator gives them names."""
-    try:
-        return read_aggregate_names(request.conf.metrics.aggregate_names_file)
-    except UnusableFile as error:
-        request.context.insight.failures.expected('Reading the names of aggregates', str(error))
-        return {}
 
 
 def _counts(row: RequestCapacity | TreeCapacity | AggregateCapacity) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from placement import errors
 from placement.http import candidate_query
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.capacity.handlers import aggregate_names, parse_named_queries
+from placement.insight.capacity.handlers import parse_named_queries
 from placement.insight.explain.handlers import SCENARIO, list_names
+from placement.insight.names.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
 from placement.insight.what_if import schemas, views
 from placement.insight.what_if.pages import DomainPage, read_page

@@ -40,7 +40,7 @@ def test_pages_are_what_the_requests_for_each_provider_say_of_one_moment(url: st
     with applications.serving(url) as writer, applications.serving(url, INSIGHT) as reader:
         chance = random.Random(SEED)
         moments: list[Moment] = [moment_of(writer)]
-        pages, held = [], []
+        pages, held, trees = [], [], []
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             writing = pool.submit(write, writer, moments)
             while not writing.done():
@@ -50,6 +50,8 @@ def test_pages_are_what_the_requests_for_each_provider_say_of_one_moment(url: st
                 pages.append((page, limit, first, len(moments) + 1))
                 first = len(moments) - 1
                 held.append((held_by_consumers(reader), first, len(moments) + 1))
+                first = len(moments) - 1
+                trees.append((sums_by_root(reader), first, len(moments) + 1))
             writing.result()
 
     for page, limit, first, end in pages:
@@ -57,6 +59,8 @@ def test_pages_are_what_the_requests_for_each_provider_say_of_one_moment(url: st
         assert page in expected[first:end]
     for held_now, first, end in held:
         assert held_now in [held_of(moment) for moment in moments[first:end]]
+    for sums, first, end in trees:
+        assert sums in [sums_of(moment) for moment in moments[first:end]]
     assert len({json.dumps(page) for page, *_ in pages}) > WRITES / 8, 'next to nothing was read'
 
 
@@ -85,6 +89,36 @@ def held_by_consumers(client: Client) -> Held:
         for consumer in answer.json['consumers']
         for provider, allocation in consumer['allocations'].items()
     }
+
+
+def sums_by_root(client: Client) -> dict[str, Any]:
+    """Return the sums of each tree by its root, as one page shows them."""
+    path = '/insight/providers?by=root&page_limit=1000'
+    answer = client.send('GET', path, version=NEWEST)
+    assert answer.status == 200, answer.text
+    return {
+        tree['root']['uuid']: (tree['providers'], tree['resources'])
+        for tree in answer.json['trees']
+    }
+
+
+def sums_of(moment: Moment) -> dict[str, Any]:
+    """Return the same of a moment."""
+    trees: dict[str, Any] = {}
+    for provider in moment.values():
+        count, sums = trees.get(provider['root_provider_uuid'], (0, {}))
+        for name, inventory in provider['inventories'].items():
+            spare = inventory['total'] - inventory['reserved']
+            capacity, used = int(spare * inventory['allocation_ratio']), provider['usages'][name]
+            amounts = (capacity, used, max(capacity - used, 0))
+            members = ('capacity', 'used', 'free')
+            before = sums.get(name, dict.fromkeys(members, 0))
+            sums[name] = {
+                member: before[member] + amount
+                for member, amount in zip(members, amounts, strict=True)
+            }
+        trees[provider['root_provider_uuid']] = (count + 1, sums)
+    return trees
 
 
 def held_of(moment: Moment) -> Held:

@@ -418,7 +418,12 @@ def test_a_step_that_cannot_be_is_refused(asked: Asked, step: Any) -> None:
 def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathlib.Path) -> None:
     file = tmp_path / 'aggregates.yaml'
     file.write_text(f'{uuid_of("az1").upper()}: zone 1\n')
-    named_in = {('metrics', 'aggregate_names_file'): str(file)}
+    requests = tmp_path / 'requests.yaml'
+    requests.write_text('m1.large: resources=VCPU:4')
+    named_in = {
+        ('metrics', 'aggregate_names_file'): str(file),
+        ('metrics', 'requests_file'): str(requests),
+    }
 
     def names() -> dict[str, str | None]:
         path = '/insight/capacity?resources=VCPU:1&by=aggregate'
@@ -433,10 +438,17 @@ def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathli
         assert names() == {
             uuid_of('az1'): 'zone 1', uuid_of('az2'): None, uuid_of('shared'): None,
         }  # fmt: skip
+        everything = {
+            'aggregates': {uuid_of('az1'): 'zone 1'},
+            'requests': {'m1.large': 'resources=VCPU:4'},
+        }
+        assert client.send('GET', '/insight/names').json == everything
         assert client.send('GET', '/insight').json['failures'] == 0
         # One that cannot be used fails no question.
         file.write_text('- zone 1')
         assert set(names().values()) == {None}
         assert client.send('GET', '/insight').json['failures'] == 1
+        everything['aggregates'] = {}
+        assert client.send('GET', '/insight/names').json == everything
     finally:
         service.stop()

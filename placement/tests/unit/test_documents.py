@@ -40,9 +40,18 @@ def name_of(path: pathlib.Path) -> str:
 
 
 @pytest.fixture
-def service() -> Iterator[client.Client]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[client.Client]:
+    names = tmp_path_factory.mktemp('names')
+    (names / 'aggregates').write_text('5a06eba3-3b6e-4f7c-9d2a-1c0b8e7f6a01: az1')
+    (names / 'requests').write_text('m1.large: resources=VCPU:4,MEMORY_MB:8192')
     # The rest is on where nobody says otherwise.
-    running = applications.Service({('history', 'enabled'): True})
+    running = applications.Service(
+        {
+            ('history', 'enabled'): True,
+            ('metrics', 'aggregate_names_file'): str(names / 'aggregates'),
+            ('metrics', 'requests_file'): str(names / 'requests'),
+        }
+    )
     yield client.Client(conforming(running.application), CALLER)
     running.stop()
 
