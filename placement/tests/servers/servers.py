@@ -102,7 +102,12 @@ class Process:
         """Stop it as its manager would; it may be stopped already."""
         if self._process is not None:
             self._process.send_signal(self.stop_signal)
-            self._process.wait(TIMEOUT)
+            try:
+                self._process.wait(TIMEOUT)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+                raise
             self._process = None
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -271,7 +276,7 @@ class Uwsgi(Server):
         self._logged = self.log.stat().st_size if self.log.exists() else 0
 
     def _answers(self) -> bool:
-        # One that is told to stop while some of its processes are loading does not always end.
+        # A reload that began while some were loading would count these as new.
         ready = self.log.read_bytes()[self._logged :].count(b' ready in ')
         return ready >= self._expected and super()._answers()
 

@@ -66,6 +66,19 @@ def test_uwsgi_serves_the_installed_command_as_its_script(directory: pathlib.Pat
         assert (answer.status_code, answer.json()) == (200, {'resource_providers': []})
 
 
+class Loading(servers.Uwsgi):
+    """uWSGI, used from when its processes begin to load the service."""
+
+    def _answers(self) -> bool:
+        return self.log.read_bytes().count(b'mounting ') == servers.PROCESSES
+
+
+def test_uwsgi_ends_when_it_is_stopped_while_it_loads_the_service(directory: pathlib.Path) -> None:
+    with Loading(directory, servers.wsgi_environment(), '') as server:
+        pass
+    assert b' ready in ' not in server.log.read_bytes()
+
+
 class Confined(servers.Gunicorn):
     """gunicorn without a network, and with all but /tmp read-only; a socket file leads to it."""
 
