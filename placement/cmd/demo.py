@@ -98,11 +98,11 @@ def _warnings_hidden() -> Iterator[None]:
 
 def _say_where(say: serve.Say, url: str, strategy: str) -> None:
     """Print where the service is, and the commands that find the problems."""
-    say('what is wrong with this cloud? Of each two commands, which find it, the first is for the')
+    say('what is wrong with this cloud? Of two commands, which find it, the first is for the')
     say('openstack client with osc-placement-insight, after the following line:')
     print(f'\nexport OS_AUTH_TYPE=admin_token OS_TOKEN=admin OS_ENDPOINT={url}')
     for problem in list_problems():
-        print(f'\n# {problem.question}\n{problem.client}\n{problem.command(url)}')
+        print('', f'# {problem.question}', *problem.commands(url), sep='\n')
     print(flush=True)
     say(f'look at it: {url}/ui/ (the token is admin)')
     say(f'serving on {url}, stop with Ctrl-C')

@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import json
 import random
 import shlex
 import uuid
@@ -169,6 +170,9 @@ def _servers(
     """Servers until the host is as full as it should be, or nothing fits any more."""
     if host.root.name in data['disabled']:
         return
+    if host.root.name in data['servers']:
+        yield from _described_servers(host, data['servers'][host.root.name])
+        return
     chance = random.Random(f'{seed} {host.root.name}')
     wanted = chance.uniform(*host.description['fullness'])
     flavors = list(host.description['flavors'])
@@ -182,6 +186,17 @@ def _servers(
         number += 1
         name = f'{host.root.name} server {number}'
         yield _consumer(name, chance.choice(data['projects']), 'INSTANCE', allocations)
+
+
+def _described_servers(host: Host, servers: Sequence[Any]) -> Iterator[DemoConsumer]:
+    """Servers on a host, each described by its project and by what it holds there."""
+    root = host.root.name
+    for number, (project, held) in enumerate(servers, 1):
+        allocations = {
+            uuid_of(f'{root}-{suffix}' if suffix else root): amounts
+            for suffix, amounts in held.items()
+        }
+        yield _consumer(f'{root} server {number}', project, 'INSTANCE', allocations)
 
 
 def _allocations(
@@ -233,20 +248,27 @@ def _with_faults(data: Mapping[str, Any], server: DemoConsumer, index: int) -> D
 
 
 class DemoProblem(NamedTuple):
-    """A question of an operator, the command of the client that answers it, the request that does,
-    and what to print of its answer.
+    """A question of an operator, the command of the client that answers it if there is one, the
+    request that does, a POST where it has a body, and what to print of its answer.
 
     `shown` is an expression of Python over `answer`, the answer as values.
     """
 
     question: str
-    client: str
+    client: str | None
     path: str
     shown: str
+    body: Mapping[str, Any] | None = None
+
+    def commands(self, url: str) -> list[str]:
+        """The lines for a shell, each of which asks the service at this address."""
+        return [*filter(None, [self.client]), self.command(url)]
 
     def command(self, url: str) -> str:
         """The line for a shell that asks the service at this address."""
         curl = ['curl', '-s', '-H', 'X-Auth-Token: admin', url + self.path]
+        if self.body is not None:
+            curl += ['-H', 'Content-Type: application/json', '-d', json.dumps(self.body)]
         program = f'import json, sys; answer = json.load(sys.stdin); print({self.shown})'
         return f'{shlex.join(curl)} | python3 -c {shlex.quote(program)}'
 
@@ -258,9 +280,10 @@ def list_problems() -> list[DemoProblem]:
     return [
         DemoProblem(
             problem['question'],
-            problem['client'].format(**queries),
+            problem['client'].format(**queries) if 'client' in problem else None,
             problem['path'].format(**queries),
             problem['shown'],
+            problem.get('body'),
         )
         for problem in data['problems']
     ]
