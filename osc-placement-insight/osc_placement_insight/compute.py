@@ -22,8 +22,6 @@ MICROVERSION = '2.69'
 RETRIES = 5
 AWAY = [429, 502, 503, 504]
 
-_HEADERS = {'Accept': 'application/json', 'OpenStack-API-Version': f'compute {MICROVERSION}'}
-
 #: Is told what is being read.
 Tell = Callable[[str], None]
 
@@ -65,9 +63,16 @@ class Compute:
     do, where nova does not answer as it should.
     """
 
-    def __init__(self, client: Any, purpose: Purpose = AUDIT) -> None:
+    def __init__(self, client: Any, purpose: Purpose = AUDIT, version: str = MICROVERSION) -> None:
         self._client = client
         self._purpose = purpose
+        self._version = version
+
+    def at(self, version: str) -> Compute:
+        """The same nova at a newer microversion, if it has that."""
+        newer = Compute(self._client, self._purpose, version)
+        is_older = newer._response('/flavors', {'limit': '1'}).status_code == 406
+        return self if is_older else newer
 
     def ask(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """The answer, as values."""
@@ -119,7 +124,10 @@ class Compute:
                 url,
                 'GET',
                 raise_exc=False,
-                headers=_HEADERS,
+                headers={
+                    'Accept': 'application/json',
+                    'OpenStack-API-Version': f'compute {self._version}',
+                },
                 connect_retries=RETRIES,
                 status_code_retries=RETRIES,
                 retriable_status_codes=AWAY,

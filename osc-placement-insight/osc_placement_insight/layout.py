@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 WIDTH = 80
 
@@ -39,6 +39,29 @@ def sentence(text: str) -> str:
     return text if text.endswith(('.', '!', '?')) else f'{text}.'
 
 
-def counted(number: int, singular: str) -> str:
+def counted(number: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun: `1 tree`, `2,000 trees`."""
-    return f'{number:,} {singular}{"" if number == 1 else "s"}'
+    return f'{number:,} {singular if number == 1 else plural or f"{singular}s"}'
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> Iterator[str]:
+    """The rows below a header, in columns: numbers to the right, text to the left.
+
+    Nothing without rows.
+    """
+    kept = [list(row) for row in rows]
+    if not kept:
+        return
+    is_number = [all(isinstance(row[n], int | None) for row in kept) for n in range(len(header))]
+    shown = [list(header), *([_cell(value) for value in row] for row in kept)]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = zip(row, widths, is_number, strict=True)
+        parts = (text.rjust(width) if right else text.ljust(width) for text, width, right in cells)
+        yield '  '.join(parts).rstrip()
+
+
+def _cell(value: str | int | None) -> str:
+    if value is None:
+        return '?'
+    return f'{value:,}' if isinstance(value, int) else value

@@ -50,6 +50,16 @@ def version_told(manager: Any) -> str | None:
     return None if told == service.NEGOTIATED else told
 
 
+def add_without_nova(parser: argparse.ArgumentParser) -> None:
+    """Add the option that leaves out nova."""
+    parser.add_argument(
+        '--without-nova',
+        action='store_true',
+        help='do not ask nova for servers, flavors, zones, server groups and migrations: only '
+        'what is held is known then',
+    )
+
+
 class Shown(NamedTuple):
     """An answer in the shapes that formats show.
 
@@ -121,3 +131,15 @@ class AnswerCommand(command.Lister):
         formatter: Any = self.formatter
         formatter.emit_one(column_names, values, self.app.stdout, parsed_args)
         return 0
+
+
+class PlacingCommand(AnswerCommand):
+    """A command that asks whether all find a place, whose exit status is 2 where they do not."""
+
+    NOT_ALL = 2
+    are_all_placed = True
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """The exit status of the command."""
+        status: int = super().run(parsed_args) or 0
+        return status or (0 if self.are_all_placed else self.NOT_ALL)

@@ -80,6 +80,16 @@ def _checked(option: Option) -> Callable[[str], Mapping[str, str]]:
     return parts
 
 
+def added(host: str, count: int) -> Step:
+    """So many more hosts like this one."""
+    return Step(f'add {host}={count}', {'add': {'like': host, 'count': count}})
+
+
+def claimed(flavor: str, query: str, count: int) -> Step:
+    """So many more servers of a flavor, which asks for this."""
+    return Step(f'claim {flavor}={count}', {'claim': {'query': query, 'count': count}})
+
+
 def of_options(parsed_args: argparse.Namespace, names: Names) -> list[Step]:
     """The steps of the options, in their order.
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which failures the cloud can take."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from osc_placement_insight import compute
+from osc_placement_insight.commands import base
+from osc_placement_insight.named_requests import ask_without_refused
+from osc_placement_insight.service import Service
+from osc_placement_insight.what_if import (
+    domains,
+    held,
+    known,
+    losses,
+    nova,
+    outcome,
+    seeking,
+    steps,
+)
+from osc_placement_insight.what_if.known import Known, Terms
+from osc_placement_insight.what_if.names import Names
+from osc_placement_insight.what_if.steps import Step
+
+
+class ShowSurvival(base.PlacingCommand):
+    """Show which failures the cloud can take.
+
+    Each host by itself is lost, or each zone, or what a file names: do all its servers find a
+    place on the rest? With --buy and --sell it seeks how many hosts have to be bought, and how
+    many servers can be sold.
+
+    The exit status is 0 if every loss is survived, 2 if not, and 1 for an error.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--lose',
+            metavar='<hosts, zones or file>',
+            default=domains.HOSTS,
+            help='each host, which is the default, each zone of nova, or each domain of a file in '
+            'YAML or JSON, such as "rack 7: [host1, host2]"',
+        )
+        parser.add_argument(
+            '--failing', action='store_true', help='only losses that would not be survived'
+        )
+        sought = parser.add_mutually_exclusive_group()
+        sought.add_argument(
+            '--buy',
+            metavar='<host>',
+            help='seek how many more hosts like this one there have to be for all to be survived',
+        )
+        sought.add_argument(
+            '--sell',
+            metavar='<flavor>',
+            help='seek how many more servers of this flavor there can be while all is survived',
+        )
+        base.add_without_nova(parser)
+        steps.add_options(parser)
+        return parser
+
+    def ask(self, parsed_args: argparse.Namespace) -> base.Shown:
+        names = Names(self.app.client_manager)
+        with base.asking(self, 'asking which losses are survived') as service:
+            scenario = steps.of_options(parsed_args, names)
+            cloud = None if parsed_args.without_nova else self._read(service)
+            terms = Terms() if cloud is None else known.terms(cloud, held.by_all(service))
+            lose = domains.of_option(parsed_args.lose, cloud, names)
+
+            def body(wanted: Mapping[str, str], after: Sequence[Step]) -> dict[str, Any]:
+                return {'lose': lose, 'scenario': steps.bodies(after), **terms.body(wanted)}
+
+            def ask(wanted: Mapping[str, str]) -> Any:
+                return losses.ask(service, body(wanted, scenario), parsed_args.failing)
+
+            answer, refused = ask_without_refused(terms.requests, ask)
+            wanted = {n: query for n, query in terms.requests.items() if n not in refused}
+            found = _sought(
+                parsed_args,
+                names,
+                lambda more: losses.is_survived(service, body(wanted, [*scenario, *more])),
+            )
+            if found is not None:
+                scenario = [*scenario, *found.steps]
+                answer = {found.member: found.number, **ask(wanted)}
+        self.are_all_placed = all(row['survives'] for row in answer['domains'])
+        notes = [*refused.values(), *terms.notes, *([found.words] if found else [])]
+        basis = known.WITHOUT_NOVA if cloud is None else known.WITH_NOVA
+        servers = {} if cloud is None else cloud.names()
+        lines = itertools.chain(
+            losses.lines(answer, basis, servers), outcome.lines(scenario, answer)
+        )
+        return base.Shown(
+            answer, [*base.with_notes(notes, lines)], losses.COLUMNS, losses.rows(answer)
+        )
+
+    def _read(self, service: Service) -> Known:
+        asked = compute.of_manager(self.app.client_manager, nova.PURPOSE)
+        return known.read(asked, service.tell, hosts=None)
+
+
+def _sought(
+    parsed_args: argparse.Namespace, names: Names, survives: seeking.Survives
+) -> seeking.Found | None:
+    """The number that the options seek, if any."""
+    if parsed_args.buy:
+        return seeking.buy(parsed_args.buy, survives)
+    if parsed_args.sell:
+        return seeking.sell(parsed_args.sell, names.query(parsed_args.sell), survives)
+    return None

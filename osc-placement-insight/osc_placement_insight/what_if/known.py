@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nova knows of those who need a place, as the service takes it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from osc_placement_insight import flavors
+from osc_placement_insight.audit.model import Resources, added
+from osc_placement_insight.candidate_request import CandidateRequest
+from osc_placement_insight.compute import Compute, Tell
+from osc_placement_insight.what_if import nova
+from osc_placement_insight.what_if.nova import Aggregate, Hypervisor, Server
+
+#: How many requests, lists, and consumers of a list or of all lists a question may have.
+REQUESTS = 100
+LISTS = 1_000
+CONSUMERS = 10_000
+
+#: The longest name of a request here; the service takes 255 characters.
+NAME = 240
+
+Query = list[tuple[str, str]]
+#: What is held, by consumer and resource class.
+Held = Mapping[str, Resources]
+
+
+#: What an answer rests on, in words.
+WITH_NOVA = 'flavors, zones and server groups as nova has them'
+WITHOUT_NOVA = 'without nova: only what is held is known'
+
+
+class Known(NamedTuple):
+    """What is known of a cloud beside placement: servers by uuid, nodes by the uuid of their
+    provider, aggregates, groups of servers that are apart, and migrations under way."""
+
+    servers: Mapping[str, Server]
+    hypervisors: Mapping[str, Hypervisor]
+    aggregates: Sequence[Aggregate]
+    apart: Sequence[frozenset[str]]
+    migrations: Collection[str]
+
+    def names(self) -> dict[str, str]:
+        """The names of servers by uuid."""
+        return {uuid: server.name for uuid, server in self.servers.items()}
+
+
+class Terms(NamedTuple):
+    """What a question says of consumers: its members, and what they leave out, in words."""
+
+    requests: Mapping[str, str] = {}
+    asked: Mapping[str, list[str]] = {}
+    others: Mapping[str, Any] = {}
+    notes: Sequence[str] = ()
+
+    def body(self, wanted: Mapping[str, str]) -> dict[str, Any]:
+        """The members of a question that has these of the requests."""
+        asked = {name: uuids for name, uuids in self.asked.items() if name in wanted}
+        members = {'requests': wanted, 'asked': asked, **self.others}
+        return {name: value for name, value in members.items() if value}
+
+
+def read(compute: Compute, tell: Tell, hosts: Iterable[str] | None) -> Known:
+    """What nova knows of the cloud, and of the servers on some compute hosts, or on all."""
+    hypervisors = nova.list_hypervisors(compute, tell)
+    servers = nova.list_servers(compute, tell, hosts)
+    tell('reading aggregates and server groups of nova')
+    return Known(
+        {server.uuid: server for server in servers},
+        {one.uuid: one for one in hypervisors},
+        nova.list_aggregates(compute),
+        nova.list_apart(compute),
+        nova.list_open_migrations(compute, tell),
+    )
+
+
+def zones(known: Known) -> dict[str, list[str]]:
+    """The uuids of the aggregates of each zone."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for aggregate in known.aggregates:
+        if aggregate.zone is not None:
+            found[aggregate.zone].append(aggregate.uuid)
+    return dict(found)
+
+
+def terms(known: Known, held: Held) -> Terms:
+    """What is known of these consumers, which hold this of all providers together.
+
+    What a server asked for is told where it holds that: its ports, its image or an earlier flavor
+    may have asked for more.
+    """
+    ironic = {one.node for one in known.hypervisors.values() if one.is_ironic}
+    servers = [server for uuid, server in known.servers.items() if uuid in held]
+    ignored = [uuid for uuid in held if uuid in known.migrations]
+    ignored += [server.uuid for server in servers if server.node in ironic]
+    kinds, others = _kinds([one for one in servers if one.node not in ironic], known, held)
+    requests, asked = _named(kinds)
+    apart, left_out = _apart(known.apart, held)
+    notes = [
+        *_note(others, 'servers hold other amounts than their flavor has, and are known by these'),
+        *_note(
+            sum(map(len, kinds.values())) - sum(map(len, asked.values())),
+            f'servers are known by what they hold: there are more than {REQUESTS} kinds',
+        ),
+        *_note(left_out, 'server groups with anti-affinity are left out: there are too many'),
+        *_note(len(ignored) - CONSUMERS, 'migrations and servers of ironic count like others'),
+    ]
+    within = [uuid for uuids in zones(known).values() for uuid in uuids][:LISTS]
+    members = {'ignore': ignored[:CONSUMERS], 'within': within, 'apart': apart}
+    return Terms(requests, asked, members, notes)
+
+
+def _note(count: int, words: str) -> Iterator[str]:
+    if count > 0:
+        yield f'{count:,} {words}.'
+
+
+def _kinds(
+    servers: Iterable[Server], known: Known, held: Held
+) -> tuple[dict[tuple[str, str], list[str]], int]:
+    """The servers that asked for the same, by what that is called and its query; and how many
+    others hold something else than they asked for."""
+    kinds, others = defaultdict[tuple[str, str], list[str]](list), 0
+    in_zones = zones(known)
+    for server in servers:
+        name, query = _asked(server, in_zones)
+        if _totals(query) == held[server.uuid]:
+            kinds[name, CandidateRequest(query).text].append(server.uuid)
+        else:
+            others += 1
+    return kinds, others
+
+
+def _asked(server: Server, in_zones: Mapping[str, Sequence[str]]) -> tuple[str, Query]:
+    """What nova asked for to place a server, with a name for it."""
+    query = flavors.translate(server.flavor, server.boots_from_volume).query
+    name = server.flavor.name + (' from volume' if server.boots_from_volume else '')
+    aggregates = in_zones.get(server.zone or '')
+    if aggregates:
+        query = [*query, ('member_of', f'in:{",".join(sorted(aggregates))}')]
+        name = f'{name} in {server.zone}'
+    return name[:NAME], query
+
+
+def _totals(query: Query) -> Resources:
+    """The amounts of all groups of a request together."""
+    groups = [value for name, value in query if name.startswith('resources')]
+    pairs = [part.split(':') for group in groups for part in group.split(',')]
+    return added({name: int(amount)} for name, amount in pairs)
+
+
+def _named(
+    kinds: Mapping[tuple[str, str], list[str]],
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The requests, those of most consumers first, and their consumers; as many as may be."""
+    requests, asked = dict[str, str](), dict[str, list[str]]()
+    ordered = sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
+    parts = (
+        (name, query, uuids[start : start + CONSUMERS])
+        for (name, query), uuids in ordered
+        for start in range(0, len(uuids), CONSUMERS)
+    )
+    for name, query, part in itertools.islice(parts, REQUESTS):
+        others = sum(each == name or each.startswith(f'{name} (') for each in requests)
+        called = f'{name} ({others + 1})' if others else name
+        requests[called], asked[called] = query, part
+    return requests, asked
+
+
+def _apart(groups: Iterable[frozenset[str]], held: Held) -> tuple[list[list[str]], int]:
+    """The groups with somebody who needs a place, as many as may be, and how many others."""
+    concerned = [sorted(one) for one in groups if len(one) > 1 and not one.isdisjoint(held)]
+    found, named = list[list[str]](), set[str]()
+    for group in concerned[:LISTS]:
+        named.update(group)
+        if len(named) > CONSUMERS:
+            break
+        found.append(group)
+    return found, len(concerned) - len(found)
