@@ -78,7 +78,7 @@ class Remote:
 
 
 class RemoteService:
-    """Replaces `applications.Service`: a server, restarted on an empty database for each file."""
+    """Replaces `applications.Service`: a server whose database is emptied for each file."""
 
     def __init__(self, server: Server, prefix: str, mounted_at: str) -> None:
         server.reset()

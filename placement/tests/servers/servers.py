@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -174,6 +175,7 @@ class Server(Process):
         # A web server runs the service as another user, who may write here and nowhere else.
         self.database.parent.chmod(0o777)
         fixtures.fill(str(self.database))
+        shutil.copy(self.database, self.directory / 'empty.sqlite')
         self.database.chmod(0o666)
         self.configure()
         self.restart()
@@ -194,9 +196,12 @@ class Server(Process):
         super().start()
 
     def reset(self) -> None:
-        """Give the server an empty database."""
-        self.stop()
-        self.start()
+        """Restore the empty database below the server, which goes on."""
+        with (
+            contextlib.closing(sqlite3.connect(self.directory / 'empty.sqlite')) as empty,
+            contextlib.closing(sqlite3.connect(self.database)) as database,
+        ):
+            empty.backup(database)
 
 
 class Apache(Server):

@@ -17,8 +17,8 @@ MOUNTED = [path.stem for path in gabbi_runner.files_using('PlacementUnderPrefix'
 # The script that was copied before the package had a command.
 MODULE = 'lib/python3*/site-packages/placement/wsgi/api.py'
 
-#: The gabbi files by server and prefix. The server restarts for each file: under Apache all run,
-#: of mounted services those that check no links, and under others what all of them must pass on.
+#: The gabbi files by server and prefix: under Apache all run, of mounted services those that check
+#: no links, and under others what all of them must pass on.
 SERVED = {
     ('apache', ''): [path.stem for path in gabbi_runner.files_using('Placement')],
     ('apache', '/placement'): [
@@ -44,7 +44,6 @@ def test_gabbi_files_pass_and_several_processes_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = servers.made(name, directory, prefix)
-    # Each loads the service before it answers, and the server is restarted for each file.
     server.processes = 2
     if isinstance(server, servers.Apache) and prefix:
         # A copy of the script, alone in a directory.
