@@ -21,6 +21,7 @@ UPSTREAM := .upstream
 UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 
 AXE := .axe/node_modules/axe-core/axe.min.js
+TYPESCRIPT := .axe/node_modules/.bin/tsc
 
 # Files in their order: functional tests, whose files are long, before unit tests, so that no process
 # is left with a long file at the end.
@@ -51,7 +52,8 @@ help:
 	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
 	@echo 'make test-metrics  test the metrics with Prometheus, and the alerts; installs Prometheus on Debian'
 	@echo 'make test-keystone   test authentication and policy with a real Keystone'
-	@echo 'make test-ui   test the page in Chromium, with axe-core; installs Chromium on Debian, needs npm'
+	@echo 'make test-ui   check the types of the page, and test it in Chromium, with axe-core; installs'
+	@echo '             Chromium on Debian, needs npm'
 	@echo 'make test-install   follow the pages about installing on new machines; takes the rights of root'
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
@@ -151,7 +153,9 @@ test-keystone: $(TESTABLE)
 	@echo '==> tests with Keystone'
 	@$(BIN)/pytest placement/tests/servers/test_keystone.py
 
-test-ui: $(TESTABLE) $(AXE)
+test-ui: $(TESTABLE) $(AXE) $(TYPESCRIPT)
+	@echo '==> types of the page'
+	@$(TYPESCRIPT) --project tsconfig.json
 	@echo '==> the page in Chromium'
 	@PLACEMENT_TEST_AXE=$(abspath $(AXE)) $(BIN)/pytest placement/tests/servers/test_ui.py
 
@@ -226,8 +230,10 @@ $(MEASURABLE): $(READY)
 
 # It checks pages for what keeps people out; nothing of it is in the page.
 $(AXE):
-	@echo '==> installing axe-core in .axe'
-	@npm install --silent --no-save --prefix .axe axe-core@4.14.1
+	@echo '==> installing axe-core and typescript in .axe'
+	@npm install --silent --no-save --prefix .axe axe-core@4.14.1 typescript@7.0.2
+
+$(TYPESCRIPT): $(AXE)
 
 $(UPSTREAM)/bin/python:
 	@echo '==> installing upstream (openstack-placement 16) in $(UPSTREAM)'

@@ -27,7 +27,10 @@ ADDRESS = '127.0.0.1'
 #: What the page asks for. No character can lead out of it, whoever decodes the path.
 ROUTE = re.compile(
     r'ui/(?:[a-z_]+\.[a-z]+)?'
-    r'|insight/(?:allocation_candidates|capacity|consumers|providers|unmet_demand)'
+    r'|names\.json'
+    r'|insight'
+    r'|insight/(?:allocation_candidates|capacity|changes|consumers|history|names|providers'
+    r'|unmet_demand|usages)'
 )
 PRINTABLE = re.compile('[!-~]*')
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of the service. The token is in this module's memory, and nowhere else.
+// Reads of the service, one after the other. The token is in this module's memory, and nowhere else.
 
-import {working} from './dom.js';
-
+/** @type {string | null} */
 let token = null;
 
 // `openstack placement ui` adds the token to each request, and says so in the address.
@@ -10,12 +9,14 @@ export const HAS_PROXY = new URLSearchParams(location.search).get('token') === '
 
 // The page is at <service>/ui/, whatever the path of the service is.
 const SERVICE = new URL('../', document.baseURI);
-// What the words of a refusal have that tells nobody anything.
+// The part of a refusal that says nothing.
 const EMPTY_WORDS = /^The server could not comply with the request since it is either malformed or otherwise incorrect\.| Failed validating .*$/g;
-// A busy service is asked so often, each time after so many milliseconds more: half a minute in all.
-const ATTEMPTS = 20;
-const PAUSE = 150;
+// Milliseconds: how long a busy service is asked again though it answers nothing at all, and the
+// longest pause.
+const GIVE_UP = 120_000;
+const LONGEST = 10_000;
 
+/** @param {string | null} value */
 export function setToken(value) {
   token = value;
 }
@@ -24,84 +25,178 @@ export function hasToken() {
   return HAS_PROXY || token !== null;
 }
 
-/** An answer that is none of success: `status`, and words for whoever asked. */
+/** An answer that is no success: `status`, 0 where there is none, and words for whoever asked. */
 export class Refused extends Error {
+  /** @param {number} status @param {string} words */
   constructor(status, words) {
     super(words);
     this.status = status;
   }
 }
 
-/** The answer to GET, as a value. Throws `Refused`. A busy service is asked again. */
-export async function get(path, signal) {
+/** The requests that are under way, in words for the header; `onchange` is called when they change. */
+export const activity = {
+  count: 0,
+  words: '',
+  onchange: () => {},
+};
+
+/** @param {number} change @param {string} words */
+function working(change, words = 'Reading …') {
+  activity.count += change;
+  activity.words = activity.count ? words : '';
+  activity.onchange();
+}
+
+// A process of the service answers one question at a time, so this page asks no two at once.
+let last = Promise.resolve();
+let answeredAt = 0;
+
+/** The answer to GET, as a value. A busy service is asked again, as long as it answers anything.
+ * @param {string} path below the service
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ * @throws {Refused}
+ */
+export function get(path, signal) {
+  return queued(() => patiently(path, signal));
+}
+
+/** The answer to POST of a question that writes nothing.
+ * @param {string} path
+ * @param {unknown} body
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ * @throws {Refused}
+ */
+export function post(path, body, signal) {
+  return queued(() => patiently(path, signal, body));
+}
+
+/** @template T @param {() => Promise<T>} read @returns {Promise<T>} */
+async function queued(read) {
+  const before = last;
+  /** @type {() => void} */
+  let done = () => {};
+  last = new Promise((resolve) => { done = resolve; });
   working(1);
   try {
-    return await patiently(path, signal);
+    await before;
+    return await read();
   } finally {
     working(-1);
+    done();
   }
 }
 
-async function patiently(path, signal) {
-  for (let attempt = 1; ; attempt += 1) {
-    const answer = await send(path, signal);
-    if (answer.ok) return value(answer);
-    if (answer.status !== 503 || !answer.headers.has('retry-after') || attempt === ATTEMPTS) {
-      throw new Refused(answer.status, await words(answer));
+/** @param {string} path @param {AbortSignal} [signal] @param {unknown} [body] */
+async function patiently(path, signal, body) {
+  const began = Date.now();
+  for (let pause = 1; ; pause *= 1.5) {
+    signal?.throwIfAborted();
+    const answer = await send(path, signal, body);
+    if (answer.ok) {
+      answeredAt = Date.now();
+      return value(answer);
     }
-    working(0, `Service busy, try ${attempt} of ${ATTEMPTS} …`);
-    await new Promise((resolve) => setTimeout(resolve, PAUSE * attempt));
+    const after = Number(answer.headers.get('retry-after') ?? NaN);
+    if (answer.status !== 503 || !(after >= 0) || Date.now() - Math.max(began, answeredAt) > GIVE_UP) {
+      throw new Refused(answer.status, await refusal(answer));
+    }
+    const seconds = Math.round((Date.now() - began) / 1000);
+    working(0, `Service busy${seconds ? ` for ${seconds} s` : ''}, asking again …`);
+    // Several pages must not ask in step.
+    await sleep(Math.min(LONGEST, Math.max(0.2, after) * 1000 * pause) * (0.5 + Math.random() / 2), signal);
+    working(0);
   }
 }
 
-async function send(path, signal) {
+/** Wait; rejects when the signal aborts.
+ * @param {number} milliseconds
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<void>}
+ */
+export function sleep(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }, {once: true});
+  });
+}
+
+/** @param {string} path @param {AbortSignal | undefined} signal @param {unknown} body */
+async function send(path, signal, body) {
+  const headers = {
+    Accept: 'application/json',
+    ...(HAS_PROXY ? {} : {'X-Auth-Token': token ?? '', 'OpenStack-API-Version': 'placement 1.39'}),
+    ...(body === undefined ? {} : {'Content-Type': 'application/json'}),
+  };
   try {
     return await fetch(new URL(path, SERVICE), {
-      headers: {...(HAS_PROXY ? {} : {'X-Auth-Token': token ?? ''}), Accept: 'application/json'},
-      credentials: 'omit', cache: 'no-store', redirect: 'error', mode: 'same-origin', signal,
+      headers, credentials: 'omit', cache: 'no-store', redirect: 'error', mode: 'same-origin', signal: signal ?? null,
+      ...(body === undefined ? {} : {method: 'POST', body: JSON.stringify(body)}),
     });
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
+    if (isAbort(error)) throw error;
     throw new Refused(0, 'The service does not answer, or the token has characters that none has.');
   }
 }
 
+/** @param {unknown} error */
+export function isAbort(error) {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+/** @param {Response} answer */
 async function value(answer) {
   try {
     return await answer.json();
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
+    if (isAbort(error)) throw error;
     throw new Refused(0, 'The answer of the service is cut off, or is none of this service.');
   }
 }
 
-async function words(answer) {
-  if (answer.status === 401) return `The service does not know ${HAS_PROXY ? 'the token of the proxy' : 'this token'}.`;
+/** @param {Response} answer */
+async function refusal(answer) {
+  if (answer.status === 401) return `The service does not know ${HAS_PROXY ? 'the token of the proxy' : 'this token'}, or it has expired.`;
   if (answer.status === 403) return 'The owner of this token may not read this (see "policy").';
   try {
     const [error] = (await answer.json()).errors;
     return error.detail.replaceAll(/\s+/g, ' ').replace(EMPTY_WORDS, '').trim();
   } catch {
+    if (answer.status === 404 && HAS_PROXY) return 'The command "openstack placement ui" is older than the service, and does not pass this on.';
     return `The service answers with status ${answer.status}.`;
   }
 }
 
-/** Each page of a list: its elements, under `name`. */
-export async function* pages(path, name, signal) {
+/** Each page of a list, whole.
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<any>}
+ */
+export async function* pages(path, signal) {
   const [place] = path.split('?');
-  let next = `${path}${path.includes('?') ? '&' : '?'}page_limit=1000`;
+  let next = /** @type {string | null} */ (`${path}${path.includes('?') ? '&' : '?'}page_limit=1000`);
   while (next !== null) {
     const page = await get(next, signal);
-    yield page[name];
+    yield page;
     // Only the query of the link: a proxy may have another path for the service than it knows.
-    const link = page.links.find((one) => one.rel === 'next');
+    const link = page.links.find((/** @type {{rel: string}} */ one) => one.rel === 'next');
     next = link ? `${place}?${link.href.split('?')[1]}` : null;
   }
 }
 
-/** All elements of a list. */
+/** All elements of a list.
+ * @param {string} path
+ * @param {string} name
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any[]>}
+ */
 export async function all(path, name, signal) {
   const found = [];
-  for await (const page of pages(path, name, signal)) found.push(...page);
+  for await (const page of pages(path, signal)) found.push(...page[name]);
   return found;
 }

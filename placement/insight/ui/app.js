@@ -1,86 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which view is shown: the part of the address behind "#" says so, and is never sent.
+// Which view is shown, and all that is around it: token, colours, and how old what is shown is.
 
-import {HAS_PROXY, hasToken, setToken} from './api.js';
-import {AskView} from './ask_view.js';
-import {CloudView} from './cloud_view.js';
-import {complain, say} from './dom.js';
-import {TreeView} from './tree_view.js';
+import {HAS_PROXY, activity, hasToken, setToken} from './api.js';
+import {byId, h, patch} from './dom.js';
+import {HostView} from './host.js';
+import {MapView} from './map.js';
+import {current} from './route.js';
+import {SearchBox} from './search.js';
+import {store} from './store.js';
+import {ago, plural} from './words.js';
+import {WhyView} from './why.js';
 
-const VIEWS = {cloud: CloudView, tree: TreeView, ask: AskView};
+/** The views, by the first word of the address; the first is shown where that names none. */
+const VIEWS = {map: MapView, host: HostView, why: WhyView};
+const TITLES = {map: 'Map', host: 'Host', why: 'Why not?'};
+const HOME = 'map';
 const THEMES = ['', 'light', 'dark'];
+/** @type {Record<string, [string, string]>} */
 const THEME_WORDS = {'': ['◐', 'as the system'], light: ['☀', 'light'], dark: ['☾', 'dark']};
 
-const main = document.getElementById('main');
-const dialog = document.getElementById('token-dialog');
-const state = {fail};
+for (const [name, view] of Object.entries(VIEWS)) customElements.define(`placement-${name}`, view);
+customElements.define('placement-search', SearchBox);
+
+const main = byId('main');
+const dialog = /** @type {HTMLDialogElement} */ (byId('token-dialog'));
+const tokenField = /** @type {HTMLInputElement} */ (byId('token'));
+/** @type {import('./view.js').View | null} */
 let view = null;
 
+/** @returns {keyof typeof VIEWS} */
+function named() {
+  const name = current().view;
+  return Object.hasOwn(VIEWS, name) ? /** @type {keyof typeof VIEWS} */ (name) : HOME;
+}
+
 function show() {
-  const [, name, ...rest] = location.hash.split('/');
-  const known = Object.hasOwn(VIEWS, name ?? '') ? name : 'cloud';
-  for (const link of document.querySelectorAll('nav a')) {
-    if (link.dataset.view === known) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
-  }
-  view?.close();
-  view = null;
-  say('');
-  complain('');
-  document.title = `Placement: ${known[0].toUpperCase()}${known.slice(1)}`;
   if (!hasToken()) {
-    main.replaceChildren();
     askForToken('');
     return;
   }
-  view = new VIEWS[known](state, rest.join('/'));
-  main.replaceChildren(view.element);
-  window.scrollTo(0, 0);
-  view.start();
-}
-
-function fail(error) {
-  if (error.name === 'AbortError') return;
-  if (error.status === 401 && !HAS_PROXY) {
-    setToken(null);
-    askForToken(error.message);
+  const name = named();
+  for (const link of document.querySelectorAll('nav a')) {
+    if (/** @type {HTMLElement} */ (link).dataset.view === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  const {object} = current();
+  document.title = `Placement: ${object || TITLES[name]}`;
+  if (view instanceof VIEWS[name]) {
+    view.follow();
     return;
   }
-  if (error.status === undefined) throw error;
-  complain(error.message);
+  const isFirst = view === null;
+  view = new VIEWS[name]();
+  main.replaceChildren(view);
+  if (isFirst) return;
+  window.scrollTo(0, 0);
+  // Otherwise the focus would be nowhere.
+  main.focus({preventScroll: true});
 }
 
+/** @param {string} words */
 function askForToken(words) {
-  document.getElementById('token-error').textContent = words;
+  byId('token-error').textContent = words;
   if (!dialog.open) dialog.showModal();
 }
 
-document.getElementById('token-form').addEventListener('submit', () => {
-  const field = document.getElementById('token');
-  setToken(field.value.trim());
-  field.value = '';
-  delete state.cloud;
+/** Say how old the cloud is that is shown, and why it is not followed. */
+function tell() {
+  const {cloud, failure} = store;
+  const age = cloud.isComplete ? new Date(cloud.readAt).toTimeString().slice(0, 8) : '';
+  patch(byId('complaint'), failure && [
+    failure.message, ' ', age && `Everything here is as it was at ${age}. `,
+    h('button', {type: 'button', onclick: () => store.start()}, 'Ask again'),
+  ]);
+  const change = cloud.changedAt ? `, changed ${ago(cloud.changedAt)}` : '';
+  const known = !cloud.isComplete ? ''
+    : failure ? `as of ${age}` : `live${change} · ${plural(cloud.hosts, 'host')}`;
+  patch(byId('activity'), activity.count && (!cloud.isComplete || activity.words !== 'Reading …') ? activity.words : [
+    known && h('span', {class: failure ? 'dot stale' : 'dot', 'aria-hidden': 'true'}), known]);
+}
+
+byId('token-form').addEventListener('submit', () => {
+  setToken(tokenField.value.trim());
+  tokenField.value = '';
+  // After a token that has expired everything goes on as it was.
+  if (store.failure?.status === 401) store.start();
+  else store.forget();
   show();
 });
-document.getElementById('open-token').hidden = HAS_PROXY;
-document.getElementById('open-token').addEventListener('click', () => askForToken(''));
-document.getElementById('close-token').addEventListener('click', () => dialog.close());
-document.getElementById('skip').addEventListener('click', (event) => {
+byId('open-token').hidden = HAS_PROXY;
+byId('open-token').addEventListener('click', () => askForToken(''));
+byId('close-token').addEventListener('click', () => dialog.close());
+byId('skip').addEventListener('click', (event) => {
   event.preventDefault();
   main.focus();
 });
-document.getElementById('theme').addEventListener('click', (event) => {
+byId('theme').addEventListener('click', () => {
   const root = document.documentElement;
-  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? '') + 1) % THEMES.length];
-  if (next === '') delete root.dataset.theme;
-  else root.dataset.theme = next;
-  const [sign, words] = THEME_WORDS[next];
-  event.target.textContent = sign;
-  event.target.title = `Colours: ${words}`;
-  event.target.setAttribute('aria-label', `Colours: ${words}`);
-  view?.element.dispatchEvent(new Event('theme'));
+  const next = THEMES[(THEMES.indexOf(root.dataset['theme'] ?? '') + 1) % THEMES.length] ?? '';
+  if (next === '') delete root.dataset['theme'];
+  else root.dataset['theme'] = next;
+  const [sign, words] = THEME_WORDS[next] ?? ['', ''];
+  byId('theme').textContent = sign;
+  byId('theme').title = `Colours: ${words}`;
+  byId('theme').setAttribute('aria-label', `Colours: ${words}`);
+  store.changed();
 });
-window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
-  view?.element.dispatchEvent(new Event('theme')));
+window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => store.changed());
 window.addEventListener('hashchange', show);
+store.onforgotten = askForToken;
+store.subscribe(tell);
+activity.onchange = tell;
+setInterval(tell, 1000);
 show();
+store.start();

@@ -1,97 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements are made by calls, and texts are set as texts: nothing is ever parsed as markup, so that
-// a name such as "<img onerror=...>" is shown and does nothing.
+// Descriptions of elements, and the document that is made to match them. What is there already stays
+// and is altered, so that focus, scroll positions and selections survive. Nothing is ever parsed as
+// markup: a name such as "<img onerror=...>" is shown and does nothing.
 
-/** An element. Members of `attributes` are attributes; those that begin with "on" are listeners. */
+/**
+ * Attributes of an element. Members that begin with "on" are listeners, `style` has properties,
+ * `value` and `checked` are what a control holds, and `key` tells an element from its siblings.
+ * @typedef {Record<string, any>} Attributes
+ * @typedef {{name: string, attributes: Attributes, children: Child[]}} Description
+ * @typedef {Description | Element | string | number | null | undefined | false | Child[]} Child
+ */
+
+/** The attributes that an element was made with.
+ * @type {WeakMap<Node, Attributes>} */
+const made = new WeakMap();
+
+/** Describe an element.
+ * @param {string} name
+ * @param {Attributes} attributes
+ * @param {...Child} children
+ * @returns {Description}
+ */
 export function h(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value === true ? '' : String(value));
+  return {name, attributes, children};
+}
+
+/** @param {Child[]} children @returns {(Description | Element | string)[]} */
+function flat(children) {
+  return children.flat(/** @type {1} */ (Infinity)).flatMap((child) =>
+    (child === null || child === undefined || child === false || child === '' ? []
+      : [typeof child === 'number' ? String(child) : /** @type {Description | Element | string} */ (child)]));
+}
+
+/** Make the children of an element match descriptions; elements in place of one stay as they are.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export function patch(parent, ...children) {
+  const wanted = flat(children);
+  const nodes = match(parent, wanted);
+  const kept = new Set(nodes);
+  for (const node of [...parent.childNodes]) if (!kept.has(node)) node.remove();
+  let place = parent.firstChild;
+  wanted.forEach((child, index) => {
+    const node = nodes[index] ?? make(child);
+    // Nodes in their order are not moved: that would take the focus from what is in them.
+    if (node === place) place = place.nextSibling;
+    else parent.insertBefore(node, place);
+    if (typeof child === 'string') {
+      if (node.nodeValue !== child) node.nodeValue = child;
+    } else if (!(child instanceof Element)) alter(/** @type {HTMLElement} */ (node), child);
+  });
+}
+
+/** The nodes that descriptions can have, undefined where one has to be made.
+ * @param {Element} parent
+ * @param {(Description | Element | string)[]} wanted
+ * @returns {(ChildNode | undefined)[]}
+ */
+function match(parent, wanted) {
+  /** @type {Map<string, ChildNode[]>} */
+  const free = new Map();
+  for (const node of parent.childNodes) {
+    const name = identity(node.nodeName.toLowerCase(), made.get(node)?.key);
+    const alike = free.get(name);
+    if (alike) alike.push(node);
+    else free.set(name, [node]);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
-  return element;
+  return wanted.map((child) => {
+    if (child instanceof Element) return child;
+    if (typeof child === 'string') return free.get('#text ')?.shift();
+    return free.get(identity(child.name, child.attributes.key))?.shift();
+  });
 }
 
-const NUMBER = new Intl.NumberFormat('en-US');
+/** @param {string} name @param {unknown} key */
+const identity = (name, key) => `${name} ${key ?? ''}`;
 
-export function number(value) {
-  return NUMBER.format(value);
+/** @param {Description | Element | string} child @returns {Node} */
+function make(child) {
+  if (typeof child === 'string') return document.createTextNode(child);
+  return child instanceof Element ? child : document.createElement(child.name);
 }
 
-const UNITS = {MEMORY_MB: ['MiB', 'GiB', 'TiB', 'PiB'], DISK_GB: ['GB', 'TB', 'PB']};
-const STEPS = {MEMORY_MB: 1024, DISK_GB: 1000};
-
-/** An amount of a resource class, with its unit where it has one; rounded, unless it has to be exact. */
-export function amount(resourceClass, value, isExact = false) {
-  const units = UNITS[resourceClass];
-  if (units === undefined) return number(value);
-  let index = 0;
-  let scaled = value;
-  const step = STEPS[resourceClass];
-  while (Math.abs(scaled) >= step && index < units.length - 1 && !(isExact && (scaled * 10) % step)) {
-    scaled /= step;
-    index += 1;
+/** @param {HTMLElement} element @param {Description} description */
+function alter(element, {attributes, children}) {
+  const before = made.get(element) ?? {};
+  for (const name of Object.keys(before)) {
+    if (!(name in attributes)) set(element, name, null, before[name]);
   }
-  return `${number(Math.round(scaled * 10) / 10)} ${units[index]}`;
+  for (const [name, value] of Object.entries(attributes)) set(element, name, value, before[name]);
+  made.set(element, attributes);
+  // A custom element looks after its own.
+  if (!element.localName.includes('-')) patch(element, ...children);
+  // Which option is chosen can only be said once there are options.
+  if (element instanceof HTMLSelectElement && 'value' in attributes) hold(element, 'value', attributes.value);
 }
 
-/** An amount that is compared with others: 16,380 MiB are not 16 GiB. */
-export function exact(resourceClass, value) {
-  return amount(resourceClass, value, true);
+/** @param {HTMLElement} element @param {string} name @param {any} value @param {any} before */
+function set(element, name, value, before) {
+  if (name === 'key') return;
+  if (name === 'value' || name === 'checked') {
+    // What somebody has typed stays until there is something else to hold.
+    if (value !== before && !(element instanceof HTMLSelectElement)) hold(element, name, value);
+  } else if (name === 'style') {
+    for (const [property, wanted] of Object.entries(value ?? {})) {
+      if (wanted !== before?.[property]) element.style.setProperty(property, wanted);
+    }
+  } else if (name.startsWith('on')) /** @type {any} */ (element)[name] = value;
+  else if (value !== before) {
+    if (value === null || value === undefined || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
 }
 
-/** What the service says, its amounts with units, and its numbers with separators. */
-export function readable(words) {
-  return words
-    .replace(/\b([A-Z][A-Z0-9_]*): \d+ asked(?:, (?:most free|largest) \d+)*/g, (part, name) =>
-      part.replace(/ (\d+)/g, (_, value) => ` ${exact(name, Number(value))}`))
-    .replace(/(?<![-\w.,])\d{4,}(?![-\w])/g, (value) => number(Number(value)));
+/** @param {HTMLElement} control @param {'value' | 'checked'} name @param {any} value */
+function hold(control, name, value) {
+  const held = /** @type {any} */ (control);
+  // Of no choice and an empty one the value is the same.
+  const isUnset = control instanceof HTMLSelectElement && control.selectedIndex < 0;
+  if (held[name] !== value || isUnset) held[name] = value ?? '';
 }
 
-export function percent(part) {
-  return Number.isFinite(part) ? `${Math.floor(part * 100)} %` : '–';
+/** An element that is there from the beginning.
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`there is no #${id}`);
+  return found;
 }
 
-export function plural(count, one, many = `${one}s`) {
-  return `${number(count)} ${count === 1 ? one : many}`;
-}
-
-/** Tell those who listen; what is on the page says it to those who look. */
+/** Tell those who listen; what is on the page says it to those who look.
+ * @param {string} text
+ */
 export function say(text) {
-  document.getElementById('status').textContent = text;
+  byId('status').textContent = text;
 }
 
-let requests = 0;
-
-/** Show that requests are under way: `change` is 1 as one begins, and -1 when it has ended. */
-export function working(change, words = 'Reading …') {
-  requests += change;
-  document.getElementById('activity').textContent = requests ? words : '';
+/** The attributes of a part of a bar, from 0 to 1.
+ * @param {string} kind
+ * @param {number} part
+ * @returns {Attributes}
+ */
+export function wide(kind, part) {
+  return {class: kind, style: {width: `${Math.max(0, Math.min(1, part)) * 100}%`}};
 }
 
-/** Tell everybody what went wrong; an empty text takes that back. */
-export function complain(text) {
-  document.getElementById('complaint').textContent = text;
-}
-
-/** The width of a part of a bar, from 0 to 1. */
-export function wide(element, part) {
-  element.style.width = `${Math.max(0, Math.min(1, part)) * 100}%`;
-  return element;
-}
-
-/** A field with its label above it. */
+/** A field with its label above it.
+ * @param {string} label
+ * @param {Description} control
+ * @param {string} id
+ */
 export function field(label, control, id) {
-  control.id = id;
+  control.attributes.id = id;
   return h('div', {class: 'field'}, h('label', {for: id}, label), control);
 }
 
+/** @param {[string, string][]} options by value, their words
+ * @param {string} chosen
+ * @param {(value: string) => void} onchange
+ */
 export function select(options, chosen, onchange) {
-  const control = h('select', {onchange: () => onchange(control.value)});
-  for (const [value, words] of options) {
-    control.append(h('option', {value, selected: value === chosen}, words));
-  }
-  return control;
+  return h('select', {
+    value: chosen,
+    onchange: (/** @type {Event} */ event) => onchange(/** @type {HTMLSelectElement} */ (event.target).value),
+  }, options.map(([value, words]) => h('option', {value, key: value}, words)));
+}
+
+/** A table in a region of its own, which scrolls where it is too wide.
+ * @param {string} label
+ * @param {string[]} columns
+ * @param {Child[]} rows
+ */
+export function table(label, columns, rows) {
+  return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label},
+    h('table', {},
+      h('thead', {}, h('tr', {}, columns.map((name) => h('th', {scope: 'col'}, name)))),
+      h('tbody', {}, rows)));
 }

@@ -1,76 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 // Roots as cells of a canvas that is as large as what can be seen of it, so that ten thousand cost
-// no more than a few thousand. A table below the map has the same for those who do not see it.
+// no more than a few thousand. A table beside the map has the same for those who do not see it.
 
-import {isDark, scale, steps} from './colours.js';
-import {groupsOf} from './cloud_data.js';
-import {h} from './dom.js';
+import {isDark, overColour, steps} from './colours.js';
+import {h, patch} from './dom.js';
+import {number} from './words.js';
 
-// Pixels: the height of the name of a group, the space below a group, and that between cells.
+/** @typedef {import('./cloud.js').Root} Root */
+/** A group of roots; `words` stand beside its label.
+ * @typedef {{key: string, label: string, roots: Root[], words: string, top?: number, rows?: number}} Zone */
+/** How a cell looks: its colour from 0, light, to 6, dark, null where there is nothing to tell;
+ * crossed where there is more than fits, hatched where it is disabled, outlined where it is not exact.
+ * @typedef {{step: number | null, isOver: boolean, isDisabled: boolean, isInexact: boolean}} Look */
+/** @typedef {{group: Zone, index: number}} Place */
+/** @typedef {{context: CanvasRenderingContext2D, ink: string, paper: string, colours: string[], over: string}} Pen */
+/**
+ * @typedef {object} Behaviour
+ * @property {(root: Root) => Look} look
+ * @property {(root: Root) => import('./dom.js').Child} describe
+ * @property {(root: Root) => string} words
+ * @property {(root: Root) => void} open
+ * @property {(roots: Root[]) => void} select
+ * @property {(zone: string) => void} enter
+ * @property {(words: string) => void} announce
+ */
+
+// Pixels: the height of the name of a group, and the space below a group.
 const LABEL = 28;
-const BELOW = 14;
-const GAP = 2;
+const BELOW = 10;
+/** The sizes of cells, and the space between them; the largest with which everything is seen. */
+const SIZES = /** @type {[number, number][]} */ ([[24, 2], [18, 2], [13, 2], [10, 1], [8, 1], [6, 1]]);
 // The height of a map that is printed; browsers draw nothing on a canvas much higher than this.
 const MOST_PRINTED = 12000;
+// Pixels that a pointer moves before it is no click any more.
+const DRAGGED = 6;
 
-/** The width and height of a cell in pixels, the smaller the more there are. */
-function cellSize(count) {
-  if (count <= 400) return 24;
-  return count <= 2500 ? 18 : 13;
-}
-
-export class HeatMap {
-  /** `describe` gives the lines about a root, `open` is called for one that was chosen. */
-  constructor(describe, open, announce) {
-    this.describe = describe;
-    this.open = open;
-    this.announce = announce;
-    this.canvas = h('canvas', {'aria-hidden': 'true'});
-    this.sheet = h('div', {class: 'sheet'}, this.canvas);
-    this.tip = h('div', {class: 'tip', hidden: true});
-    this.scroller = h('div', {
-      class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map',
-      'aria-label': 'Heat map of the cloud. Arrow keys go from host to host, Enter opens one. The table below has the same.',
-      onscroll: () => this.drawSoon(),
-      onpointermove: (event) => this.point(event),
-      onpointerleave: () => this.hideTip(),
-      onclick: (event) => this.choose(this.at(event)),
-      onkeydown: (event) => this.key(event),
-      onblur: () => { this.current = null; this.drawSoon(); },
-    }, this.sheet);
-    this.element = h('div', {class: 'map-frame'}, this.scroller, this.tip);
+export class HeatMap extends HTMLElement {
+  constructor() {
+    super();
+    this.canvas = document.createElement('canvas');
+    this.canvas.setAttribute('aria-hidden', 'true');
+    this.sheet = document.createElement('div');
+    this.sheet.className = 'sheet';
+    this.sheet.append(this.canvas);
+    this.tip = document.createElement('div');
+    this.tip.className = 'tip';
+    this.tip.hidden = true;
+    this.scroller = document.createElement('div');
+    /** @type {Zone[]} */
     this.groups = [];
-    this.current = null;
+    /** @type {Place | null} */
+    this.place = null;
+    /** @type {Set<string>} */
+    this.selected = new Set();
+    /** @type {{x: number, y: number, toX: number, toY: number} | null} */
+    this.drag = null;
+    this.size = 24;
+    this.gap = 2;
+    this.columns = 1;
+    this.height = 0;
+    this.isAwaited = false;
+    this.isDragEnd = false;
+    /** @type {Behaviour | null} */
+    this.behaviour = null;
     this.resized = new ResizeObserver(() => this.layout());
-    this.resized.observe(this.scroller);
     this.onprint = () => this.print(true);
     this.onprinted = () => this.print(false);
+  }
+
+  connectedCallback() {
+    Object.assign(this.scroller, {
+      className: 'map', tabIndex: 0, onscroll: () => this.drawSoon(),
+      onpointerdown: (/** @type {PointerEvent} */ event) => this.press(event),
+      onpointermove: (/** @type {PointerEvent} */ event) => this.point(event),
+      onpointerup: (/** @type {PointerEvent} */ event) => this.release(event),
+      onpointerleave: () => this.hideTip(),
+      onclick: (/** @type {MouseEvent} */ event) => this.clicked(event),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
+      onblur: () => { this.place = null; this.hideTip(); this.drawSoon(); },
+    });
+    this.scroller.setAttribute('role', 'application');
+    this.scroller.setAttribute('aria-roledescription', 'heat map');
+    this.scroller.setAttribute('aria-label', 'Heat map of the cloud. Arrow keys go from host to host, the space bar selects one, Enter opens one. The table has the same.');
+    this.scroller.replaceChildren(this.sheet);
+    this.replaceChildren(this.scroller, this.tip);
+    this.resized.observe(this.scroller);
     window.addEventListener('beforeprint', this.onprint);
     window.addEventListener('afterprint', this.onprinted);
   }
 
-  close() {
+  disconnectedCallback() {
     this.resized.disconnect();
     window.removeEventListener('beforeprint', this.onprint);
     window.removeEventListener('afterprint', this.onprinted);
   }
 
-  /** Show these roots, coloured by a class, in groups and in an order. */
-  show(roots, {resourceClass, by, order}, labels) {
-    this.resourceClass = resourceClass;
-    this.size = cellSize(roots.length);
-    this.groups = groupsOf(roots, by, labels);
-    if (order === 'used') {
-      for (const group of this.groups) group.roots = sortedByUse(group.roots, resourceClass);
-    }
-    this.current = null;
+  /** Show groups of roots, of which some are selected.
+   * @param {Zone[]} groups
+   * @param {Set<string>} selected uuids
+   * @param {Behaviour} behaviour
+   */
+  show(groups, selected, behaviour) {
+    this.behaviour = behaviour;
+    this.groups = groups;
+    this.selected = selected;
+    if (this.place && !this.root(this.place)) this.place = null;
     this.layout();
   }
 
+  /** @param {Place} place */
+  root({group, index}) {
+    // Groups are made anew at each change.
+    return this.groups.find((one) => one.key === group.key)?.roots[index];
+  }
+
   layout() {
-    const width = this.scroller.clientWidth;
-    if (width === 0 || this.size === undefined) return;
-    const step = this.size + GAP;
+    const {clientWidth, clientHeight} = this.scroller;
+    if (clientWidth === 0) return;
+    const room = Math.max(clientHeight, parseFloat(getComputedStyle(this.scroller).maxHeight) || 0);
+    for (const [size, gap] of SIZES) {
+      [this.size, this.gap] = [size, gap];
+      if (this.arrange(clientWidth) <= room) break;
+    }
+    this.sheet.style.height = `${this.height}px`;
+    this.drawSoon();
+  }
+
+  /** Give each group its place; the height of all.
+   * @param {number} width
+   */
+  arrange(width) {
+    const step = this.size + this.gap;
     this.columns = Math.max(1, Math.floor(width / step));
     let top = 0;
     for (const group of this.groups) {
@@ -78,124 +138,139 @@ export class HeatMap {
       group.rows = Math.ceil(group.roots.length / this.columns);
       top += LABEL + group.rows * step + BELOW;
     }
-    this.height = Math.max(top, this.size);
-    this.sheet.style.height = `${this.height}px`;
-    this.drawSoon();
+    this.height = Math.max(top, 24);
+    return this.height;
   }
 
   drawSoon() {
-    if (this.awaited) return;
-    this.awaited = true;
+    if (this.isAwaited) return;
+    this.isAwaited = true;
     requestAnimationFrame(() => {
-      this.awaited = false;
+      this.isAwaited = false;
       this.draw(this.scroller.scrollTop, this.scroller.clientHeight);
     });
   }
 
-  draw(from, height, dark) {
+  /** @param {number} from @param {number} height @param {boolean} dark */
+  draw(from, height, dark = isDark()) {
     const ratio = window.devicePixelRatio || 1;
     const width = this.scroller.clientWidth;
-    const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== hgt) {
-      this.canvas.width = w;
-      this.canvas.height = hgt;
+    const [wanted, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.canvas.width !== wanted || this.canvas.height !== tall) {
+      Object.assign(this.canvas, {width: wanted, height: tall});
       this.canvas.style.width = `${width}px`;
       this.canvas.style.height = `${height}px`;
     }
     const context = this.canvas.getContext('2d');
+    if (context === null) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    const ink = dark === false ? '#1b2733' : getComputedStyle(this.scroller).color;
-    const paper = dark ?? isDark() ? '#10161d' : '#fff';
-    const pen = {context, ink, paper, colour: scale(dark), line: steps(dark)[3]};
+    /** @type {Pen} */
+    const pen = {context, ink: dark ? '#e4ebf2' : '#1b2733', paper: dark ? '#10161d' : '#fff', colours: steps(dark), over: overColour(dark)};
     for (const group of this.groups) {
-      const top = group.top - from;
-      if (top < height && top + LABEL + group.rows * (this.size + GAP) > 0) {
+      const top = (group.top ?? 0) - from;
+      if (top < height && top + LABEL + (group.rows ?? 0) * (this.size + this.gap) > 0) {
         this.drawGroup(pen, group, top, height, width);
       }
     }
+    this.drawDrag(pen, from);
   }
 
+  /** @param {Pen} pen @param {Zone} group @param {number} top @param {number} height @param {number} width */
   drawGroup(pen, group, top, height, width) {
     const {context, ink} = pen;
     context.fillStyle = ink;
-    context.font = '600 13px system-ui, sans-serif';
     context.textBaseline = 'middle';
-    context.fillText(`${group.label}  ·  ${group.roots.length}`, 1, top + LABEL / 2, width - 4);
-    const step = this.size + GAP;
+    context.font = '600 13px system-ui, sans-serif';
+    context.fillText(group.label, 1, top + LABEL / 2, width - 4);
+    const after = context.measureText(group.label).width + 10;
+    context.font = '13px system-ui, sans-serif';
+    if (after < width) context.fillText(`${number(group.roots.length)}${group.words && ` · ${group.words}`}`, after, top + LABEL / 2, width - after);
+    const step = this.size + this.gap;
     const first = Math.max(0, Math.floor((-top - LABEL) / step));
-    const last = Math.min(group.rows, Math.ceil((height - top - LABEL) / step));
+    const last = Math.min(group.rows ?? 0, Math.ceil((height - top - LABEL) / step));
     const end = Math.min(group.roots.length, last * this.columns);
     for (let index = first * this.columns; index < end; index += 1) {
+      const root = /** @type {Root} */ (group.roots[index]);
       const x = (index % this.columns) * step;
       const y = top + LABEL + Math.floor(index / this.columns) * step;
-      this.drawCell(pen, group.roots[index], x, y);
-    }
-    if (this.current && this.current.group === group) {
-      const {index} = this.current;
-      context.strokeStyle = ink;
-      context.lineWidth = 2;
-      context.strokeRect(
-        (index % this.columns) * step - 1, top + LABEL + Math.floor(index / this.columns) * step - 1,
-        this.size + 2, this.size + 2);
+      this.drawCell(pen, root, x, y);
+      const isHere = this.place?.group.key === group.key && this.place.index === index;
+      if (isHere || this.selected.has(root.uuid)) this.frame(pen, x, y, isHere ? 3 : 2);
     }
   }
 
+  /** @param {Pen} pen @param {number} x @param {number} y @param {number} line */
+  frame({context, ink}, x, y, line) {
+    context.strokeStyle = ink;
+    context.lineWidth = line;
+    context.strokeRect(x - 1, y - 1, this.size + 2, this.size + 2);
+  }
+
+  /** @param {Pen} pen @param {Root} root @param {number} x @param {number} y */
   drawCell(pen, root, x, y) {
-    const part = root.usedPart(this.resourceClass);
-    this.fillCell(pen, root, part, x, y);
+    const {context, colours} = pen;
+    const look = /** @type {Behaviour} */ (this.behaviour).look(root);
+    const {size} = this;
+    const colour = look.isOver ? pen.over : look.step === null ? null : colours[look.step] ?? null;
+    if (colour === null || look.isInexact) {
+      context.strokeStyle = colour ?? colours[3] ?? pen.ink;
+      context.lineWidth = colour ? 3 : 1;
+      const inner = context.lineWidth / 2;
+      context.strokeRect(x + inner, y + inner, size - 2 * inner, size - 2 * inner);
+    } else {
+      context.fillStyle = colour;
+      context.fillRect(x, y, size, size);
+    }
+    if (look.isOver) this.lines(context, '#fff', 2, x, y, [[0.3, 0.3, 0.7, 0.7], [0.7, 0.3, 0.3, 0.7]]);
     // In the ink or the paper, whichever is further from the colour of the cell.
-    if (root.isDisabled) this.hatch(pen.context, part > 0.5 ? pen.paper : pen.ink, x, y);
+    const isDarkCell = colour !== null && !look.isInexact && (look.step ?? 0) > 2;
+    if (look.isDisabled) {
+      const line = isDarkCell ? '#fff' : look.step === null || look.isInexact ? pen.ink : '#1b2733';
+      this.lines(context, line, size < 10 ? 1 : 1.5, x, y, STRIPES);
+    }
   }
 
-  /** Stripes, as on the bars of what is reserved: there is room which nobody gets. */
-  hatch(context, colour, x, y) {
-    const {size} = this;
+  /** Lines on a cell, whose ends are parts of its size.
+   * @param {CanvasRenderingContext2D} context @param {string} colour @param {number} width
+   * @param {number} x @param {number} y @param {number[][]} lines
+   */
+  lines(context, colour, width, x, y, lines) {
     context.strokeStyle = colour;
-    context.lineWidth = 1.5;
+    context.lineWidth = width;
     context.beginPath();
-    for (const part of [0.5, 1, 1.5]) {
-      const [from, to] = [Math.max(0, part - 1) * size, Math.min(1, part) * size];
-      context.moveTo(x + from, y + to);
-      context.lineTo(x + to, y + from);
+    for (const [fromX = 0, fromY = 0, toX = 0, toY = 0] of lines) {
+      context.moveTo(x + fromX * this.size, y + fromY * this.size);
+      context.lineTo(x + toX * this.size, y + toY * this.size);
     }
     context.stroke();
   }
 
-  fillCell({context, colour, line}, root, part, x, y) {
-    const {size} = this;
-    if (part === null) {
-      // It has nothing of this class.
-      context.strokeStyle = line;
-      context.lineWidth = 1;
-      context.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
-      return;
-    }
-    const isOver = part > 1 || root.isOver;
-    context.fillStyle = colour(isOver ? 2 : part);
-    context.fillRect(x, y, size, size);
-    if (isOver) {
-      context.strokeStyle = '#fff';
-      context.lineWidth = 2;
-      context.beginPath();
-      context.moveTo(x + size * 0.3, y + size * 0.3);
-      context.lineTo(x + size * 0.7, y + size * 0.7);
-      context.moveTo(x + size * 0.7, y + size * 0.3);
-      context.lineTo(x + size * 0.3, y + size * 0.7);
-      context.stroke();
-    }
+  /** @param {Pen} pen @param {number} from */
+  drawDrag({context, ink}, from) {
+    if (this.drag === null) return;
+    const {x, y, toX, toY} = this.drag;
+    context.strokeStyle = ink;
+    context.lineWidth = 1;
+    context.setLineDash([4, 3]);
+    context.strokeRect(x, y - from, toX - x, toY - y);
+    context.setLineDash([]);
   }
 
-  at(event) {
+  /** Where an event is on the sheet. @param {MouseEvent} event */
+  position(event) {
     const box = this.canvas.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const y = event.clientY - box.top + this.scroller.scrollTop;
-    const step = this.size + GAP;
+    return {x: event.clientX - box.left, y: event.clientY - box.top + this.scroller.scrollTop};
+  }
+
+  /** @param {number} x @param {number} y @returns {Place | null} */
+  at(x, y) {
+    const step = this.size + this.gap;
     const column = Math.floor(x / step);
     if (column < 0 || column >= this.columns) return null;
     for (const group of this.groups) {
-      const row = Math.floor((y - group.top - LABEL) / step);
-      if (row >= 0 && row < group.rows) {
+      const row = Math.floor((y - (group.top ?? 0) - LABEL) / step);
+      if (row >= 0 && row < (group.rows ?? 0)) {
         const index = row * this.columns + column;
         return index < group.roots.length ? {group, index} : null;
       }
@@ -203,84 +278,155 @@ export class HeatMap {
     return null;
   }
 
-  point(event) {
-    const place = this.at(event);
-    this.scroller.classList.toggle('pointing', place !== null);
-    if (place === null) {
-      this.hideTip();
-      return;
-    }
-    const frame = this.element.getBoundingClientRect();
-    this.showTip(place.group.roots[place.index], event.clientX - frame.left, event.clientY - frame.top);
+  /** @param {PointerEvent} event */
+  press(event) {
+    if (event.button !== 0 || event.pointerType === 'touch') return;
+    const {x, y} = this.position(event);
+    this.drag = {x, y, toX: x, toY: y};
   }
 
-  showTip(root, x, y) {
-    if (this.tipped !== root) {
-      this.tip.replaceChildren(...this.describe(root));
-      this.tipped = root;
+  /** @param {PointerEvent} event */
+  point(event) {
+    const {x, y} = this.position(event);
+    if (this.drag && event.buttons === 1) {
+      Object.assign(this.drag, {toX: x, toY: y});
+      this.hideTip();
+      this.drawSoon();
+      return;
     }
+    this.drag = null;
+    const place = this.at(x, y);
+    this.scroller.classList.toggle('pointing', place !== null || this.labelAt(y) !== null);
+    if (place === null) this.hideTip();
+    else {
+      const frame = this.getBoundingClientRect();
+      this.showTip(place, event.clientX - frame.left, event.clientY - frame.top);
+    }
+  }
+
+  /** @param {PointerEvent} event */
+  release(event) {
+    const {drag} = this;
+    this.drag = null;
+    if (drag === null || !isDragged(drag)) return;
+    const [left, right] = [Math.min(drag.x, drag.toX), Math.max(drag.x, drag.toX)];
+    const [top, bottom] = [Math.min(drag.y, drag.toY), Math.max(drag.y, drag.toY)];
+    const step = this.size + this.gap;
+    const inside = this.groups.flatMap((group) => group.roots.filter((_, index) => {
+      const x = (index % this.columns) * step;
+      const y = (group.top ?? 0) + LABEL + Math.floor(index / this.columns) * step;
+      return x + this.size > left && x < right && y + this.size > top && y < bottom;
+    }));
+    this.isDragEnd = true;
+    setTimeout(() => { this.isDragEnd = false; });
+    const kept = event.shiftKey ? this.groups.flatMap(({roots}) => roots.filter(({uuid}) => this.selected.has(uuid))) : [];
+    this.behaviour?.select([...new Set([...kept, ...inside])]);
+  }
+
+  /** The group whose label is at a height. @param {number} y */
+  labelAt(y) {
+    return this.groups.find(({top = 0}) => y >= top && y < top + LABEL) ?? null;
+  }
+
+  /** @param {MouseEvent} event */
+  clicked(event) {
+    if (this.isDragEnd) return;
+    const {x, y} = this.position(event);
+    const place = this.at(x, y);
+    const label = this.labelAt(y);
+    if (place) this.choose(place, event.ctrlKey || event.metaKey || event.shiftKey);
+    else if (label) this.behaviour?.enter(label.key);
+  }
+
+  /** @param {Place} place @param {boolean} isSelecting */
+  choose(place, isSelecting) {
+    const root = this.root(place);
+    if (root === undefined) return;
+    if (!isSelecting) {
+      this.behaviour?.open(root);
+      return;
+    }
+    const selected = new Set(this.selected);
+    if (!selected.delete(root.uuid)) selected.add(root.uuid);
+    this.behaviour?.select([...new Set(this.groups.flatMap(({roots}) => roots.filter(({uuid}) => selected.has(uuid))))]);
+  }
+
+  /** @param {Place} place @param {number} x @param {number} y */
+  showTip(place, x, y) {
+    const root = this.root(place);
+    if (root === undefined) return;
+    patch(this.tip, this.behaviour?.describe(root));
     this.tip.hidden = false;
     const {offsetWidth, offsetHeight} = this.tip;
-    const below = y + 18 + offsetHeight < this.element.clientHeight;
-    this.tip.style.left = `${Math.max(0, Math.min(x + 14, this.element.clientWidth - offsetWidth))}px`;
+    const below = y + 18 + offsetHeight < this.clientHeight;
+    this.tip.style.left = `${Math.max(0, Math.min(x + 14, this.clientWidth - offsetWidth))}px`;
     this.tip.style.top = `${below ? y + 18 : Math.max(0, y - offsetHeight - 12)}px`;
   }
 
   hideTip() {
     this.tip.hidden = true;
-    this.tipped = null;
   }
 
-  choose(place) {
-    if (place) this.open(place.group.roots[place.index]);
-  }
-
+  /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.key === 'Enter' && this.current) {
-      this.choose(this.current);
+    if (this.place && (event.key === 'Enter' || event.key === ' ')) {
+      event.preventDefault();
+      this.choose(this.place, event.key === ' ');
       return;
     }
     if (event.key === 'Escape') {
       this.hideTip();
       return;
     }
-    const moved = this.moved(event.key);
-    if (moved === null) return;
+    const place = this.moved(event.key);
+    if (place === null) return;
     event.preventDefault();
-    this.current = moved;
-    this.bringIntoView();
-    this.announce(moved.group.roots[moved.index]);
+    this.place = place;
+    this.bringIntoView(place);
+    const root = this.root(place);
+    if (root && this.behaviour) this.behaviour.announce(this.behaviour.words(root));
+    const [x, y] = this.cornerOf(place);
+    this.showTip(place, x, y - this.scroller.scrollTop);
     this.drawSoon();
   }
 
+  /** @param {string} key @returns {Place | null} */
   moved(key) {
-    if (this.groups.length === 0) return null;
-    const steps = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns};
-    if (key === 'Home') return {group: this.groups[0], index: 0};
-    if (key === 'End') {
-      const group = this.groups.at(-1);
-      return {group, index: group.roots.length - 1};
-    }
-    if (!(key in steps)) return null;
-    if (this.current === null) return {group: this.groups[0], index: 0};
-    const {group, index} = this.current;
-    const next = index + steps[key];
+    const [first, last] = [this.groups[0], this.groups.at(-1)];
+    if (first === undefined || last === undefined) return null;
+    if (key === 'Home') return {group: first, index: 0};
+    if (key === 'End') return {group: last, index: last.roots.length - 1};
+    const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns, ArrowUp: -this.columns}[key];
+    if (step === undefined) return null;
+    const at = this.groups.findIndex(({key: one}) => one === this.place?.group.key);
+    const group = this.groups[at];
+    if (this.place === null || group === undefined) return {group: first, index: 0};
+    const next = this.place.index + step;
     if (next >= 0 && next < group.roots.length) return {group, index: next};
-    const neighbour = this.groups[this.groups.indexOf(group) + Math.sign(steps[key])];
-    if (neighbour === undefined) return this.current;
+    const neighbour = this.groups[at + Math.sign(step)];
+    if (neighbour === undefined) return {group, index: this.place.index};
     return {group: neighbour, index: next < 0 ? neighbour.roots.length - 1 : 0};
   }
 
-  bringIntoView() {
-    const {group, index} = this.current;
-    const step = this.size + GAP;
-    const top = group.top + LABEL + Math.floor(index / this.columns) * step;
+  /** @param {Place} place @returns {[number, number]} where its cell begins on the sheet */
+  cornerOf({group, index}) {
+    const step = this.size + this.gap;
+    const here = this.groups.find(({key}) => key === group.key) ?? group;
+    return [(index % this.columns) * step, (here.top ?? 0) + LABEL + Math.floor(index / this.columns) * step];
+  }
+
+  /** @param {Place} place */
+  bringIntoView(place) {
+    const [, top] = this.cornerOf(place);
+    const step = this.size + this.gap;
     const {scrollTop, clientHeight} = this.scroller;
     if (top < scrollTop + LABEL) this.scroller.scrollTop = top - LABEL;
     else if (top + step > scrollTop + clientHeight) this.scroller.scrollTop = top + step - clientHeight;
   }
 
-  /** On paper the whole map, in the colours for white. */
+  /** On paper the whole map, in the colours for white.
+   * @param {boolean} isPrinting
+   */
   print(isPrinting) {
     this.scroller.classList.toggle('printed', isPrinting);
     if (isPrinting) this.draw(0, Math.min(this.height, MOST_PRINTED), false);
@@ -288,7 +434,20 @@ export class HeatMap {
   }
 }
 
-export function sortedByUse(roots, resourceClass) {
-  const part = new Map(roots.map((root) => [root, root.usedPart(resourceClass) ?? -1]));
-  return [...roots].sort((a, b) => part.get(b) - part.get(a));
+// Stripes, as on the bars of what is reserved: there is room which nobody gets.
+const STRIPES = [[0, 0.5, 0.5, 0], [0, 1, 1, 0], [0.5, 1, 1, 0.5]];
+
+/** @param {{x: number, y: number, toX: number, toY: number}} drag */
+function isDragged({x, y, toX, toY}) {
+  return Math.abs(toX - x) > DRAGGED || Math.abs(toY - y) > DRAGGED;
+}
+
+/** The colours of the map with what they mean.
+ * @param {[number, string][]} marks the number of a colour and its words
+ */
+export function legend(marks) {
+  return h('ul', {class: 'marks'},
+    marks.map(([step, words]) => h('li', {}, h('i', {'aria-hidden': 'true', style: {background: steps()[step] ?? ''}}), words)),
+    h('li', {}, h('i', {class: 'disabled-mark', 'aria-hidden': 'true'}), 'disabled'),
+    h('li', {}, h('i', {class: 'over-mark', 'aria-hidden': 'true'}, '×'), 'over capacity'));
 }

@@ -1,65 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of GET /allocation_candidates as text: read what somebody pasted, and give up a condition.
+// Queries of GET /allocation_candidates as text, and the same without a condition.
 
-// Parameters of a query, one of which is of a search at least; and amounts alone, such as VCPU:4.
-const QUERY = /(?:\w[\w-]*=[^\s'"#&]*&)*(?:resources|required|member_of|in_tree|root_required|same_subtree|group_policy)[\w-]*=[^\s'"#]*/;
-const AMOUNTS = /^[A-Z][A-Z0-9_]*[:=]\d+(?:[,\s]+[A-Z][A-Z0-9_]*[:=]\d+)*$/;
+import {queryText} from './route.js';
 
-/** The query in what was pasted: a query, a path with one, a URL, a line of curl; null if there is none. */
-export function pasted(text) {
-  if (AMOUNTS.test(text)) return `resources=${text.replace(/[,\s]+/g, ',').replaceAll('=', ':')}`;
-  return text.match(QUERY)?.[0] ?? null;
-}
+/**
+ * A condition of a request as the service tells it.
+ * @typedef {{words: string, reason: string, names: string[], suffix: string | null, asked: number | null, largest: number | null, most_free: number | null}} Condition
+ * @typedef {[string, string][]} Parameters
+ */
 
-function pairs(query) {
-  return [...new URLSearchParams(query)];
-}
-
-/** A query as text; what is safe in it stays readable. */
-export function text(parameters) {
-  return parameters.map(([name, value]) =>
-    `${encodeURIComponent(name)}=${encodeURIComponent(value).replace(/%3A/g, ':').replace(/%2C/g, ',')}`).join('&');
-}
-
+/** How a condition is given up, by its reason.
+ * @type {Record<string, (query: Parameters, suffix: string, name: string) => Parameters>} */
 const GIVING_UP = {
   'required trait': (query, suffix, name) => withoutListed(query, `required${suffix}`, name),
   'forbidden trait': (query, suffix, name) => withoutListed(query, `required${suffix}`, `!${name}`),
   aggregate: (query, suffix, name) => withoutAggregate(query, `member_of${suffix}`, name),
   tree: (query, suffix) => without(query, `in_tree${suffix}`),
-  root_required: (query, suffix, name) => withoutListed(query, 'root_required', name),
+  root_required: (query, _, name) => withoutListed(query, 'root_required', name),
   isolate: (query) => [...without(query, 'group_policy'), ['group_policy', 'none']],
   subtree: (query) => without(query, 'same_subtree'),
   'class missing': (query, suffix, name) => withAmount(query, suffix, name, null),
 };
 
-/** The query without some conditions, or with the largest amount that fits; null if none is known. */
+/** The query without some conditions, or with the largest amount that fits; null if none is known.
+ * @param {string} query
+ * @param {Condition[]} conditions
+ * @param {number | null} [largest]
+ */
 export function relaxed(query, conditions, largest) {
-  let parameters = pairs(query);
+  let parameters = /** @type {Parameters} */ ([...new URLSearchParams(query)]);
   for (const {reason, names, suffix, asked} of conditions) {
-    const before = text(parameters);
+    const before = queryText(parameters);
     if (asked !== null) {
-      parameters = withAmount(parameters, suffix ?? '', names[0], conditions.length === 1 ? largest : null);
-    } else if (reason in GIVING_UP) {
-      parameters = GIVING_UP[reason](parameters, suffix ?? '', names[0] ?? '');
+      parameters = withAmount(parameters, suffix ?? '', names[0] ?? '', conditions.length === 1 ? largest ?? null : null);
+    } else {
+      parameters = GIVING_UP[reason]?.(parameters, suffix ?? '', names[0] ?? '') ?? parameters;
     }
-    if (text(parameters) === before) return null;
+    if (queryText(parameters) === before) return null;
   }
   // A request has to ask for something.
-  return parameters.some(([key]) => key.startsWith('resources')) ? text(parameters) : null;
+  return parameters.some(([key]) => key.startsWith('resources')) ? queryText(parameters) : null;
 }
 
+/** @param {Parameters} parameters @param {string} name @returns {Parameters} */
 function without(parameters, name) {
   return parameters.filter(([key]) => key !== name);
 }
 
+/** @param {string} words */
 function alternatives(words) {
   return words.split(' or ').sort().join();
 }
 
+/** @param {string} value @param {string} name */
 function isSame(value, name) {
   return value.startsWith('in:') && value.slice(3).split(',').sort().join() === alternatives(name);
 }
 
+/** @param {Parameters} parameters @param {string} key @param {string} name @returns {Parameters} */
 function withoutListed(parameters, key, name) {
   return parameters.flatMap(([one, value]) => {
     if (one !== key) return [[one, value]];
@@ -70,6 +68,7 @@ function withoutListed(parameters, key, name) {
   });
 }
 
+/** @param {Parameters} parameters @param {string} key @param {string} name @returns {Parameters} */
 function withoutAggregate(parameters, key, name) {
   return parameters.flatMap(([one, value]) => {
     if (one !== key) return [[one, value]];
@@ -82,15 +81,17 @@ function withoutAggregate(parameters, key, name) {
   });
 }
 
+/** @param {Parameters} parameters @param {string} suffix @param {string} resourceClass @param {number | null} largest @returns {Parameters} */
 function withAmount(parameters, suffix, resourceClass, largest) {
   const key = `resources${suffix}`;
+  /** @type {Parameters} */
   const changed = parameters.flatMap(([one, value]) => {
-    if (one !== key) return [[one, value]];
+    if (one !== key) return [/** @type {[string, string]} */ ([one, value])];
     const left = value.split(',').flatMap((item) => {
       if (item.split(':')[0] !== resourceClass) return [item];
-      return largest > 0 ? [`${resourceClass}:${largest}`] : [];
+      return largest !== null && largest > 0 ? [`${resourceClass}:${largest}`] : [];
     });
-    return left.length ? [[one, left.join()]] : [];
+    return left.length ? [/** @type {[string, string]} */ ([one, left.join()])] : [];
   });
   if (changed.some(([one]) => one === key)) return changed;
   // A group that asks for nothing any more may have no conditions either.

@@ -66,7 +66,7 @@ def survival(request: Request) -> Reply:
         names = {**list_names(context, mentioned), **page.after.names}
         domain_names = aggregate_names(request) if each == 'aggregate' else names
     view: dict[str, Any] = {
-        'domains': [views.loss(loss, domain_names, names) for loss in asking.work.paused(shown)],
+        'domains': [views.loss(loss, domain_names, names) for loss in shown],
         'examined': len(losses),
         'left': views.left(requests, asking.left),
     }

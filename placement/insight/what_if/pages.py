@@ -114,7 +114,7 @@ def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> Domain
     held = {name: each for name, each in holders.held.items() if name not in after.released}
     held |= {f'claimed by the scenario: {n}': each for n, each in enumerate(after.claimed, 1)}
     by_root: dict[int | None, dict[str, Held]] = defaultdict(dict)
-    for consumer, of_consumer in SlicedWork().paused(list(held.items())):
+    for consumer, of_consumer in held.items():
         for provider_id in of_consumer:
             by_root[root_of.get(provider_id)][consumer] = of_consumer
     return DomainPage(

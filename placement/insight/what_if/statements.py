@@ -7,11 +7,9 @@ import sqlalchemy as sa
 
 from placement.db.schema.tables import allocations, resource_classes, resource_providers
 from placement.insight.bulk.statements import ConsumerFilters, select_consumers
-from placement.search.insight.sliced_work import give_way
 from placement.search.what_if.scenario import Held
 
-# What these hold is read in some milliseconds.
-ROOTS_AT_A_TIME = 100
+ROOTS_AT_A_TIME = 1_000
 
 _HELD = (
     sa.select(
@@ -61,7 +59,6 @@ def list_held_of_trees(connection: sa.Connection, roots: Collection[int]) -> dic
     for start in range(0, len(ids), ROOTS_AT_A_TIME):
         some = ids[start : start + ROOTS_AT_A_TIME]
         held |= _held(connection, _HELD_OF_TREES.params(roots=some))
-        give_way()
     return held
 
 

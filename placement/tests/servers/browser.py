@@ -29,6 +29,8 @@ KEYS = {
     'ArrowDown': '\ue015',
     'End': '\ue010',
     'Tab': '\ue004',
+    'Space': ' ',
+    '/': '/',
 }
 
 

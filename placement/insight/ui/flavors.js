@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests with names, and how many more of them fit.
+
+import {all} from './api.js';
+import {DISABLED} from './cloud.js';
+import {field, h, select} from './dom.js';
+import {pasted} from './pasted.js';
+import {queryText} from './route.js';
+import {store} from './store.js';
+import {number} from './words.js';
+
+/** @typedef {{at_least: number, at_most: number}} Count */
+
+const OTHER = '(other)';
+export const EXAMPLE = 'VCPU:4,MEMORY_MB:8192';
+
+/** The query of a flavor by its name, or of a query that somebody wrote; empty where it is none.
+ * @param {string} fit
+ */
+export function queryOf(fit) {
+  return store.names.flavors.get(fit) ?? pasted(fit) ?? '';
+}
+
+/** The query as nova sends it: no server is put on a disabled host.
+ * @param {string} query
+ */
+export function asNova(query) {
+  if (query.includes(DISABLED)) return query;
+  const parameters = [...new URLSearchParams(query)];
+  const [, given = ''] = parameters.find(([name]) => name === 'root_required') ?? [];
+  const others = parameters.filter(([name]) => name !== 'root_required');
+  return queryText([...others, ['root_required', `${given && `${given},`}!${DISABLED}`]]);
+}
+
+/** @param {Count} count */
+export function range({at_least, at_most}) {
+  return at_least === at_most ? number(at_least) : `${number(at_least)} to ${number(at_most)}`;
+}
+
+/** How many fit each tree, by the uuid of its root.
+ * @param {string} path @param {AbortSignal} signal
+ * @returns {Promise<Map<string, Count>>}
+ */
+export async function byRoot(path, signal) {
+  const trees = await all(path, 'trees', signal);
+  return new Map(trees.map(({root, now}) => [root.uuid, now]));
+}
+
+/** Controls that choose a flavor, or take the query of another request.
+ * @param {string} fit
+ * @param {(fit: string) => void} onchange
+ */
+export function flavorFields(fit, onchange) {
+  const names = [...store.names.flavors.keys()];
+  const isNamed = fit !== '' && store.names.flavors.has(fit);
+  return [
+    names.length ? field('How many fit of', select([['', '–'], ...names.map((name) => /** @type {[string, string]} */ ([name, name])),
+      [OTHER, 'another request']], isNamed ? fit : fit && OTHER, (value) => onchange(value === OTHER ? EXAMPLE : value)), 'flavor') : null,
+    names.length === 0 || (fit && !isNamed) ? field(names.length ? 'Request' : 'How many fit of', h('input', {
+      type: 'search', value: fit, placeholder: EXAMPLE, autocomplete: 'off', spellcheck: 'false',
+      onchange: (/** @type {Event} */ event) => onchange(/** @type {HTMLInputElement} */ (event.target).value.trim()),
+    }), 'fit') : null,
+  ];
+}

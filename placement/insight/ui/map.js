@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view of all hosts: a heat map by use, by how many of a request fit, or by who has them; and the
+// same as a table beside it.
+
+import {all} from './api.js';
+import {groupsOf, partOf, sumsOf} from './cloud.js';
+import {stepOf} from './colours.js';
+import {field, h, say, select, wide} from './dom.js';
+import {asNova, byRoot, flavorFields, queryOf, range} from './flavors.js';
+import {HeatMap, legend} from './heat_map.js';
+import {change, hostAddress} from './route.js';
+import {store} from './store.js';
+import {MORE_ROWS, ROWS, saveButton, sortedTable} from './table.js';
+import {View} from './view.js';
+import {amount, exact, number, percent, plural} from './words.js';
+
+/** @typedef {import('./cloud.js').Root} Root */
+/** @typedef {import('./dom.js').Child} Child */
+/** @typedef {import('./flavors.js').Count} Count */
+/** @typedef {import('./heat_map.js').Look} Look */
+/** @typedef {{words: string, answer: import('./view.js').Answer | null, marks: [number, string][], look: (root: Root) => Look,
+ *   value: (root: Root) => number, cell: (root: Root) => Child, sum: (roots: Root[]) => string}} Colouring */
+
+customElements.define('heat-map', HeatMap);
+
+// How many resource classes are summed up in view.
+const CLASSES = 6;
+// The selected hosts are in the address up to so many.
+const SELECTED = 100;
+/** From how many on a colour is used, from dark to light. */
+const FITS = [0, 1, 5, 15, 30, 60];
+/** @type {Record<string, [string, (root: Root, name: string) => boolean]>} */
+const SHOWN = {
+  all: ['All', () => true],
+  over: ['Over capacity', (root) => root.isOver],
+  disabled: ['Disabled', (root) => root.isDisabled],
+  full: ['90 % used and above', (root, name) => (root.usedPart(name) ?? 0) >= 0.9],
+  empty: ['Empty', (root, name) => (root.usedPart(name) ?? (name ? 1 : 0)) === 0],
+};
+
+export class MapView extends View {
+  constructor() {
+    super();
+    this.shownRows = ROWS;
+    /** @type {Set<string>} */
+    this.selected = new Set(this.route.get('hosts').split(',').filter(Boolean));
+    this.map = /** @type {HeatMap} */ (document.createElement('heat-map'));
+    this.map.className = 'map-frame';
+  }
+
+  follow() {
+    super.follow();
+    this.shownRows = ROWS;
+  }
+
+  content() {
+    const {cloud} = store;
+    const off = store.off('providers');
+    if (off) return [h('h1', {}, 'Map'), h('p', {class: 'refusal'}, off)];
+    const roots = this.filtered();
+    const colouring = this.colouring();
+    if (cloud.isComplete && cloud.roots.length === 0) {
+      return [h('h1', {}, 'Map'), h('p', {}, 'There are no resource providers in this cloud yet. Hosts appear here when nova-compute has started on them.')];
+    }
+    this.showMap(roots, colouring);
+    const chosen = roots.filter((root) => this.selected.has(root.uuid));
+    return [
+      h('h1', {}, 'Map'), this.controls(), this.legend(roots, colouring),
+      h('div', {class: 'beside'}, this.map, this.list(chosen.length ? chosen : roots, chosen.length > 0, colouring)),
+    ];
+  }
+
+  /** @returns {Root[]} */
+  filtered() {
+    const words = this.route.get('q').toLowerCase().split(/\s+/).filter(Boolean);
+    const [, isShown] = SHOWN[this.route.get('show', 'all')] ?? ['', () => true];
+    const [name, trait, zone] = [this.route.get('class'), this.route.get('trait'), this.route.get('zone')];
+    return store.cloud.roots.filter((root) => words.every((word) => root.searched.includes(word)) && isShown(root, name)
+      && (trait === '' || root.hasTrait(trait)) && (zone === '' || root.aggregates.includes(zone)));
+  }
+
+  /** What the colours tell. @returns {Colouring} */
+  colouring() {
+    const query = queryOf(this.route.get('fit'));
+    if (query) return this.byFit(query);
+    const project = this.route.get('project');
+    return project ? this.byHolder(project) : this.byUse(this.route.get('class'));
+  }
+
+  /** @param {string} name @returns {Colouring} */
+  byUse(name) {
+    return {
+      words: name ? `${name} used` : 'Used', answer: null,
+      marks: [[0, 'below 25 % used'], [1, '25'], [2, '50'], [3, '75'], [4, '90'], [5, '97'], [6, '100 %']],
+      look: (root) => {
+        const part = root.usedPart(name);
+        return {step: part === null ? null : stepOf(part), isOver: root.isOver, isDisabled: root.isDisabled, isInexact: false};
+      },
+      value: (root) => root.usedPart(name) ?? -1,
+      cell: (root) => percent(root.usedPart(name) ?? NaN),
+      sum: (roots) => {
+        const sums = sumsOf(roots).filter((sum) => name === '' || sum.name === name)
+          .map((sum) => ({name: sum.name, part: partOf(sum) ?? 0})).sort((a, b) => b.part - a.part);
+        return sums[0] ? `${sums[0].name} ${percent(sums[0].part)} used` : '';
+      },
+    };
+  }
+
+  /** @param {string} query @returns {Colouring} */
+  byFit(query) {
+    const answer = this.ask(`insight/capacity?${asNova(query)}&by=root`, {read: byRoot});
+    /** @type {Map<string, Count> | null} */
+    const counts = answer.value;
+    const none = {at_least: 0, at_most: 0};
+    /** @param {Root} root */
+    const of = (root) => counts?.get(root.uuid) ?? none;
+    return {
+      words: 'Fit now', answer, marks: FITS.map((from, index) => [6 - index - Number(index > 0), from === 0 ? 'none fits' : number(from)]),
+      look: (root) => {
+        const {at_least, at_most} = of(root);
+        const found = FITS.findLastIndex((from) => at_most >= from);
+        return {
+          step: counts === null ? null : 6 - found - Number(found > 0), isOver: root.isOver, isDisabled: root.isDisabled,
+          isInexact: counts !== null && at_least !== at_most,
+        };
+      },
+      value: (root) => of(root).at_most,
+      cell: (root) => (counts === null ? '…' : range(of(root))),
+      sum: (roots) => (counts === null ? '' : `${range({
+        at_least: roots.reduce((sum, root) => sum + of(root).at_least, 0), at_most: roots.reduce((sum, root) => sum + of(root).at_most, 0),
+      })} fit`),
+    };
+  }
+
+  /** @param {string} project @returns {Colouring} */
+  byHolder(project) {
+    const answer = this.ask(`insight/consumers?project_id=${encodeURIComponent(project)}`, {read: heldByRoot});
+    /** @type {Map<string, Map<string, number>> | null} */
+    const held = answer.value;
+    const name = this.route.get('class');
+    /** @param {Root} root */
+    const part = (root) => Math.max(0, ...[...held?.get(root.uuid) ?? []].filter(([one]) => name === '' || one === name)
+      .map(([one, value]) => value / Math.max(1, root.classes.get(one)?.capacity ?? 0)));
+    return {
+      words: 'Held', answer, marks: [[0, 'nothing'], [1, 'a part'], [2, '50 %'], [3, '75'], [4, '90'], [5, '97'], [6, '100 %']],
+      look: (root) => ({
+        step: held === null || !held.has(root.uuid) ? null : Math.max(1, stepOf(part(root))), isOver: root.isOver, isDisabled: root.isDisabled, isInexact: false,
+      }),
+      value: part,
+      cell: (root) => (held?.has(root.uuid) ? percent(part(root)) : '–'),
+      sum: (roots) => `${plural(roots.filter((root) => held?.has(root.uuid)).length, 'host')} with it`,
+    };
+  }
+
+  controls() {
+    const {cloud, labels} = store;
+    /** @param {string} name */
+    const set = (name) => (/** @type {string} */ value) => change({[name]: value});
+    const classes = cloud.sums.map((sum) => /** @type {[string, string]} */ ([sum.name, sum.name]));
+    const zones = [...labels].filter(([uuid]) => uuid).map(([uuid, label]) => /** @type {[string, string]} */ ([uuid, label]));
+    const project = this.route.get('project');
+    return h('div', {class: 'controls', role: 'search'},
+      field('Search', typed('Name or uuid', this.route.get('q'), (text) => change({q: text}, true)), 'search'),
+      field('Resource class', select([['', 'The one used most'], ...classes], this.route.get('class'), set('class')), 'class'),
+      field('Zone', select([['', 'All, by aggregate'], ...zones], this.route.get('zone'), set('zone')), 'zone'),
+      field('Show', select(Object.entries(SHOWN).map(([key, [words]]) => [key, words]), this.route.get('show', 'all'),
+        (value) => change({show: value === 'all' ? '' : value})), 'shown'),
+      field('With trait', typed('HW_CPU_X86_AVX512F', this.route.get('trait'), (text) => change({trait: text.trim()}, true)), 'trait'),
+      flavorFields(this.route.get('fit'), (fit) => change({fit, project: ''})),
+      project && h('p', {class: 'chosen'}, `held by ${store.names.projects.get(project) ?? project} `,
+        h('button', {type: 'button', class: 'small', onclick: () => change({project: ''})}, 'no longer')));
+  }
+
+  /** @param {Root[]} roots @param {Colouring} colouring */
+  legend(roots, {marks, answer}) {
+    const {cloud} = store;
+    const over = this.route.get('show') !== 'over' && cloud.over;
+    return [
+      h('div', {class: 'legend'},
+        h('p', {class: 'count', role: 'status'}, h('span', {}, this.counted(roots)), over ? h('button', {
+          type: 'button', class: 'attention', onclick: () => change({show: 'over'}),
+        }, `${plural(cloud.over, 'host')} over capacity`) : null),
+        legend(marks)),
+      answer && this.shown(answer, () => null),
+    ];
+  }
+
+  /** How many roots there are, in words.
+   * @param {Root[]} roots
+   */
+  counted(roots) {
+    const {cloud} = store;
+    const sharing = roots.filter((root) => root.isSharing).length;
+    const hosts = roots.length - sharing;
+    const others = sharing ? `, ${plural(sharing, 'sharing provider')}` : '';
+    if (!cloud.isComplete) return cloud.roots.length ? `${plural(hosts, 'host')}${others} so far …` : 'Reading the cloud …';
+    if (roots.length < cloud.roots.length) return `${number(hosts)} of ${plural(cloud.hosts, 'host')}${others}`;
+    return `${plural(hosts, 'host')}${others}${cloud.disabled ? `, ${number(cloud.disabled)} disabled` : ''}`;
+  }
+
+  /** @param {Root[]} roots @param {Colouring} colouring */
+  showMap(roots, colouring) {
+    const zone = this.route.get('zone');
+    const groups = (zone ? [{key: zone, label: store.labels.get(zone) ?? zone, roots}] : groupsOf(roots, store.labels))
+      .map((group) => ({...group, words: colouring.sum(group.roots)}));
+    this.map.show(groups, this.selected, {
+      look: colouring.look,
+      describe: (root) => this.describe(root, colouring),
+      words: (root) => this.words(root, colouring),
+      open: (root) => { location.hash = hostAddress(root.uuid); },
+      select: (chosen) => this.select(chosen),
+      enter: (key) => change({zone: zone ? '' : key}),
+      announce: say,
+    });
+  }
+
+  /** @param {Root[]} roots */
+  select(roots) {
+    this.selected = new Set(roots.map((root) => root.uuid));
+    say(`${plural(roots.length, 'host')} selected`);
+    change({hosts: roots.length <= SELECTED ? [...this.selected].join() : ''}, true);
+    this.update();
+  }
+
+  /** The table, and the sums above it.
+   * @param {Root[]} roots @param {boolean} isSelection @param {Colouring} colouring
+   * @returns {Child}
+   */
+  list(roots, isSelection, colouring) {
+    const name = this.route.get('class');
+    /** @type {import('./table.js').Column<Root>[]} */
+    const columns = [
+      {name: 'Host', value: (root) => root.name, cell: (root) => [
+        h('a', {href: hostAddress(root.uuid)}, root.name), root.isDisabled ? ' (disabled)' : '',
+        root.isOver ? h('div', {class: 'alarm'}, overWords(root)) : null]},
+      {name: colouring.words, isNumber: true, value: colouring.value, cell: colouring.cell},
+      ...store.cloud.sums.filter((sum) => (name ? sum.name === name : true)).slice(0, name ? 1 : 3).map((sum) => ({
+        name: `Free ${sum.name}`, isNumber: true, value: (/** @type {Root} */ root) => root.free(sum.name),
+        cell: (/** @type {Root} */ root) => (root.classes.has(sum.name) ? amount(sum.name, root.free(sum.name)) : '–')})),
+      {name: 'Providers', isNumber: true, value: (root) => root.members.size},
+    ];
+    const isRanked = this.route.get('show') || this.route.get('fit') || this.route.get('project');
+    return h('section', {class: 'hosts', 'aria-label': 'Hosts'},
+      h('div', {class: 'title'}, h('h2', {}, isSelection ? `${plural(roots.length, 'host')} selected` : 'Hosts'),
+        isSelection ? h('button', {type: 'button', class: 'small', onclick: () => this.select([])}, 'Select none') : null,
+        saveButton('hosts.csv', columns, () => roots)),
+      this.sums(roots),
+      sortedTable({
+        label: 'Hosts as a table', columns, rows: roots, keyOf: (root) => root.uuid, shown: this.shownRows,
+        sort: this.route.get('sort', isRanked ? `-${colouring.words}` : 'Host'), onsort: (sort) => change({sort}),
+        onmore: () => { this.shownRows += MORE_ROWS; this.update(); },
+      }));
+  }
+
+  /** Sums of roots by class, those that most have first.
+   * @param {Root[]} roots
+   */
+  sums(roots) {
+    // Sums of a part would look like those of the cloud.
+    if (!store.cloud.isComplete) return null;
+    const tiles = sumsOf(roots).map((sum) => {
+      const part = sum.used / sum.capacity;
+      return h('li', {class: 'tile', key: sum.name},
+        h('span', {class: 'tile-name'}, sum.name), h('strong', {}, percent(part)),
+        h('span', {class: 'track'}, h('span', wide(part > 1 ? 'fill over' : 'fill', part))),
+        h('span', {class: 'quiet'}, `${amount(sum.name, sum.used)} of ${amount(sum.name, sum.capacity)}`),
+        sum.disabled ? h('span', {class: 'quiet'}, `${amount(sum.name, sum.disabled)} free but disabled`) : null);
+    });
+    return [
+      h('ul', {class: 'tiles', 'aria-label': 'Sums of these hosts'}, tiles.slice(0, CLASSES)),
+      tiles.length > CLASSES ? h('details', {}, h('summary', {}, `${number(tiles.length - CLASSES)} more resource classes`),
+        h('ul', {class: 'tiles', 'aria-label': 'Sums of the others'}, tiles.slice(CLASSES))) : null,
+    ];
+  }
+
+  /** @param {Root} root @param {Colouring} colouring */
+  words(root, {look, words, value, cell}) {
+    const isOver = look(root).isOver ? `${overWords(root)}, ` : '';
+    return `${root.name}: ${root.isDisabled ? 'disabled, ' : ''}${isOver}${words.toLowerCase()} ${value(root) < 0 ? '–' : String(cell(root))}`;
+  }
+
+  /** @param {Root} root @param {Colouring} colouring @returns {Child} */
+  describe(root, {words, cell}) {
+    return [h('strong', {}, root.name), h('div', {}, `${words}: `, cell(root)),
+      [...root.classes].slice(0, 8).map(([name, {used, capacity}]) =>
+        h('div', {class: 'tip-row'}, h('span', {}, name),
+          h('span', {class: 'track'}, h('span', wide(used > capacity ? 'fill over' : 'fill', capacity ? used / capacity : 1))),
+          h('span', {}, `${amount(name, used)} of ${amount(name, capacity)}`))),
+      root.isDisabled ? h('div', {}, 'disabled: nova takes no server there') : null,
+      root.isOver ? h('div', {class: 'alarm'}, overWords(root)) : null];
+  }
+}
+
+/** @param {string} placeholder @param {string} value @param {(text: string) => void} ontext */
+function typed(placeholder, value, ontext) {
+  return h('input', {
+    type: 'search', value, placeholder, autocomplete: 'off', spellcheck: 'false',
+    oninput: (/** @type {Event} */ event) => ontext(/** @type {HTMLInputElement} */ (event.target).value),
+  });
+}
+
+/** What a project holds of each root, by class. @param {string} path @param {AbortSignal} signal */
+async function heldByRoot(path, signal) {
+  /** @type {Map<string, Map<string, number>>} */
+  const held = new Map();
+  for (const {allocations} of await all(path, 'consumers', signal)) {
+    for (const [uuid, {resources}] of Object.entries(allocations)) {
+      const root = store.cloud.rootOf.get(uuid) ?? uuid;
+      const sums = held.get(root) ?? new Map();
+      held.set(root, sums);
+      for (const [name, value] of Object.entries(resources)) sums.set(name, (sums.get(name) ?? 0) + Number(value));
+    }
+  }
+  return held;
+}
+
+/** Which inventory of a root is over its capacity, and how far. @param {Root} root */
+export function overWords({worst, over}) {
+  if (worst === null) return '';
+  const {provider, name, used, capacity} = worst;
+  const others = over > 1 ? `, and ${plural(over - 1, 'other inventory', 'other inventories')}` : '';
+  return `over capacity: ${name} ${exact(name, used)} of ${exact(name, capacity)} on ${provider}${others}`;
+}

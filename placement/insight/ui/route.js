@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the page is the part of its address behind "#", which is never sent: a view, an object
+// it is about, and parameters, such as #/map?class=VCPU and #/host/compute-17.
+
+/** A query as text; what is safe in it stays readable.
+ * @param {Iterable<[string, string]>} parameters
+ */
+export function queryText(parameters) {
+  return [...parameters].map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
+}
+
+/** @param {string} text */
+export function encoded(text) {
+  return encodeURIComponent(text).replace(/%(3A|2C|20)/g, (part) => (part === '%20' ? '+' : decodeURIComponent(part)));
+}
+
+export class Route {
+  /** @param {string} hash */
+  constructor(hash) {
+    const [path = '', ...rest] = hash.replace(/^#\/?/, '').split('?');
+    const [view = '', ...object] = path.split('/');
+    this.view = view;
+    this.object = decoded(object.join('/'));
+    /** The parameters as they were written. */
+    this.query = rest.join('?');
+    this.parameters = new URLSearchParams(this.query);
+  }
+
+  /** The value of a parameter.
+   * @param {string} name
+   */
+  get(name, otherwise = '') {
+    return this.parameters.get(name) ?? otherwise;
+  }
+
+  /** The address with some parameters changed; those without a value go.
+   * @param {Record<string, string>} changes
+   */
+  with(changes) {
+    const parameters = new URLSearchParams(this.parameters);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === '') parameters.delete(name);
+      else parameters.set(name, value);
+    }
+    return address(this.view, this.object, parameters);
+  }
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** @param {string} view @param {string} object @param {Iterable<[string, string]>} parameters */
+export function address(view, object = '', parameters = []) {
+  const query = queryText(parameters);
+  return `#/${view}${object && `/${encodeURIComponent(object)}`}${query && `?${query}`}`;
+}
+
+/** The address of a host, or of any provider.
+ * @param {string} uuid
+ */
+export function hostAddress(uuid) {
+  return address('host', uuid);
+}
+
+export function current() {
+  return new Route(location.hash);
+}
+
+/** Change parameters of the address. What is typed makes no entries of the history.
+ * @param {Record<string, string>} changes
+ */
+export function change(changes, isTyped = false) {
+  const hash = current().with(changes);
+  if (hash === location.hash) return;
+  if (isTyped) {
+    history.replaceState(null, '', hash);
+    window.dispatchEvent(new HashChangeEvent('hashchange'));
+  } else location.hash = hash;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that the page knows of the service. Views draw what is here, and are told when it changes.
+
+import {Cloud, labelsOf} from './cloud.js';
+import {HAS_PROXY, Refused, get, hasToken, isAbort, pages, sleep} from './api.js';
+
+/**
+ * An answer of the service: its value, or why there is none; and when it came, as `Date.now()`.
+ * @typedef {{value: any, error: Refused | null, at: number, isAsked: boolean}} Answer
+ * @typedef {{name: string, enabled: boolean, option: string}} Question
+ */
+
+// Milliseconds between two looks at what has changed.
+const FOLLOW = 3000;
+const INCLUDE = 'include=inventories,usages,aggregates,traits';
+
+class Store {
+  constructor() {
+    this.cloud = new Cloud();
+    /** Why the cloud is not followed at present.
+     * @type {Refused | null} */
+    this.failure = null;
+    /** The questions by name; none while it is not known which are on.
+     * @type {Map<string, Question>} */
+    this.questions = new Map();
+    /** The names that operators gave: aggregates and projects by id, queries by the name of a flavor.
+     * @type {{aggregates: Map<string, string>, flavors: Map<string, string>, projects: Map<string, string>, servers: Map<string, string>}} */
+    this.names = {aggregates: new Map(), flavors: new Map(), projects: new Map(), servers: new Map()};
+    /** The labels of aggregates.
+     * @type {Map<string, string>} */
+    this.labels = new Map();
+    /** @type {Map<string, Answer>} */
+    this.answers = new Map();
+    /** @type {Set<() => void>} */
+    this.listeners = new Set();
+    /** Called when the token is not known, or no more.
+     * @type {(words: string) => void} */
+    this.onforgotten = () => {};
+    this.stop = new AbortController();
+  }
+
+  /** Call a function whenever something changes; the result ends that.
+   * @param {() => void} listener
+   * @returns {() => void}
+   */
+  subscribe(listener) {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  changed() {
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Begin to read and to follow the cloud, or go on after a failure, at once. */
+  start() {
+    this.stop.abort();
+    this.stop = new AbortController();
+    this.run(this.stop.signal);
+  }
+
+  /** Forget what was read with another token. */
+  forget() {
+    this.cloud = new Cloud();
+    this.answers.clear();
+    this.questions.clear();
+    this.start();
+  }
+
+  /** @param {AbortSignal} signal */
+  async run(signal) {
+    if (!hasToken()) return;
+    while (!signal.aborted) {
+      try {
+        if (this.questions.size === 0) await this.introduce(signal);
+        await (this.cloud.token === null ? this.read(signal) : this.follow(signal));
+        this.failure = null;
+        this.changed();
+        await sleep(FOLLOW, signal);
+        // Who does not look needs no news.
+        if (document.hidden) await untilSeen(signal);
+      } catch (error) {
+        if (!this.failed(error, signal)) return;
+        await sleep(FOLLOW, signal).catch(() => {});
+      }
+    }
+  }
+
+  /** Take note of a failure; true if it is worth trying again.
+   * @param {unknown} error
+   * @param {AbortSignal} signal
+   */
+  failed(error, signal) {
+    if (signal.aborted || isAbort(error)) return false;
+    if (!(error instanceof Refused)) throw error;
+    this.failure = error;
+    this.changed();
+    if (error.status === 401 && !HAS_PROXY) {
+      this.onforgotten(error.message);
+      return false;
+    }
+    return error.status === 0 || error.status >= 500;
+  }
+
+  /** Ask which questions are on, and for names. @param {AbortSignal} signal */
+  async introduce(signal) {
+    const {questions} = await get('insight', signal);
+    this.questions = new Map(questions.map((/** @type {Question} */ one) => [one.name, one]));
+    this.changed();
+    if (this.off('names')) return;
+    const {aggregates, requests} = await get('insight/names', signal);
+    this.names = {...this.names, aggregates: new Map(Object.entries(aggregates)), flavors: new Map(Object.entries(requests))};
+  }
+
+  /** Why a question is not answered, in words; empty where it is.
+   * @param {string} name
+   */
+  off(name) {
+    const question = this.questions.get(name);
+    return question === undefined || question.enabled ? '' : `The service does not answer this: ${question.option} is false.`;
+  }
+
+  /** Read the whole cloud; what was read before is shown until all of it has been read again.
+   * @param {AbortSignal} signal
+   */
+  async read(signal) {
+    if (this.off('providers')) return;
+    const cloud = new Cloud();
+    /** @type {string | null} */
+    let token = null;
+    for await (const page of pages(`insight/providers?${INCLUDE}`, signal)) {
+      token ??= page.token;
+      cloud.put(page.providers);
+      if (this.cloud.isComplete) continue;
+      this.cloud = cloud;
+      this.cloudChanged();
+    }
+    cloud.isComplete = true;
+    cloud.token = token;
+    cloud.readAt = Date.now();
+    this.cloud = cloud;
+    this.cloudChanged();
+  }
+
+  /** Read what has changed. @param {AbortSignal} signal */
+  async follow(signal) {
+    const {cloud} = this;
+    let isChanged = false;
+    for await (const page of pages(`insight/changes?since=${cloud.token}&${INCLUDE}`, signal)) {
+      cloud.token = page.token;
+      if (!page.complete) return this.read(signal);
+      if (page.providers.length || page.deleted.length) isChanged = true;
+      cloud.put(page.providers, page.deleted);
+    }
+    cloud.readAt = Date.now();
+    if (!isChanged) return undefined;
+    cloud.changedAt = cloud.readAt;
+    return this.cloudChanged();
+  }
+
+  cloudChanged() {
+    this.cloud.summarise();
+    this.labels = labelsOf(this.cloud.roots, this.names.aggregates);
+    this.changed();
+  }
+
+  /** The answer to a question, which is asked where it is not known, or was before the last change
+   * of the cloud and longer ago than some seconds. What is known is shown meanwhile.
+   * @param {string} path
+   * @param {AbortSignal} signal
+   * @param {{seconds?: number, read?: (path: string, signal: AbortSignal) => Promise<any>}} options
+   * @returns {Answer}
+   */
+  ask(path, signal, {seconds = 30, read = get} = {}) {
+    const known = this.answers.get(path);
+    const isFresh = known !== undefined && (known.isAsked || Date.now() - known.at < seconds * 1000 || known.at > this.cloud.changedAt);
+    if (isFresh) return known;
+    const answer = known ?? {value: null, error: null, at: 0, isAsked: true};
+    answer.isAsked = true;
+    this.answers.set(path, answer);
+    this.fill(path, answer, read(path, signal));
+    return answer;
+  }
+
+  /** @param {string} path @param {Answer} answer @param {Promise<any>} promise */
+  async fill(path, answer, promise) {
+    try {
+      answer.value = await promise;
+      answer.error = null;
+    } catch (error) {
+      if (isAbort(error)) {
+        if (this.answers.get(path) === answer) this.answers.delete(path);
+        return;
+      }
+      if (!(error instanceof Refused)) throw error;
+      answer.error = error;
+      if (error.status === 401 && !HAS_PROXY) this.onforgotten(error.message);
+    } finally {
+      answer.isAsked = false;
+      answer.at = Date.now();
+    }
+    this.changed();
+  }
+
+  /** Ask a question again that was answered, or refused.
+   * @param {string} path
+   */
+  drop(path) {
+    this.answers.delete(path);
+    this.changed();
+  }
+}
+
+/** @param {AbortSignal} signal @returns {Promise<void>} */
+function untilSeen(signal) {
+  return new Promise((resolve, reject) => {
+    document.addEventListener('visibilitychange', () => resolve(), {once: true, signal});
+    signal.addEventListener('abort', () => reject(signal.reason), {once: true});
+  });
+}
+
+export const store = new Store();
