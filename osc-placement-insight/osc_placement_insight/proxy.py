@@ -8,13 +8,15 @@ browser sends for the page itself:
 * for the address it listens on, by `Host`: a foreign page that lets a name of its own lead to the
   loopback (DNS rebinding) sends that name;
 * not from foreign pages, by `Origin` and `Sec-Fetch-Site`, which no page can choose;
-* GET, without a body, for the routes in `ROUTE`. Of a request nothing is passed on but its path
-  and its query.
+* GET, without a body, for the routes in `ROUTE`; and POST for those in `POSTED`, which write
+  nothing, with JSON that the page itself sends. Of a request nothing is passed on but its path,
+  its query and this JSON.
 """
 
 from __future__ import annotations
 
 import http.server
+import json
 import re
 import secrets
 import sys
@@ -32,14 +34,20 @@ ROUTE = re.compile(
     r'|insight/(?:allocation_candidates|capacity|changes|consumers|history|names|providers'
     r'|unmet_demand|usages)'
 )
+#: Questions that do not fit into a query.
+POSTED = re.compile('insight/(?:allocation_candidates|capacity|drain|moves|survival)')
+#: The largest body of a question, in bytes.
+MAX_BODY = 2**20
 PRINTABLE = re.compile('[!-~]*')
+LENGTH_PATTERN = re.compile('[0-9]{1,12}')
 
 PAGE = 'ui/'
 #: By this query the page knows that it needs no token.
 QUERY = 'token=proxy'
 
 #: Headers of requests with which two servers may disagree on where a request ends.
-FRAMING = ('Content-Length', 'Transfer-Encoding', 'Upgrade')
+FRAMING = ('Transfer-Encoding', 'Upgrade')
+LENGTH = 'Content-Length'
 #: Headers of answers that are passed on.
 PASSED_ON = ('Content-Type', 'Content-Security-Policy', 'Retry-After')
 #: Headers of every answer.
@@ -65,14 +73,15 @@ class Answer(NamedTuple):
     content: bytes
 
 
-Fetch = Callable[[str], Answer]
+Fetch = Callable[[str, Any], Answer]
 
 
 class Proxy(http.server.ThreadingHTTPServer):
     """The server, bound to the loopback; `serve_forever` answers until somebody interrupts it.
 
-    `fetch` is called with the path and the query of each request that is allowed, and returns the
-    answer of the service. Any thread may call it. A port of 0 stands for any that is free.
+    `fetch` is called with the path and the query of each request that is allowed, and the values
+    that a POST sends or None, and returns the answer. Any thread may call it. A port of 0 stands
+    for any that is free.
 
     :raises OSError: the port cannot be had
     """
@@ -110,11 +119,11 @@ class Proxy(http.server.ThreadingHTTPServer):
             self._once = ''
         return is_same
 
-    def route(self, path: str) -> str | None:
+    def route(self, path: str, allowed: re.Pattern[str] = ROUTE) -> str | None:
         """The path below the random one, if it is one of those that are allowed."""
         _, _, below = path.partition('/')
         prefix, _, route = below.partition('/')
-        is_allowed = _are_equal(prefix, self.prefix) and ROUTE.fullmatch(route)
+        is_allowed = _are_equal(prefix, self.prefix) and allowed.fullmatch(route)
         return route if is_allowed else None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -133,12 +142,50 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         refusal = self._refusal(may_navigate=route in (None, PAGE))
         if refusal is not None:
             self._send(refusal)
+        elif LENGTH in self.headers:
+            self._send(_in_words(HTTPStatus.BAD_REQUEST))
         elif self.server.is_opened_by(path):
             self._send(Answer(HTTPStatus.FOUND, {'Location': self.server.url}, b''))
         elif route is None or not PRINTABLE.fullmatch(query):
             self._send(_in_words(HTTPStatus.NOT_FOUND))
         else:
-            self._send(self.server.fetch(f'/{route}{mark}{query}'))
+            self._send(self.server.fetch(f'/{route}{mark}{query}', None))
+
+    def do_POST(self) -> None:
+        path, mark, query = self.path.partition('?')
+        route = self.server.route(path, POSTED)
+        if route is None:
+            self._send(_in_words(HTTPStatus.METHOD_NOT_ALLOWED))
+            return
+        refusal = self._refusal(may_navigate=False) or self._refusal_of_content()
+        if refusal is None and not PRINTABLE.fullmatch(query):
+            refusal = _in_words(HTTPStatus.NOT_FOUND)
+        if refusal is not None:
+            self._send(refusal)
+            return
+        try:
+            question = json.loads(self.rfile.read(int(self.headers[LENGTH])))
+        except (ValueError, RecursionError):
+            question = None
+        if isinstance(question, dict):
+            self._send(self.server.fetch(f'/{route}{mark}{query}', question))
+        else:
+            self._send(_in_words(HTTPStatus.BAD_REQUEST))
+
+    def _refusal_of_content(self) -> Answer | None:
+        """The answer to a body that is too large, or that a foreign form may have sent."""
+        headers = self.headers
+        (length, *others) = headers.get_all(LENGTH, [''])
+        if others or not LENGTH_PATTERN.fullmatch(length):
+            return _in_words(HTTPStatus.LENGTH_REQUIRED)
+        if int(length) > MAX_BODY:
+            return _in_words(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        if headers.get_all('Content-Type') != ['application/json']:
+            return _in_words(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        # Every browser names the page that sends a POST.
+        if 'Origin' not in headers:
+            return _in_words(HTTPStatus.FORBIDDEN)
+        return None
 
     def _refusal(self, may_navigate: bool) -> Answer | None:
         """The answer to a request that the page cannot have sent, nor a person."""

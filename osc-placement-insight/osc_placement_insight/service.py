@@ -108,9 +108,12 @@ class Service:
             raise refusals.refused(response, path)
         return _values(response)
 
-    def fetch(self, url: str) -> requests.Response:
-        """The answer to a GET as it is, whatever its status; no redirect is followed."""
-        return self._request('GET', url, None, redirect=False)
+    def fetch(self, url: str, body: Any = None) -> requests.Response:
+        """The answer to a GET, or to a POST of a body, as it is, whatever its status.
+
+        No redirect is followed.
+        """
+        return self._request('GET' if body is None else 'POST', url, body, redirect=False)
 
     def _request(self, method: str, url: str, body: Any, **options: Any) -> requests.Response:
         headers = {

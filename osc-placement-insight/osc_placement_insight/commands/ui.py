@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import webbrowser
+from typing import Any
 
 import requests
 from osc_lib import exceptions
@@ -14,17 +15,19 @@ from osc_lib.command import command
 from osc_placement_insight import proxy, refusals
 from osc_placement_insight.commands import base
 from osc_placement_insight.layout import sentence
+from osc_placement_insight.page_names import PageNames, sources
 from osc_placement_insight.service import Service
 
-PAGE, INSIGHT = f'/{proxy.PAGE}', '/insight'
+PAGE, INSIGHT, NAMES = f'/{proxy.PAGE}', '/insight', '/names.json'
 
 
 class ServePage(command.Command):
     """Serve the page of the service on this machine, with the token of the client.
 
     The page shows the cloud in a browser, and asks for no token: each of its requests gets that of
-    the client, which is renewed when it has expired. Whoever knows the address reads the cloud
-    with your rights, until you press Ctrl-C.
+    the client, which is renewed when it has expired. Keystone and nova tell it the names of
+    projects, servers, flavors and aggregates, as far as you may read them. Whoever knows the
+    address reads the cloud with your rights, until you press Ctrl-C.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -42,7 +45,8 @@ class ServePage(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         with base.asking(self, 'asking for the page') as service:
             _check(service)
-        with _listening(service, parsed_args.port) as server:
+        names = PageNames(sources(self.app.client_manager))
+        with _listening(service, names, parsed_args.port) as server:
             print(f'The page is at {server.url}')
             print('Press Ctrl-C to end.', flush=True)
             if parsed_args.open:
@@ -71,13 +75,13 @@ def _check(service: Service) -> None:
         raise refusals.refused(answer, PAGE)
 
 
-def _listening(service: Service, port: int) -> proxy.Proxy:
+def _listening(service: Service, names: PageNames, port: int) -> proxy.Proxy:
     """The server of the page.
 
     :raises CommandError: the port cannot be had
     """
     try:
-        return proxy.Proxy(lambda path: _fetched(service, path), port)
+        return proxy.Proxy(lambda path, body: _fetched(service, names, path, body), port)
     except (OSError, OverflowError) as error:
         raise exceptions.CommandError(
             f'Port {port} of {proxy.ADDRESS} cannot be had: {sentence(str(error))} '
@@ -85,12 +89,18 @@ def _listening(service: Service, port: int) -> proxy.Proxy:
         ) from error
 
 
-def _fetched(service: Service, path: str) -> proxy.Answer:
+def _fetched(service: Service, names: PageNames, path: str, body: Any = None) -> proxy.Answer:
     """What the service answers, or why it does not, in words that the page shows."""
+    if path.partition('?')[0] == NAMES:
+        return _in_json(200, names.known())
     try:
-        answer = service.fetch(path)
+        answer = service.fetch(path, body)
     except exceptions.CommandError as error:
-        content = json.dumps({'errors': [{'status': 502, 'detail': str(error)}]}).encode()
-        return proxy.Answer(502, {'Content-Type': 'application/json'}, content)
+        return _in_json(502, {'errors': [{'status': 502, 'detail': str(error)}]})
     found = {name: answer.headers[name] for name in proxy.PASSED_ON if name in answer.headers}
     return proxy.Answer(answer.status_code, found, answer.content)
+
+
+def _in_json(status: int, values: Any) -> proxy.Answer:
+    headers = {'Content-Type': 'application/json'}
+    return proxy.Answer(status, headers, json.dumps(values).encode())

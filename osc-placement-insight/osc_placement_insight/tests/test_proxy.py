@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,10 +22,12 @@ class Service:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.questions: list[Any] = []
         self.answer = Answer(200, {'Content-Type': 'application/json'}, CONTENT)
 
-    def fetch(self, path: str) -> Answer:
+    def fetch(self, path: str, question: Any) -> Answer:
         self.asked.append(path)
+        self.questions.append(question)
         return self.answer
 
 
@@ -67,7 +69,7 @@ def exchange(server: Proxy, request: bytes) -> bytes:
     return b''.join(pieces)
 
 
-def send(server: Proxy, *lines: str) -> Received:
+def send(server: Proxy, *lines: str, body: str = '') -> Received:
     """The answer to a request of these lines, in which braces stand for what the server has."""
     prefix = server.prefix
     values = {
@@ -78,7 +80,7 @@ def send(server: Proxy, *lines: str) -> Received:
         'port': server.server_port,
     }
     request = '\r\n'.join([*(line.format(**values) for line in lines), '', ''])
-    return received(exchange(server, request.encode('latin-1')))
+    return received(exchange(server, request.encode('latin-1') + body.encode()))
 
 
 def ask(server: Proxy, target: str) -> Received:
@@ -112,12 +114,28 @@ def page(server: Proxy, route: str = proxy.PAGE) -> str:
         'insight/capacity?resources=VCPU:1',
         'insight/consumers?provider=x',
         'insight/unmet_demand?page_limit=10',
+        'insight/history?since=2026-11-22',
+        'insight',
+        'names.json',
     ],
 )
 def test_what_the_page_asks_for_is_passed_on(server: Proxy, service: Service, route: str) -> None:
     answer = ask(server, page(server, route))
     assert (answer.status, answer.content) == (200, CONTENT)
-    assert service.asked == [f'/{route}']
+    assert (service.asked, service.questions) == ([f'/{route}'], [None])
+
+
+POSTED = ['allocation_candidates', 'capacity', 'survival', 'drain', 'moves']
+
+
+@pytest.mark.parametrize('name', POSTED)
+def test_question_that_fits_into_no_query_is_passed_on(
+    server: Proxy, service: Service, name: str
+) -> None:
+    question = f'POST /{{prefix}}/insight/{name}?only=failing HTTP/1.1'
+    answer = send(server, question, *POST, 'Content-Length: 10', body='{"a": "b"}')
+    assert (answer.status, answer.content) == (200, CONTENT)
+    assert (service.asked, service.questions) == ([f'/insight/{name}?only=failing'], [{'a': 'b'}])
 
 
 def test_every_question_of_the_page_is_allowed() -> None:
@@ -126,7 +144,8 @@ def test_every_question_of_the_page_is_allowed() -> None:
         found for script in scripts for found in re.findall(r'\binsight/\w+', script.read_text())
     }
     assert len(asked) > 3
-    assert [one for one in asked if not proxy.ROUTE.fullmatch(one)] == []
+    routes = proxy.ROUTE, proxy.POSTED
+    assert [one for one in asked if not any(route.fullmatch(one) for route in routes)] == []
 
 
 def test_every_file_of_the_page_is_allowed() -> None:
@@ -237,6 +256,7 @@ OTHER_PATHS = [
     '/{prefix}/insight/history/',
     '/{prefix}/insight/',
     '/{prefix}/names.json/',
+    '/{prefix}/ui/names.json/../../resource_providers',
     '/{prefix}/resource_providers',
     '/{prefix}/allocation_candidates?resources=VCPU:1',
     '/{prefix}/metrics',
@@ -249,10 +269,28 @@ OTHER_PATHS = [
     '/{prefix}/\xff/',
 ]
 
+JSON = 'Content-Type: application/json'
+#: What the page sends with a question that fits into no query.
+POST = ['Host: 127.0.0.1:{port}', OWN_ORIGIN, SAME_SITE, JSON]
+#: Bodies that are refused with 400.
+NO_QUESTIONS = ['', '{', 'null', '[]', '"a"', '1', '{"a": 1} {}', '[' * 200_000, '\x00']
+OTHER_POSTS = [
+    '/{prefix}/insight/providers',
+    '/{prefix}/insight/survival/',
+    '/{prefix}/insight/../allocations',
+    '/{prefix}/insight',
+    '/{prefix}/names.json',
+    '/{prefix}/allocations',
+    '/{prefix}/reshaper',
+    '/{half}/insight/survival',
+    '/insight/survival',
+]
+
 UI = 'GET /{prefix}/ui/ HTTP/1.1'
 DATA = 'GET /{prefix}/insight/providers HTTP/1.1'
 HOST = 'Host: 127.0.0.1:{port}'
 SITES = ['cross-site', 'same-site', 'nonsense']
+QUESTION = 'POST /{prefix}/insight/survival HTTP/1.1'
 
 #: Requests as lines, by the status of the refusal.
 ATTACKS: dict[int, list[list[str]]] = {
@@ -272,9 +310,56 @@ ATTACKS: dict[int, list[list[str]]] = {
         ),
         *([DATA, HOST, f'Sec-Fetch-Site: {site}', *NAVIGATION] for site in SITES),
         *([DATA, HOST, SAME_SITE, f'Sec-Fetch-Site: {site}'] for site in SITES),
+        [QUESTION, HOST, SAME_SITE, JSON, 'Content-Length: 2'],
+        [QUESTION, 'Host: evil.example', *POST[1:], 'Content-Length: 2'],
+        *(
+            [QUESTION, HOST, f'Origin: {origin}', SAME_SITE, JSON, 'Content-Length: 2']
+            for origin in FORMS_OF_ORIGIN
+        ),
+        *([QUESTION, *POST, f'Sec-Fetch-Site: {site}', 'Content-Length: 2'] for site in SITES),
+        *(
+            [
+                QUESTION,
+                HOST,
+                OWN_ORIGIN,
+                f'Sec-Fetch-Site: {site}',
+                *NAVIGATION,
+                'Content-Length: 2',
+            ]
+            for site in SITES
+        ),
     ],
     404: [[f'GET {path} HTTP/1.1', HOST] for path in OTHER_PATHS],
-    405: [[f'{method} /{{prefix}}/ui/ HTTP/1.1', HOST] for method in METHODS],
+    405: [
+        *([f'{method} /{{prefix}}/ui/ HTTP/1.1', HOST] for method in METHODS),
+        *([f'POST {path} HTTP/1.1', *POST, 'Content-Length: 2'] for path in OTHER_POSTS),
+        *(
+            [f'{method} /{{prefix}}/insight/survival HTTP/1.1', *POST, 'Content-Length: 2']
+            for method in METHODS
+            if method != 'POST'
+        ),
+    ],
+    411: [
+        [QUESTION, *POST],
+        *(
+            [QUESTION, *POST, f'Content-Length: {length}']
+            for length in ('-1', '+2', '2, 2', 'x', '')
+        ),
+        [QUESTION, *POST, 'Content-Length: 2', 'Content-Length: 3'],
+    ],
+    413: [
+        [QUESTION, *POST, f'Content-Length: {length}'] for length in (proxy.MAX_BODY + 1, 10**11)
+    ],
+    415: [
+        [QUESTION, HOST, OWN_ORIGIN, SAME_SITE, 'Content-Length: 2', *lines]
+        for lines in (
+            [],
+            ['Content-Type: text/plain'],
+            ['Content-Type: application/x-www-form-urlencoded'],
+            ['Content-Type: text/plain; application/json'],
+            [JSON, 'Content-Type: text/plain'],
+        )
+    ],
 }
 
 
@@ -285,6 +370,18 @@ def test_what_no_page_of_its_own_sends_is_refused(
     server: Proxy, service: Service, status: int, lines: list[str]
 ) -> None:
     refused(server, service, send(server, *lines), status)
+
+
+@pytest.mark.parametrize('body', NO_QUESTIONS, ids=range(len(NO_QUESTIONS)))
+def test_body_that_is_no_question_is_refused(server: Proxy, service: Service, body: str) -> None:
+    lines = [QUESTION, *POST, f'Content-Length: {len(body)}']
+    refused(server, service, send(server, *lines, body=body), 400)
+
+
+def test_framing_of_another_kind_is_refused(server: Proxy, service: Service) -> None:
+    for line in ('Transfer-Encoding: chunked', 'Upgrade: websocket'):
+        answer = send(server, QUESTION, *POST, 'Content-Length: 2', line, body='{}')
+        refused(server, service, answer, 400)
 
 
 def refused(server: Proxy, service: Service, answer: Received, status: int) -> None:

@@ -16,10 +16,13 @@ from keystoneauth1 import exceptions, plugin, session
 from osc_placement.http import SessionClient
 
 from osc_placement_insight.commands import ui
+from osc_placement_insight.page_names import PageNames
 from osc_placement_insight.service import Service
 from osc_placement_insight.tests import client
 from osc_placement_insight.tests.client import Transport
 from placement.tests.servers import ui_services
+
+NO_NAMES = PageNames({})
 
 
 @pytest.fixture
@@ -29,7 +32,7 @@ def endpoint(tmp_path: pathlib.Path) -> Iterator[str]:
         yield url
 
 
-def read(url: str) -> Any:
+def read(url: str | urllib.request.Request) -> Any:
     with urllib.request.urlopen(url, timeout=30) as answer:
         return answer.read()
 
@@ -42,6 +45,12 @@ def test_page_is_served_with_the_token_until_it_is_interrupted(endpoint: str) ->
         assert answer['providers'] == []
         with pytest.raises(urllib.error.HTTPError, match='404'):
             read(url.replace('ui/?token=proxy', 'resource_providers'))
+        posted = urllib.request.Request(
+            url.replace('ui/?token=proxy', 'insight/capacity'),
+            b'{"requests": {"one": "resources=VCPU:1"}}',
+            {'Content-Type': 'application/json', 'Origin': url[: url.index('/', 7)]},
+        )
+        assert json.loads(read(posted))['capacities']['one']['now']['at_most'] == 0
         process.send_signal(signal.SIGINT)
         printed, complained = process.communicate(timeout=60)
 
@@ -126,13 +135,13 @@ def test_token_that_has_expired_is_renewed() -> None:
     transport = knowing('token 2')
     service = service_behind(transport)
     for _ in range(2):
-        answer = ui._fetched(service, '/insight/providers')
+        answer = ui._fetched(service, NO_NAMES, '/insight/providers')
         assert (answer.status, answer.headers) == (200, {'Content-Type': 'application/json'})
     assert transport.sent == ['token 1', 'token 2', 'token 2']
 
 
 def test_token_that_cannot_be_renewed_is_refused_to_the_page() -> None:
-    assert ui._fetched(service_behind(knowing()), '/insight/providers').status == 401
+    assert ui._fetched(service_behind(knowing()), NO_NAMES, '/insight/providers').status == 401
 
 
 @pytest.mark.parametrize(
@@ -145,6 +154,6 @@ def test_token_that_cannot_be_renewed_is_refused_to_the_page() -> None:
 def test_page_is_told_why_the_service_does_not_answer(
     credentials: Renewed, url: str, words: str
 ) -> None:
-    answer = ui._fetched(service_behind(knowing(), credentials), url)
+    answer = ui._fetched(service_behind(knowing(), credentials), NO_NAMES, url)
     assert answer.status == 502
     assert words in json.loads(answer.content)['errors'][0]['detail']

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unittest import mock
+from wsgiref.types import WSGIApplication
 
 import requests
 import sqlalchemy as sa
@@ -128,7 +129,7 @@ class Cloud(clouds.Cloud):
 
 
 @contextlib.contextmanager
-def running_nova(nova: Nova) -> Iterator[str]:
+def running_nova(nova: WSGIApplication) -> Iterator[str]:
     """The endpoint at which a nova answers every session of requests."""
     endpoint, transport = f'http://nova-{uuid.uuid4()}', direct.InProcess(nova)
     others = requests.Session.get_adapter
