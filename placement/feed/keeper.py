@@ -88,9 +88,12 @@ class SnapshotKeeper:
 
     def current(self) -> Snapshot:
         """The cloud as it is now; raises `errors.DatabaseUnavailable`."""
+        begun = time.perf_counter()
         snapshot = self._retry(self._current, 'SnapshotKeeper.current')
         recorder = self._database.recorder
         if recorder is not None:
+            duration = time.perf_counter() - begun
+            recorder.observe(catalog.SNAPSHOT_UPDATE_DURATION, (), duration)
             recorder.set(catalog.SNAPSHOT_UPDATED, (), time.time())
         return snapshot
 

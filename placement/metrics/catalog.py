@@ -116,6 +116,9 @@ SEARCHES_CUT = Metric(
 SNAPSHOT_UPDATED = Metric(
     'placement_snapshot_updated_timestamp_seconds', Kind.LEAST,
     'When the snapshot that is furthest behind was last brought up to date.')
+SNAPSHOT_UPDATE_DURATION = Metric(
+    'placement_snapshot_update_duration_seconds', Kind.HISTOGRAM,
+    'Time until a search knows all changes that were committed before it.', (), SECONDS)
 SNAPSHOT_LOADS = Metric(
     'placement_snapshot_full_loads_total', Kind.COUNTER,
     'Times that a process read the whole cloud, by the reason.', ('reason',), values=LOADS)

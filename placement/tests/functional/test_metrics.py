@@ -131,6 +131,7 @@ def test_reading_the_whole_cloud_is_counted_once(client: Client, metrics: Metric
 
     assert metrics.read()['placement_snapshot_full_loads_total{first}'] == 1
     assert metrics.change('placement_snapshot_updated_timestamp_seconds{}') > 0
+    assert metrics.change('placement_snapshot_update_duration_seconds_count{}') > 0
 
 
 def test_the_cloud_is_told_as_it_is_now(client: Client, metrics: Metrics) -> None:

@@ -15,13 +15,14 @@ from placement.tests.servers.servers import TIMEOUT, Process, Server
 
 PACKAGES = ('prometheus',)
 ALERTS = installation.REPOSITORY / 'etc' / 'prometheus' / 'alerts.yml'
+SERVICE_LEVELS = ALERTS.with_name('service-levels.yml')
 
 CONFIGURATION = """
 global:
   scrape_interval: 2s
   scrape_timeout: 2s
   evaluation_interval: 1s
-rule_files: ['{alerts}']
+rule_files: ['{alerts}', '{service_levels}']
 scrape_configs:
   - job_name: placement
     static_configs:
@@ -64,7 +65,9 @@ class Prometheus(Process):
         self.target = target
         self.port = free_port()
         self.configuration = directory / 'prometheus.yml'
-        self.configuration.write_text(CONFIGURATION.format(alerts=ALERTS, target=target))
+        self.configuration.write_text(
+            CONFIGURATION.format(alerts=ALERTS, service_levels=SERVICE_LEVELS, target=target)
+        )
 
     @property
     def probe(self) -> str:
