@@ -33,6 +33,7 @@ from benchmarks import (
     services,
     starts,
     upstream,
+    what_if,
 )
 from benchmarks.measure import Durations, measure
 from benchmarks.progress import Progress
@@ -42,6 +43,7 @@ from benchmarks.services import CannotStart
 from benchmarks.session import Bench, Say
 
 ROOT = pathlib.Path(__file__).parents[1]
+BENCH = ROOT / '.bench'
 SIZES = (100, 1_000, 10_000, 50_000)
 QUICK_SIZES = (1_000,)
 QUICK = Durations(
@@ -79,14 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         titles = [scenario.title for scenario in scenarios]
         titles += [f'{starts.NAME} [{size}]' for size in start_sizes]
         titles += [family.title for family in families]
-        print('\n'.join(titles + [insight.NAME] * insight.is_chosen(options.only)))
+        beside_upstream = [one.NAME for one in (insight, what_if) if one.is_chosen(options.only)]
+        print('\n'.join(titles + beside_upstream))
         return 0
-    if insight.is_chosen(options.only):
-        # In process: it needs neither services nor a database.
-        explained = list(insight.measure_insight(insight.cases(), lambda text: None))
-        print(insight.table(explained))
-        if not scenarios and not start_sizes and not families:
-            return 0
+    if run_alone(options) and not scenarios and not start_sizes and not families:
+        return 0
     if not scenarios and not start_sizes and not families:
         print('no title of a scenario contains these words, see --list', file=sys.stderr)
         return 2
@@ -105,6 +104,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(results) < len(scenarios):
         print(f'\nTime limit reached: {len(scenarios) - len(results)} scenarios were not run.')
     return 0
+
+
+def run_alone(options: argparse.Namespace) -> bool:
+    """Measure what is not compared with upstream; False where --only asks for none of it."""
+    if insight.is_chosen(options.only):
+        # In process: it needs neither services nor a database.
+        explained = list(insight.measure_insight(insight.cases(), lambda text: None))
+        print(insight.table(explained))
+    if what_if.is_chosen(options.only):
+        sizes = options.sizes or (QUICK_SIZES if options.quick else None)
+        directory = _run_directory()
+        print(what_if.run(directory, sizes, options.database_url, Progress(1).say))
+        shutil.rmtree(directory)
+    return insight.is_chosen(options.only) or what_if.is_chosen(options.only)
 
 
 def choose(
@@ -240,14 +253,18 @@ def _report(
         options.chart.write_text(chart.svg(results))
 
 
+def _run_directory() -> pathlib.Path:
+    """A new directory for this run alone; when the run fails, the logs remain in it."""
+    directory = BENCH / f'run-{os.getpid()}'
+    directory.mkdir(parents=True)
+    return directory
+
+
 def _bench(options: argparse.Namespace) -> Bench:
-    directory = ROOT / '.bench'
-    # For this run alone; when the run fails, the logs remain in it.
-    run_directory = directory / f'run-{os.getpid()}'
-    run_directory.mkdir(parents=True)
-    python = options.upstream or upstream.install(directory / 'upstream', ROOT / 'constraints.txt')
+    constraints = ROOT / 'constraints.txt'
+    python = options.upstream or upstream.install(BENCH / 'upstream', constraints)
     return Bench(
-        run_directory,
+        _run_directory(),
         our_python=options.ours,
         upstream_python=python,
         engine=options.db,

@@ -86,6 +86,24 @@ def load_as_rows(database: str, cloud: Cloud) -> None:
                 for batch in _batches(rows, ROWS_PER_STATEMENT):
                     connection.execute(sa.insert(table), list(batch))
                 _set_sequence(connection, table)
+        with engine.begin() as connection:
+            _analyze(connection)
+    finally:
+        engine.dispose()
+
+
+def replace_inventories(database: str, cloud: Cloud) -> None:
+    """Give the providers of a cloud other inventories, of the same classes, behind the service."""
+    engine = sa.create_engine(database)
+    providers, inventories = tables.resource_providers.c, tables.inventories
+    try:
+        with engine.begin() as connection:
+            classes = _ids_by_name(connection, tables.resource_classes)
+            rows = connection.execute(sa.select(providers.uuid, providers.id))
+            ids = {uuid: number for uuid, number in rows}  # noqa: C416
+            connection.execute(sa.delete(inventories))
+            for batch in _batches(_inventory_rows(cloud, ids, classes), ROWS_PER_STATEMENT):
+                connection.execute(sa.insert(inventories), list(batch))
     finally:
         engine.dispose()
 
@@ -195,6 +213,13 @@ def _set_sequence(connection: sa.Connection, table: sa.Table) -> None:
                 f'(SELECT coalesce(max(id), 1) FROM {table.name}))'
             )
         )
+
+
+def _analyze(connection: sa.Connection) -> None:
+    """Let MariaDB count the rows, which it would still take for none; it makes bad plans then."""
+    if connection.dialect.name in ('mysql', 'mariadb'):
+        for name in (tables.allocations.name, tables.inventories.name):
+            connection.execute(sa.text(f'ANALYZE TABLE {name}'))
 
 
 def _batches(rows: Iterable[Any], size: int) -> Iterator[Sequence[Any]]:

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about a cloud that is not there yet, on SQLite and on MariaDB.
+
+Upstream has none, so nothing is compared. The service is asked in this process. A worker of its
+own answers requests of the API beside survival.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from benchmarks.beside import Latencies, measure_beside, path_of
+from benchmarks.databases import temporary_database
+from benchmarks.full_clouds import Family, families
+from benchmarks.in_process import InProcess
+from benchmarks.loading import load_as_rows, make_schema, replace_inventories
+from benchmarks.measure import percentile
+from benchmarks.metered import Cost, Metered, serving
+from benchmarks.services import Service
+
+NAME = 'what-if'
+ENGINES = {'sqlite': 'SQLite', 'mariadb': 'MariaDB'}
+FULL = (50, 80, 97)
+HOSTS, TREES = 10_000, 1_000
+# Of the cloud in which the API is asked beside survival.
+USUAL = 80
+REPETITIONS = 2
+SURVIVAL = '/insight/survival?only=failing&page_limit=1000'
+EACH_HOST = {'lose': {'each': 'root'}}
+STATES = {True: 'survive', False: 'fail', None: 'unknown'}
+
+Say = Callable[[str], None]
+
+
+class Figure(NamedTuple):
+    """The cost of a question of one cloud, and its outcome in words."""
+
+    engine: str
+    question: str
+    full: int
+    cost: Cost
+    outcome: str
+
+
+class Beside(NamedTuple):
+    """The latencies of requests on one engine, without survival and beside it."""
+
+    engine: str
+    without: Latencies
+    beside: Latencies
+
+
+def is_chosen(only: Sequence[str]) -> bool:
+    """Tell if the words of --only ask for these questions; other runs leave them out."""
+    return NAME in only
+
+
+def run(
+    directory: pathlib.Path, sizes: Collection[int] | None, server: str | None, say: Say
+) -> str:
+    """The tables of all questions, of clouds of 10,000 hosts or of the first of the sizes."""
+    figures, besides = list[Figure](), list[Beside]()
+    hosts = next(iter(sizes or ()), HOSTS)
+    for engine in ENGINES:
+        url = server if engine == 'mariadb' else None
+        for family in families(hosts, max(10, hosts * TREES // HOSTS)):
+            with temporary_database(engine, 'what_if', directory, url) as database:
+                say(f'{engine}: loading {family.kinds[0]}')
+                make_schema(database)
+                load_as_rows(database, family.make(0, USUAL))
+                if len(family.kinds) > 1:
+                    say(f'{engine}: requests beside survival')
+                    besides.append(_beside(engine, database, directory, family))
+                figures += _survivals(engine, database, family, say)
+    return f'{table(figures)}\n\n{table_beside(besides)}'
+
+
+def _survivals(engine: str, database: str, family: Family, say: Say) -> Iterator[Figure]:
+    for kind, name in enumerate(family.kinds):
+        for full in FULL:
+            say(f'{engine}: survival of {name}, {full} % full')
+            replace_inventories(database, family.make(kind, full))
+            with serving(database) as client:
+                yield _cheapest(engine, f'Survival of {name}', full, lambda: _survival(client))
+
+
+def _cheapest(
+    engine: str, question: str, full: int, ask: Callable[[], tuple[Cost, str]]
+) -> Figure:
+    """The figure of a question that is asked several times."""
+    answers = [ask() for _ in range(REPETITIONS)]
+    return Figure(engine, question, full, *min(answers, key=lambda one: one[0].cpu))
+
+
+def _survival(client: InProcess) -> tuple[Cost, str]:
+    """The cost of all pages together, and how many hosts survive."""
+    metered, states = Metered(client), Counter[bool | None]()
+    path = SURVIVAL
+    while path:
+        answer = metered.post(path, EACH_HOST).json()
+        states[True] += answer['examined'] - len(answer['domains'])
+        states.update(row['survives'] for row in answer['domains'])
+        path = path_of(answer['links'][0]['href']) if answer['links'] else ''
+    found = [f'{states[state]:,} {word}' for state, word in STATES.items() if states[state]]
+    return metered.cost, ', '.join(found)
+
+
+def _beside(engine: str, database: str, directory: pathlib.Path, family: Family) -> Beside:
+    hosts = [provider.uuid for provider in family.make(0, USUAL).providers]
+    service = Service('what_if', sys.executable, database, directory)
+    try:
+        service.start()
+        return Beside(engine, *measure_beside(service, hosts, SURVIVAL, EACH_HOST))
+    finally:
+        service.stop()
+
+
+HEADINGS = (
+    'Question',
+    'Full',
+    'Database',
+    'CPU',
+    'Elapsed',
+    'Reading',
+    'Slice',
+    'Outcome',
+)
+LEGEND = (
+    'Seconds of all pages; *reading* is their part that reads the database, processor time /\n'
+    'elapsed. *Slice*: the longest processor time between two pauses, in milliseconds.'
+)
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """A line for each question, as a table of the page about performance."""
+    lines: list[Sequence[str]] = [HEADINGS]
+    questions = list(dict.fromkeys(one.question for one in figures))
+    for engine, question, full, cost, outcome in sorted(
+        figures, key=lambda one: (questions.index(one.question), one.full)
+    ):
+        lines.append(
+            (
+                question, f'{full} %', ENGINES[engine],
+                f'{cost.cpu:.2f}', f'{cost.wall:.2f}',
+                f'{cost.reading_cpu:.2f} / {cost.reading_wall:.2f}', f'{cost.held * 1000:.0f}',
+                outcome,
+            )
+        )  # fmt: skip
+    return f'{rst(lines)}\n\n{LEGEND}'
+
+
+HEADINGS_BESIDE = ('Request', 'Database', 'Median', '99 % within', 'Longest')
+
+
+def table_beside(besides: Iterable[Beside]) -> str:
+    """A line for each request of the API, without survival / beside it, in milliseconds."""
+    lines: list[Sequence[str]] = [HEADINGS_BESIDE]
+    for engine, without, beside in besides:
+        for name in without:
+            pair = without[name], beside[name]
+            lines.append(
+                (
+                    name.capitalize(), ENGINES[engine],
+                    *(
+                        ' / '.join(f'{percentile(one, part) * 1000:.1f}' for one in pair)
+                        for part in (0.5, 0.99, 1.0)
+                    ),
+                )
+            )  # fmt: skip
+    return rst(lines)
+
+
+def rst(lines: Sequence[Sequence[str]]) -> str:
+    """A simple table of reStructuredText; the first line has the headings."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rule = '  '.join('=' * width for width in widths)
+    first, *rest = (
+        '  '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+    return '\n'.join([rule, first, rule, *rest, rule])
