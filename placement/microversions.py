@@ -178,11 +178,15 @@ HISTORY = (
             'insight.explain_after': explain.explain_after,
             'insight.capacity': capacity.capacity,
             'insight.capacities': capacity.capacities,
-            'insight.survival': what_if.survival},
+            'insight.survival': what_if.survival,
+            'insight.drain': what_if.drain,
+            'insight.moves': what_if.moves},
         accepts={
             'insight.explain_after': explain.EXPLAIN_AFTER,
             'insight.capacities': capacity.CAPACITIES,
-            'insight.survival': what_if.SURVIVAL},
+            'insight.survival': what_if.SURVIVAL,
+            'insight.drain': what_if.DRAIN,
+            'insight.moves': what_if.MOVES},
         queries=_for_searches(candidate_schemas.LIST)
         | {'insight.survival': what_if.SURVIVAL_QUERY}),
     Microversion('1.11', 'Providers link to their allocations.',

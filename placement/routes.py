@@ -87,6 +87,8 @@ ROUTES = (
     Route('GET', INSIGHT + '/capacity', 'insight.capacity', status_before=400),
     Route('POST', INSIGHT + '/capacity', 'insight.capacities', status_before=400),
     Route('POST', INSIGHT + '/survival', 'insight.survival', status_before=400),
+    Route('POST', INSIGHT + '/drain', 'insight.drain', status_before=400),
+    Route('POST', INSIGHT + '/moves', 'insight.moves', status_before=400),
     Route('GET', INSIGHT + '/unmet_demand', 'insight.unmet_demand'),
     Route('GET', INSIGHT + '/providers', 'insight.providers'),
     Route('GET', INSIGHT + '/consumers', 'insight.consumers'),

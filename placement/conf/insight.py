@@ -24,6 +24,12 @@ Answer ``GET`` and ``POST /insight/capacity``: how often a request would fit.
     cfg.BoolOpt('survival', default=True, help="""
 Answer ``POST /insight/survival``: which failures the cloud can take.
 """),
+    cfg.BoolOpt('drain', default=True, help="""
+Answer ``POST /insight/drain``: the moves that empty hosts.
+"""),
+    cfg.BoolOpt('moves', default=True, help="""
+Answer ``POST /insight/moves``: if moves are possible.
+"""),
     cfg.BoolOpt('unmet_demand', default=True, help="""
 Keep what was searched for in vain, and answer ``GET /insight/unmet_demand``.
 

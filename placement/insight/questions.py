@@ -30,6 +30,8 @@ class Insight:
             'allocation_candidates': '[insight] allocation_candidates',
             'capacity': '[insight] capacity',
             'survival': '[insight] survival',
+            'drain': '[insight] drain',
+            'moves': '[insight] moves',
             'unmet_demand': '[insight] unmet_demand',
             'providers': '[insight] cloud',
             'consumers': '[insight] cloud',

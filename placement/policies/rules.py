@@ -168,6 +168,8 @@ SHOW_CAPACITY = _rule('insight:capacity', 'Show how often requests would fit.',
     'GET /insight/capacity', 'POST /insight/capacity')
 SHOW_SURVIVAL = _rule('insight:survival', 'Show which failures the cloud can take.',
     'POST /insight/survival')
+PLAN_DRAIN = _rule('insight:drain', 'Plan the moves that empty hosts.', 'POST /insight/drain')
+VERIFY_MOVES = _rule('insight:moves', 'Tell if moves are possible.', 'POST /insight/moves')
 LIST_UNMET_DEMAND = _rule('insight:unmet_demand', 'List what was searched for in vain.',
     'GET /insight/unmet_demand')
 LIST_CLOUD_PROVIDERS = _rule(

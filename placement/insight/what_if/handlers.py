@@ -1,26 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failures that a cloud can take (specification: insight, "POST /insight/survival")."""
+"""Failures that a cloud can take, drains and moves (specification: insight)."""
 
-from collections.abc import Mapping
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from placement import errors
+from placement.db.schema.tables import utcnow
 from placement.http import candidate_query
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.capacity.handlers import parse_named_queries
 from placement.insight.explain.handlers import SCENARIO, list_names
 from placement.insight.names.handlers import aggregate_names
-from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
+from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement.insight.what_if import schemas, views
-from placement.insight.what_if.pages import DomainPage, read_page
-from placement.objects.allocation_candidate import check_names
+from placement.insight.what_if.pages import NO_DOMAINS, DomainPage, Part, read_page
+from placement.insight.what_if.scenarios import refusals_reported
+from placement.insight.what_if.terms import (
+    check_requests,
+    enabled_need,
+    parse_terms,
+)
 from placement.policies import rules
 from placement.schemas import common
 from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
-from placement.search.what_if.inferred import Need
-from placement.search.what_if.survival import SURVIVAL_BUDGET, Survival, Terms
+from placement.search.solver.work import BudgetSpent
+from placement.search.what_if.drain import DRAIN_BUDGET, Drain
+from placement.search.what_if.moves import MOVES_BUDGET, Moves, WantedMove
+from placement.search.what_if.relocation import Relocation
+from placement.search.what_if.scenario import Scenario
+from placement.search.what_if.survival import SURVIVAL_BUDGET, Survival
 
 SURVIVAL_QUERY = common.a_query(
     {
@@ -30,6 +43,8 @@ SURVIVAL_QUERY = common.a_query(
     }
 )
 SURVIVAL = schemas.survival(SCENARIO)
+DRAIN = schemas.drain(SCENARIO)
+MOVES = schemas.moves(SCENARIO)
 
 
 def survival(request: Request) -> Reply:
@@ -40,30 +55,19 @@ def survival(request: Request) -> Reply:
         query = request.validated_query('insight.survival')
         body = request.validated_body('insight.survival')
         requests = _parse_requests(request, body)
-        asked = _asked(body, requests)
-        apart = [frozenset(consumers) for consumers in body.get('apart', ())]
-        others = frozenset[str]().union(*apart)
-        if len(others) > schemas.MAX_CONSUMERS:
-            raise errors.BadRequest(
-                f'apart names {len(others)} consumers, more than {schemas.MAX_CONSUMERS}.'
-            )
-        page = read_page(request, body, query.last('marker') or '', page_limit(query), others)
-        _check_names(request, requests, page)
-        terms = Terms(
-            asked,
-            frozenset(body.get('ignore', ())),
-            frozenset(body.get('within', ())),
-            apart,
-            page.homes,
-        )
+        terms = parse_terms(body, requests)
+        part = Part(body['lose'], query.last('marker') or '', page_limit(query))
+        page = read_page(request, body.get('scenario', ()), part, frozenset().union(*terms.apart))
+        check_requests(request, requests, page.after)
+        terms = dataclasses.replace(terms, held=page.others)
         asking = Survival(page.after.snapshot, terms, SlicedWork(SURVIVAL_BUDGET), requests)
         losses = [asking.loss(each, page.holders[each.name]) for each in page.domains.items]
         shown = [loss for loss in losses if 'only' not in query or not loss.survives]
         each = body['lose'].get('each')
-        mentioned = views.uuids_in_losses(shown) | views.uuids_in(page.after)
+        mentioned = views.uuids_lacking(of for loss in shown for of in loss.homeless)
         if each == 'root':
             mentioned |= {loss.domain for loss in shown}
-        names = {**list_names(context, mentioned), **page.after.names}
+        names = _names(request, page.after, mentioned)
         domain_names = aggregate_names(request) if each == 'aggregate' else names
     view: dict[str, Any] = {
         'domains': [views.loss(loss, domain_names, names) for loss in shown],
@@ -76,33 +80,112 @@ def survival(request: Request) -> Reply:
     return Reply(view | links_with(request, 'survival', query, following))
 
 
+def drain(request: Request) -> Reply:
+    """Plan the moves that empty some trees, or that take some consumers away from theirs."""
+    request.authorise(rules.PLAN_DRAIN)
+    with request.context.insight.question('drain'):
+        body = request.validated_body('insight.drain')
+        if ('providers' in body) is ('consumers' in body):
+            raise errors.BadRequest('Either providers or consumers are to be drained.')
+        at = time_text(utcnow())
+        requests = _parse_requests(request, body)
+        terms = parse_terms(body, requests)
+        consumers = frozenset(body.get('consumers', ()))
+        part = NO_DOMAINS
+        if 'providers' in body:
+            part = Part({'domains': {'providers': body['providers']}}, called='{}')
+        page = read_page(request, body.get('scenario', ()), part, consumers.union(*terms.apart))
+        check_requests(request, requests, page.after)
+        terms = dataclasses.replace(terms, held=page.others)
+        with _budget_reported():
+            relocation = Relocation(page.after.snapshot, terms, SlicedWork(DRAIN_BUDGET))
+            plan = _drain(page, consumers, relocation).plan()
+        names = _names(request, page.after, views.uuids_in_plan(plan))
+    view = {
+        'at': at,
+        **views.plan(plan, page.after.snapshot, names),
+        'gone': len(consumers - page.others.keys()),
+    }
+    return Reply(view | (views.scenario(page.after, names) if 'scenario' in body else {}))
+
+
+def _drain(page: DomainPage, consumers: Set[str], relocation: Relocation) -> Drain:
+    """The drain of the one domain of a page, or of some consumers."""
+    held = {each: page.others[each] for each in sorted(consumers & page.others.keys())}
+    roots = None
+    for domain in page.domains.items:
+        held, roots = dict(page.holders[domain.name]), domain.roots
+    if len(held) > schemas.MAX_MOVES:
+        raise errors.BadRequest(f'More than {schemas.MAX_MOVES} consumers would be moved.')
+    return Drain(relocation, held, roots)
+
+
+def moves(request: Request) -> Reply:
+    """Tell if moves are possible that the client has chosen."""
+    request.authorise(rules.VERIFY_MOVES)
+    with request.context.insight.question('moves'):
+        body = request.validated_body('insight.moves')
+        at = time_text(utcnow())
+        requests = _parse_requests(request, body)
+        consumers = {move['consumer'] for move in body['moves']}
+        flags = bool(body.get('at_once')), bool(body.get('evacuate'))
+        if flags[0] and len(consumers) < len(body['moves']):
+            raise errors.BadRequest('With at_once, each consumer can be moved but once.')
+        targets = {move['to'] for move in body['moves'] if move['to'] is not None}
+        page = read_page(request, body.get('scenario', ()), NO_DOMAINS, consumers, targets)
+        after = page.after
+        check_requests(request, requests, after)
+        wanted = _wanted_moves(after, body['moves'], requests)
+        made = Moves(after.snapshot, page.others, SlicedWork(MOVES_BUDGET), *flags)
+        with _budget_reported():
+            refused = made.make(wanted)
+            after.snapshot = made.snapshot
+        names = _names(request, after, views.uuids_of_moves(made, wanted, refused))
+    view = {
+        'at': at,
+        **views.verdict(made, wanted, refused, names),
+        'over_capacity': views.over_capacity(after, names),
+    }
+    return Reply(view | (views.scenario(after, names) if 'scenario' in body else {}))
+
+
 def _parse_requests(request: Request, body: Mapping[str, Any]) -> dict[str, CandidateRequest]:
+    """The requests of a body by name. Raises `errors.BadRequest`, which names the request."""
     texts = body.get('requests', {})
     candidate_query.check_lengths(texts.values())
     return parse_named_queries(request.api, texts)
 
 
-def _asked(body: Mapping[str, Any], requests: Mapping[str, CandidateRequest]) -> dict[str, Need]:
-    """The needs of consumers of which it is known what they asked for.
+def _wanted_moves(
+    after: Scenario,
+    sent: Sequence[Mapping[str, Any]],
+    requests: Mapping[str, CandidateRequest],
+) -> list[WantedMove]:
+    """The moves of a body. Raises `errors.BadRequest`, which names the move."""
+    needs = {name: enabled_need(wanted) for name, wanted in requests.items()}
+    roots, wanted = dict[str | None, Provider | None]({None: None}), list[WantedMove]()
+    for number, move in enumerate(sent, 1):
+        name, target = move.get('request'), move['to']
+        if name is not None and name not in needs:
+            raise errors.BadRequest(f'Move {number}: there is no request {name!r}.')
+        if target not in roots:
+            with refusals_reported(f'Move {number}: '):
+                roots[target] = after.root(target)
+        need = None if name is None else needs[name]
+        wanted.append(WantedMove(move['consumer'], roots[target], need))
+    return wanted
 
-    Raises `errors.BadRequest` for a request that is not there, or a consumer that asked for two.
-    """
-    asked = dict[str, Need]()
-    for name, consumers in body.get('asked', {}).items():
-        if name not in requests:
-            raise errors.BadRequest(f'asked names request {name!r}, which is not in requests.')
-        twice = sorted(asked.keys() & consumers)
-        if twice:
-            raise errors.BadRequest(f'asked has consumer {twice[0]} in more than one request.')
-        asked |= dict.fromkeys(consumers, Need(requests[name]))
-    return asked
+
+def _names(request: Request, after: Scenario, mentioned: Set[str]) -> dict[str, str]:
+    """The names of providers by uuid."""
+    return {**list_names(request.context, mentioned | views.uuids_in(after)), **after.names}
 
 
-def _check_names(
-    request: Request, requests: Mapping[str, CandidateRequest], page: DomainPage
-) -> None:
-    """Raise `errors.BadRequest`, which names the request, for unknown traits and classes."""
-    unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
-    for name, wanted in requests.items():
-        with errors.reported_as(errors.BadRequest, *unknown, prefix=f'Request {name}: '):
-            check_names(request.context, wanted, page.after.given)
+@contextlib.contextmanager
+def _budget_reported() -> Iterator[None]:
+    try:
+        yield
+    except BudgetSpent as error:
+        raise errors.BadRequest(
+            'The budget of one question does not suffice for so many moves.'
+        ) from error

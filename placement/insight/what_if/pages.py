@@ -2,7 +2,7 @@
 """A page of domains, and what is held there, at one moment."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from placement import errors
@@ -35,30 +35,46 @@ class Holders(NamedTuple):
 
 
 class DomainPage(NamedTuple):
-    """Domains of the cloud after a scenario, with those who hold of each of them, and where the
-    consumers are who were asked about."""
+    """Domains of the cloud after a scenario, with those who hold of each of them, and what others
+    hold who were asked about: amounts, by consumer."""
 
     after: Scenario
     domains: Page[Domain]
     holders: Mapping[str, Mapping[str, Held]]
-    homes: Mapping[str, frozenset[int]]
+    others: Mapping[str, Held]
+
+
+class Part(NamedTuple):
+    """The first `limit` of domains after a marker, by uuid or name, as `lose` of a body has them;
+    `called` is what a message calls them, with a name."""
+
+    lose: Mapping[str, Any]
+    marker: str = ''
+    limit: int = 1
+    called: str = 'Domain {}'
+
+
+NO_DOMAINS = Part({'domains': {}})
 
 
 def read_page(
-    request: Request, body: Mapping[str, Any], marker: str, limit: int, others: Collection[str]
+    request: Request,
+    scenario: Sequence[Mapping[str, Any]],
+    part: Part,
+    others: Collection[str],
+    targets: Collection[str] = (),
 ) -> DomainPage:
-    """The first `limit` domains that a body names, by uuid or name, after a marker, and `homes` of
-    some other consumers.
+    """The domains of a part, and what some other consumers hold. `targets` can be found by name.
 
     Raises `errors.BadRequest`, which names the domain or the step, and `errors.InsightBusy` where
     the cloud changes too fast.
     """
-    lose = body['lose']
+    lose, marker, limit, _ = part
     lists = [where for where in lose.get('domains', {}).values() if isinstance(where, list)]
-    named = [name for where in lists for name in where]
+    named = [*targets, *(name for where in lists for name in where)]
     if len(named) > MAX_PROVIDERS:
         raise errors.BadRequest(
-            f'The domains name {len(named)} resource providers, more than {MAX_PROVIDERS}.'
+            f'The request names {len(named)} resource providers, more than {MAX_PROVIDERS}.'
         )
     roots = frozenset[int]()
 
@@ -67,8 +83,8 @@ def read_page(
         return _read(connection, snapshot, roots.union(*domains), others)
 
     for _ in range(ATTEMPTS):
-        after, holders = scenario_with(request, body.get('scenario', ()), named, read)
-        domains = _domains(after, lose, marker, limit)
+        after, holders = scenario_with(request, scenario, named, read)
+        domains = _domains(after, part)
         roots = frozenset[int]().union(*[domain.roots for domain in domains.items])
         if all(root in holders.roots or not after.given.has_provider(root) for root in roots):
             return _held_in(after, domains, holders)
@@ -111,7 +127,7 @@ def _read(
 def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> DomainPage:
     """The page after the steps: who was released holds nothing, who was claimed does."""
     root_of = after.snapshot.indexes.roots
-    held = {name: each for name, each in holders.held.items() if name not in after.released}
+    held = dict(_still_held(after, holders.held))
     held |= {f'claimed by the scenario: {n}': each for n, each in enumerate(after.claimed, 1)}
     by_root: dict[int | None, dict[str, Held]] = defaultdict(dict)
     for consumer, of_consumer in held.items():
@@ -126,28 +142,29 @@ def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> Domain
             }
             for domain in domains.items
         },
-        {
-            consumer: frozenset(_homes(after.snapshot, of_consumer))
-            for consumer, of_consumer in holders.others.items()
-            if consumer not in after.released
-        },
+        dict(_still_held(after, holders.others)),
     )
 
 
-def _homes(snapshot: Snapshot, held: Held) -> list[int]:
-    """The ids of the roots of the trees that a consumer holds of, but of pools."""
-    providers = [snapshot.provider(i) for i in held if snapshot.has_provider(i)]
-    return [each.root_id for each in providers if not each.kind.profile.is_sharing]
+def _still_held(after: Scenario, held: Mapping[str, Held]) -> Iterator[tuple[str, Held]]:
+    """What those hold who were not released, of providers that were not removed."""
+    known = after.snapshot.indexes.roots
+    for consumer, of_consumer in held.items():
+        left = {i: of_consumer[i] for i in of_consumer if i in known}
+        if left and consumer not in after.released:
+            yield consumer, left
 
 
-def _domains(after: Scenario, lose: Mapping[str, Any], marker: str, limit: int) -> Page[Domain]:
+def _domains(after: Scenario, part: Part) -> Page[Domain]:
+    lose, marker, limit, called = part
     if lose.get('each') == 'root':
         return _bounded(*root_domains(after.snapshot, marker, limit))
-    wheres = lose.get('domains') or {uuid: {'member_of': uuid} for uuid in lose['of']}
-    by_aggregate = roots_by_aggregate(after.snapshot)
+    aggregates = {uuid: {'member_of': uuid} for uuid in lose.get('of', ())}
+    wheres = lose.get('domains', aggregates)
+    by_aggregate = roots_by_aggregate(after.snapshot) if wheres else {}
     domains = []
     for name, where in sorted(wheres.items()):
-        with refusals_reported(f'Domain {name}: '):
+        with refusals_reported(f'{called.format(name)}: '):
             domain = _domain(after, name, where, by_aggregate)
         if name > marker:
             domains.append(domain)
@@ -163,10 +180,7 @@ def _domain(
         if aggregate not in by_aggregate:
             raise StepRefused(f'no tree has its root in aggregate {aggregate!r}')
         return Domain(name, by_aggregate[aggregate], frozenset([aggregate]))
-    for provider in after.providers(where):
-        if provider.id != provider.root_id:
-            raise StepRefused(f'resource provider {provider.uuid} is not the root of a tree')
-    return Domain(name, frozenset([provider.id for provider in after.providers(where)]))
+    return Domain(name, frozenset([after.root(uuid_or_name).id for uuid_or_name in where]))
 
 
 def _bounded(domains: Sequence[Domain], has_more: bool) -> Page[Domain]:

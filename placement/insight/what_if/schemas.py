@@ -8,9 +8,10 @@ from placement.search.what_if.steps import MAX_TREES_ADDED
 MAX_STEPS = 100
 MAX_PROVIDERS = 10_000
 MAX_CONSUMERS = 10_000
-# Bounds on a question about survival.
+# Bounds on questions about survival, drains and moves.
 MAX_DOMAINS = 1_000
 MAX_REQUESTS = 100
+MAX_MOVES = 20_000
 
 QUERY: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 65_536}
 UUID_OR_NAME: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 200}
@@ -101,22 +102,51 @@ _LOSE: common.Schema = {
 }
 
 
+_BY_REQUEST = {'minProperties': 1, 'maxProperties': MAX_REQUESTS}
+_REQUESTS = common.keyed_by(_ANY_NAME, QUERY, **_BY_REQUEST)
+# What the caller knows of consumers that lose their trees.
+_TERMS: dict[str, common.Schema] = {
+    'requests': _REQUESTS,
+    'asked': common.keyed_by(_ANY_NAME, _CONSUMERS, **_BY_REQUEST),
+    'ignore': _CONSUMERS,
+    'within': _AGGREGATES,
+    'apart': {
+        'type': 'array',
+        'items': a_list(common.UUID, MAX_CONSUMERS, least=2),
+        'maxItems': MAX_DOMAINS,
+    },
+}
+_MOVE = common.an_object(
+    {
+        'consumer': common.UUID,
+        'to': {'anyOf': [UUID_OR_NAME, {'type': 'null'}]},
+        'request': {'type': 'string', 'pattern': _ANY_NAME},
+    },
+    required=('consumer', 'to'),
+)
+
+
 def survival(scenario: common.Schema) -> common.Schema:
     """The body of the question, given the schema of a scenario."""
-    by_request = {'minProperties': 1, 'maxProperties': MAX_REQUESTS}
+    return common.an_object({'lose': _LOSE, 'scenario': scenario, **_TERMS}, required=('lose',))
+
+
+def drain(scenario: common.Schema) -> common.Schema:
+    """The body of the question, given the schema of a scenario."""
+    drained = {'providers': WHERE, 'consumers': _CONSUMERS}
+    return common.an_object({**drained, 'scenario': scenario, **_TERMS}, required=())
+
+
+def moves(scenario: common.Schema) -> common.Schema:
+    """The body of the question, given the schema of a scenario."""
+    flag: common.Schema = {'type': 'boolean'}
     return common.an_object(
         {
-            'lose': _LOSE,
+            'moves': {'type': 'array', 'items': _MOVE, 'minItems': 1, 'maxItems': MAX_MOVES},
+            'requests': _REQUESTS,
+            'at_once': flag,
+            'evacuate': flag,
             'scenario': scenario,
-            'requests': common.keyed_by(_ANY_NAME, QUERY, **by_request),
-            'asked': common.keyed_by(_ANY_NAME, _CONSUMERS, **by_request),
-            'ignore': _CONSUMERS,
-            'within': _AGGREGATES,
-            'apart': {
-                'type': 'array',
-                'items': a_list(common.UUID, MAX_CONSUMERS, least=2),
-                'maxItems': MAX_DOMAINS,
-            },
         },
-        required=('lose',),
+        required=('moves',),
     )

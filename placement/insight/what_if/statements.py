@@ -9,7 +9,7 @@ from placement.db.schema.tables import allocations, resource_classes, resource_p
 from placement.insight.bulk.statements import ConsumerFilters, select_consumers
 from placement.search.what_if.scenario import Held
 
-ROOTS_AT_A_TIME = 1_000
+NAMED_AT_A_TIME = 1_000
 
 _HELD = (
     sa.select(
@@ -42,7 +42,11 @@ def list_named(connection: sa.Connection, names: Collection[str]) -> dict[str, s
 
 def list_held(connection: sa.Connection, consumers: Collection[str]) -> dict[str, Held]:
     """Return what some consumers hold, by their uuids; those that hold nothing are not there."""
-    return _held(connection, _HELD.where(allocations.c.consumer_id.in_(consumers)))
+    held, uuids = dict[str, Held](), sorted(consumers)
+    for start in range(0, len(uuids), NAMED_AT_A_TIME):
+        some = uuids[start : start + NAMED_AT_A_TIME]
+        held |= _held(connection, _HELD.where(allocations.c.consumer_id.in_(some)))
+    return held
 
 
 def list_held_by(
@@ -56,8 +60,8 @@ def list_held_by(
 def list_held_of_trees(connection: sa.Connection, roots: Collection[int]) -> dict[str, Held]:
     """Return what those consumers hold, of all trees, that hold of those with some root ids."""
     held, ids = dict[str, Held](), sorted(roots)
-    for start in range(0, len(ids), ROOTS_AT_A_TIME):
-        some = ids[start : start + ROOTS_AT_A_TIME]
+    for start in range(0, len(ids), NAMED_AT_A_TIME):
+        some = ids[start : start + NAMED_AT_A_TIME]
         held |= _held(connection, _HELD_OF_TREES.params(roots=some))
     return held
 

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of a scenario, and of the loss of domains, as JSON (specification: insight)."""
+"""Outcomes of scenarios, losses of domains and moves as JSON (specification: insight)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from placement.insight.explain.views import Names, provider
 from placement.insight.paging import members
 from placement.search.insight.summary import summary
 from placement.search.model.provider import Provider
+from placement.search.model.snapshot import Snapshot
+from placement.search.what_if.drain import DrainPlan, Move, Staying
+from placement.search.what_if.filling import Fullness
 from placement.search.what_if.left import Left
+from placement.search.what_if.moves import Moves, Refused, WantedMove
+from placement.search.what_if.relocation import Homeless
 from placement.search.what_if.scenario import Scenario, StepOutcome
-from placement.search.what_if.survival import DomainLoss, Homeless
+from placement.search.what_if.survival import DomainLoss
 
 # How many providers that are over capacity are shown.
 MAX_OVER_CAPACITY = 20
@@ -27,13 +32,16 @@ def uuids_in(scenario: Scenario) -> set[str]:
 
 def scenario(after: Scenario, names: Names) -> dict[str, Any]:
     """A row for each step, and the providers that the steps left over capacity."""
+    rows = [_row(verb, outcome, names) for verb, outcome in after.outcomes]
+    return {'scenario': rows, 'over_capacity': over_capacity(after, names)}
+
+
+def over_capacity(after: Scenario, names: Names) -> dict[str, Any]:
+    """The providers of which more is used than there is, and how many."""
     over = after.over_capacity
     return {
-        'scenario': [_row(verb, outcome, names) for verb, outcome in after.outcomes],
-        'over_capacity': {
-            'count': len(over),
-            'providers': [_over(record, names) for record in over[:MAX_OVER_CAPACITY]],
-        },
+        'count': len(over),
+        'providers': [_over(record, names) for record in over[:MAX_OVER_CAPACITY]],
     }
 
 
@@ -56,9 +64,9 @@ def _over(record: Provider, names: Names) -> dict[str, Any]:
     }
 
 
-def uuids_in_losses(losses: Iterable[DomainLoss]) -> set[str]:
+def uuids_lacking(homeless: Iterable[Homeless]) -> set[str]:
     """The providers that the words for what is lacking mention."""
-    explanations = [each.explanation for loss in losses for each in loss.homeless]
+    explanations = [each.explanation for each in homeless]
     return {uuid for answer in explanations if answer for uuid in answer.disabled.roots}
 
 
@@ -75,8 +83,7 @@ def loss(outcome: DomainLoss, domain_names: Names, names: Names) -> dict[str, An
         'exact': outcome.is_exact,
         'lacking': _sums(outcome.lacking),
         'homeless': [
-            {'consumer': homeless.consumer, 'lacks': _lacks(homeless, names)}
-            for homeless in outcome.homeless
+            {'consumer': each.consumer, 'lacks': _lacks(each, names)} for each in outcome.homeless
         ],
     }
 
@@ -86,6 +93,101 @@ def left(requests: Iterable[str], counted: Mapping[str, Left]) -> dict[str, Any]
     if not counted:
         return None
     return {name: counted[name]._asdict() for name in requests}
+
+
+def uuids_in_plan(drained: DrainPlan) -> set[str]:
+    """The providers that a plan mentions."""
+    sources = [move.sources for move in drained.moves]
+    sources += [staying.sources for staying in drained.homeless]
+    return (
+        uuids_lacking([each.lacking for each in drained.homeless])
+        | {source.uuid for of_consumer in sources for source in of_consumer}
+        | {move.target.uuid for move in drained.moves}
+    )
+
+
+def plan(drained: DrainPlan, snapshot: Snapshot, names: Names) -> dict[str, Any]:
+    """The moves of a drain."""
+    return {
+        'moves': [_move(move, snapshot, names) for move in drained.moves],
+        'homeless': [_staying(each, names) for each in drained.homeless],
+        'at_once': drained.at_once,
+        'fullest': _fullest(drained.fullest, names),
+    }
+
+
+def _move(made: Move, snapshot: Snapshot, names: Names) -> dict[str, Any]:
+    return {
+        'consumer': made.consumer,
+        'from': [provider(source.uuid, names) for source in made.sources],
+        'to': provider(made.target.uuid, names),
+        'allocations': {
+            snapshot.provider(provider_id).uuid: {'resources': _sums(amounts)}
+            for provider_id, amounts in made.holds.items()
+        },
+        'known': _known(made.is_alike is None),
+        'alike': made.is_alike,
+    }
+
+
+def _staying(consumer: Staying, names: Names) -> dict[str, Any]:
+    return {
+        'consumer': consumer.lacking.consumer,
+        'from': [provider(source.uuid, names) for source in consumer.sources],
+        'known': _known(consumer.is_known),
+        'lacks': _lacks(consumer.lacking, names),
+    }
+
+
+def _known(is_request: bool) -> str:
+    return 'request' if is_request else 'amounts'
+
+
+def _fullest(trees: Iterable[Fullness], names: Names) -> list[dict[str, Any]]:
+    """The fullest trees, and of what."""
+    return [
+        {
+            'provider': provider(each.root.uuid, names),
+            **members(each, 'resource_class', 'used', 'capacity'),
+        }
+        for each in trees
+    ]
+
+
+def uuids_of_moves(made: Moves, wanted: Sequence[WantedMove], refused: Refused | None) -> set[str]:
+    """The providers that the verdict on moves mentions."""
+    chosen = {root.uuid for number, root in made.places.items() if wanted[number - 1].root is None}
+    mentioned = chosen | {each.root.uuid for each in made.fullest}
+    if refused is not None:
+        target = wanted[refused.number - 1].root
+        mentioned |= uuids_lacking([refused.lacking]) | ({target.uuid} if target else set())
+    return mentioned
+
+
+def verdict(
+    made: Moves, wanted: Sequence[WantedMove], refused: Refused | None, names: Names
+) -> dict[str, Any]:
+    """Whether moves are possible, where those go that may go anywhere, and what is full then."""
+    return {
+        'possible': refused is None,
+        'refused': None if refused is None else _refused(refused, wanted, names),
+        'places': [
+            {'number': number, 'to': provider(root.uuid, names)}
+            for number, root in made.places.items()
+            if wanted[number - 1].root is None
+        ],
+        'fullest': _fullest(made.fullest, names),
+    }
+
+
+def _refused(refused: Refused, wanted: Sequence[WantedMove], names: Names) -> dict[str, Any]:
+    target = wanted[refused.number - 1].root
+    return {
+        'number': refused.number,
+        'consumer': refused.lacking.consumer,
+        'to': None if target is None else provider(target.uuid, names),
+        'lacks': _lacks(refused.lacking, names),
+    }
 
 
 def _sums(amounts: Mapping[str, int]) -> dict[str, int]:

@@ -91,13 +91,17 @@ class Inference:
             )
             for provider, amounts in self._providers(held)
         ]
-        trees = {provider.root_id for provider, _ in self._providers(held) if _is_home(provider)}
-        has_other_trees = len(trees) > 1
+        has_other_trees = len(self.homes(held)) > 1
         known = self._inferred.get((within, has_other_trees, *key))
         if known is None:
             known = self._new(held, lost, within, has_other_trees)
             self._inferred[within, has_other_trees, *key] = known
         return known
+
+    def homes(self, held: Held) -> frozenset[int]:
+        """The ids of the roots of the trees that a consumer holds of, but of pools."""
+        providers = [provider for provider, _ in self._providers(held)]
+        return frozenset([p.root_id for p in providers if not p.kind.profile.is_sharing])
 
     def _providers(self, held: Held) -> Iterable[tuple[Provider, Mapping[str, int]]]:
         """Those it holds of; what a scenario removed is gone."""
@@ -170,11 +174,6 @@ class Inference:
             # Any would do; few trees serve a large one.
             max(needs, key=lambda need: (sum(need.totals.values()), need.parts)),
         )
-
-
-def _is_home(provider: Provider) -> bool:
-    """True of a provider that is no pool for others."""
-    return not provider.kind.profile.is_sharing
 
 
 def _part(amounts: Mapping[str, int], traits: Iterable[str]) -> Part:

@@ -13,7 +13,7 @@ from placement.search.insight.tree_counts import TreeCounts
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.domains import Domain, trees_of
-from placement.search.what_if.places import Filling
+from placement.search.what_if.filling import Filling
 
 # To prepare a count takes as long as to look at so many places.
 PLACES_OF_COUNT = 200

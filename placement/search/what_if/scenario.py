@@ -105,6 +105,13 @@ class Scenario:
                 return provider
         raise StepRefused(f'there is no resource provider {uuid_or_name!r}')
 
+    def root(self, uuid_or_name: str) -> Provider:
+        """The provider, which is the root of a tree. Raises `StepRefused`."""
+        provider = self.provider(uuid_or_name)
+        if provider.id != provider.root_id:
+            raise StepRefused(f'resource provider {provider.uuid} is not the root of a tree')
+        return provider
+
     def providers(self, where: Where) -> list[Provider]:
         """The named providers, each once, or the roots. Raises `StepRefused`.
 

@@ -238,6 +238,22 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
             'lose': {'each': 'root'},
             'apart': [[some_uuid(m), some_uuid(m + 1)] for m in range(min(n, 1_000))]}),
     },
+    'insight.drain': {
+        'trees': body(lambda n: {'providers': [HOST, *(f'host{m}' for m in range(n))]}),
+        'consumers': body(lambda n: {'consumers': [some_uuid(m) for m in range(n)]}),
+        'consumers that are kept apart': body(lambda n: {
+            'providers': [HOST], 'apart': [[some_uuid(m) for m in range(n)]]}),
+    },
+    'insight.moves': {
+        'moves': body(lambda n: {
+            'moves': [{'consumer': some_uuid(m), 'to': HOST} for m in range(n)]}),
+        'moves to anywhere': body(lambda n: {
+            'requests': {'one': 'resources=VCPU:1'},
+            'moves': [
+                {'consumer': some_uuid(m), 'to': None, 'request': 'one'} for m in range(n)]}),
+        'targets': body(lambda n: {
+            'moves': [{'consumer': some_uuid(m), 'to': f'host{m}'} for m in range(n)]}),
+    },
     'insight.providers': {
         'include, repeated': repeated('include', lambda n: 'usages'),
         'include, of many': listed('include=', lambda n: 'usages'),

@@ -216,47 +216,17 @@ def test_odd_parameters_are_refused(cloud: Cloud, query: str) -> None:
 
 @pytest.mark.parametrize('lost', ['cn1', 'cn2', 'cn3', 'flat1'])
 def test_a_domain_that_is_deleted_for_real(cloud: Cloud, lost: str) -> None:
-    """Each consumer that holds of it claims a candidate of what it held, largest first."""
+    """Those who hold of it claim the places that drain tells."""
     row = cloud.rows(EACH)[lost]
+    plan = cloud.send('POST', '/insight/drain', {'providers': [lost]})
     tree = {one.name for one in CLOUD if lost in (one.name, one.parent)}
-    homeless = {c: held for c, held in HELD.items() if tree & held.keys()}
+    homeless = [consumer for consumer, held in HELD.items() if tree & held.keys()]
     for consumer in homeless:
         cloud.send('DELETE', f'/allocations/{uuid_of(consumer)}')
-        pools = {uuid_of(n): held for n, held in HELD[consumer].items() if n not in tree}
-        if pools:
-            cloud.send('PUT', f'/allocations/{uuid_of(consumer)}', clouds.claim(pools))
     for name in sorted(tree, reverse=True):
         cloud.send('DELETE', f'/resource_providers/{uuid_of(name)}')
-    placed = 0
-    for consumer, held in sorted(homeless.items(), key=lambda item: -_vcpus(item[1])):
-        placed += _claimed(cloud, consumer, held, tree)
-    assert (row['survives'], row['placed']) == (placed == len(homeless), placed)
-
-
-def _vcpus(held: dict[str, dict[str, int]]) -> int:
-    return sum(amounts.get('VCPU', 0) for amounts in held.values())
-
-
-def _claimed(cloud: Cloud, consumer: str, held: dict[str, dict[str, int]], tree: set[str]) -> bool:
-    """Claim of the first tree that reaches the pools, beside what is still held of these."""
-    pools = {uuid_of(name): amounts for name, amounts in held.items() if name not in tree}
-    parts = [(n in ('cn1', 'cn2', 'cn3') or '_' not in n, held[n]) for n in held if n in tree]
-    query = ['root_required=!COMPUTE_STATUS_DISABLED', 'group_policy=none']
-    for number, (is_root, amounts) in enumerate(parts, 1):
-        text = ','.join(f'{name}:{amount}' for name, amount in amounts.items())
-        query.append(f'resources{"" if is_root else number}={text}')
-    found = cloud.send('GET', f'/allocation_candidates?{"&".join(query)}')
-    for candidate in found['allocation_requests']:
-        taken = {uuid: one['resources'] for uuid, one in candidate['allocations'].items()}
-        roots = {found['provider_summaries'][uuid]['root_provider_uuid'] for uuid in taken}
-        reaches = all('shared' in _aggregates(root) for root in roots)
-        if pools and not reaches:
-            continue
-        body = clouds.claim({**pools, **taken}, 1 if pools else None)
-        cloud.send('PUT', f'/allocations/{uuid_of(consumer)}', body)
-        return True
-    return False
-
-
-def _aggregates(root: str) -> tuple[str, ...]:
-    return next(tuple(one.aggregates) for one in CLOUD if uuid_of(one.name) == root)
+    for move in plan['moves']:
+        claim = clouds.claim({}) | {'allocations': move['allocations']}
+        cloud.send('PUT', f'/allocations/{move["consumer"]}', claim)
+    assert row['survives']
+    assert len(plan['moves']) == row['placed'] == len(homeless)

@@ -28,7 +28,7 @@ GUIDES = [
     REPOSITORY / 'doc' / 'source' / f'{name}.rst'
     for name in (
         'how-to-model', 'how-to-ask', 'what-conflicts-mean', 'no-valid-host', 'who-took-it',
-        'what-if', 'survival',
+        'what-if', 'survival', 'drains',
     )
 ]  # fmt: skip
 # The reshaper is for services, everything else for administrators as well.

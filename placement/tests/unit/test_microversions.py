@@ -41,6 +41,8 @@ ACTIONS = {
     'GET /insight/capacity query': ('insight.capacity',),
     'POST /insight/capacity': ('insight.capacities',),
     'POST /insight/survival': ('insight.survival',),
+    'POST /insight/drain': ('insight.drain',),
+    'POST /insight/moves': ('insight.moves',),
     'GET /insight/unmet_demand query': ('insight.unmet_demand',),
     'GET /insight/providers query': ('insight.providers',),
     'GET /insight/consumers query': ('insight.consumers',),

@@ -7,8 +7,9 @@ import pytest
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import UNBOUNDED, BudgetSpent
+from placement.search.what_if.filling import Filling, Place
 from placement.search.what_if.inferred import Inference, Need
-from placement.search.what_if.places import Filling, Place, Places
+from placement.search.what_if.places import Places
 from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, contents, parse, provider
 from placement.tests.unit.search.oracle import claimed

@@ -14,15 +14,13 @@ from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.summary import summary
 from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.domains import Domain, root_domains
+from placement.search.what_if.filling import Filling
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.left import Left
-from placement.search.what_if.places import Filling, Places
+from placement.search.what_if.places import Places
+from placement.search.what_if.relocation import Terms
 from placement.search.what_if.scenario import Held
-from placement.search.what_if.survival import (
-    DomainLoss,
-    Survival,
-    Terms,
-)
+from placement.search.what_if.survival import DomainLoss, Survival
 from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, parse, provider, rows_of
 from placement.tests.unit.search.test_oracle import AGGREGATES, examples
@@ -259,7 +257,10 @@ def test_servers_that_are_kept_apart_do_not_meet(sits: str, placed: int) -> None
     snapshot = cloud(*hosts, host('d'))
     terms = Terms(
         apart=(frozenset({'c0', 'c1', 'third'}),),
-        homes={'third': frozenset([names[sits]]), 'c0': frozenset([1]), 'c1': frozenset([1])},
+        held={
+            consumer: {root_id: {'VCPU': 1}}
+            for consumer, root_id in (('third', names[sits]), ('c0', 1), ('c1', 1))
+        },
     )
     assert loss_of(snapshot, {1}, vcpus(1, 1, 1), terms).placed == placed
 

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filling: the one engine that places consumers for survival, drains and moves.
+
+Consumers are placed on a copy, one after another, in either of two orders of trees. As long as
+nothing is given back, a tree that has refused a need goes on refusing it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Set
+from typing import NamedTuple, Protocol
+
+from placement.search.candidate import Candidate
+from placement.search.insight.feasibility import Feasibility
+from placement.search.model.provider import Provider
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Tree
+from placement.search.what_if.domains import trees_of
+from placement.search.what_if.inferred import Need
+from placement.search.what_if.places import (
+    NOWHERE,
+    PLACES_OF_CLAIM,
+    Places,
+    amounts_of,
+    is_over_capacity,
+    is_pool,
+    sums_of,
+    with_taken,
+)
+from placement.search.what_if.scenario import Held
+
+MAX_FULLEST = 5
+
+
+class Place(NamedTuple):
+    """A tree, and what a consumer takes there and of the pools that the tree reaches."""
+
+    root_id: int
+    candidate: Candidate
+
+
+class Fullness(NamedTuple):
+    """A root, and the class of which its tree is fullest: what is used, and what there is."""
+
+    root: Provider
+    resource_class: str
+    used: int
+    capacity: int
+
+    def rank(self) -> tuple[float, str]:
+        """Smallest for the fullest."""
+        return -self.used / max(self.capacity, 1), self.root.uuid
+
+
+class Filling:
+    """Consumers that are placed one after another, outside the trees with some roots.
+
+    These must not share anything: `Places.without` sees to that. Each consumer takes the first
+    tree that serves it, or with `roomy` the one that has most room left afterwards.
+    """
+
+    def __init__(self, places: Places, skipped: Set[int] = NOWHERE, roomy: bool = False) -> None:
+        self.places = places
+        self.skipped = skipped
+        # The trees that were claimed of, by root id, and pools as they are after that.
+        self._changed: dict[int, Tree] = {}
+        self._snapshot = places.snapshot
+        self._classes_of_pools = set[str]()
+        self._searches: dict[Need, Feasibility] = {}
+        self._queues: dict[Need, _Trees] = {}
+        self._queue = _RoomiestTrees if roomy else _FirstTrees
+        # The roots of trees of which something was given back, in turn.
+        self.given_back = list[int]()
+
+    @property
+    def trees(self) -> Mapping[int, Tree]:
+        """The trees that were claimed of, as they are then, by root id."""
+        return self._changed
+
+    def tree(self, root_id: int) -> Tree:
+        """A tree as it is then."""
+        return self._changed.get(root_id) or self.places.snapshot.tree(root_id)
+
+    def sums(self, root_id: int) -> Mapping[str, tuple[int, int]]:
+        """By class what is used of a tree, and what there is."""
+        changed = self._changed.get(root_id)
+        if changed is None:
+            return self.places.sums(self.places.snapshot.tree(root_id))
+        return sums_of(changed)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The cloud with what was claimed, and without the trees that are skipped."""
+        used: dict[int, dict[str, int]] = {}
+        for tree in self._changed.values():
+            for member in tree.members:
+                used[member.id] = {name: amount for name, _, amount in member.inventories}
+        after = self._snapshot.with_used(used)
+        gone = [m.id for root_id in self.skipped for m in after.tree(root_id).members]
+        return after.with_changes((), gone)
+
+    def fill(self, need: Need, consumers: int, barred: Set[int] = NOWHERE) -> list[Place]:
+        """Place so many consumers of a need, outside of `barred` trees: where they are.
+
+        Fewer where no tree takes another one. Raises `BudgetSpent`.
+        """
+        if need not in self._queues:
+            self._queues[need] = self._queue(self, need)
+        filled = list[Place]()
+        while len(filled) < consumers:
+            place = self._queues[need].find(barred)
+            if place is None:
+                break
+            self.take(amounts_of(place.candidate))
+            filled.append(place)
+        return filled
+
+    def candidate(self, need: Need, root_id: int) -> Candidate | None:
+        """The first candidate of a tree after what was claimed. Raises `BudgetSpent`."""
+        fitting, search = self.places.fitting(need), self._searches.get(need)
+        if search is None:
+            search = fitting.feasibility
+            # What else is claimed of pools makes no difference.
+            if not need.request.resource_classes.isdisjoint(self._classes_of_pools):
+                search = Feasibility(self._snapshot, need.request, self.places.work)
+            self._searches[need] = search
+        if search is fitting.feasibility and root_id not in self._changed:
+            known = fitting.candidates.get(root_id)
+            if known is not None:
+                return known
+        return search.candidate(self.tree(root_id), afresh=True)
+
+    def take(self, taken: Held) -> None:
+        """Take amounts of providers, or give them back where they are below zero."""
+        self.places.work.spent += PLACES_OF_CLAIM
+        snapshot = self._snapshot
+        roots = {snapshot.indexes.roots[provider_id] for provider_id in taken}
+        pools: dict[int, dict[str, int]] = {}
+        for root_id in roots:
+            tree = self._changed[root_id] = with_taken(self.tree(root_id), taken)
+            if tree.shape.structure.has_sharing:
+                pools |= {
+                    member.id: {name: used for name, _, used in member.inventories}
+                    for member in tree.members
+                    if member.id in taken and member.kind.profile.is_sharing
+                }
+        if pools:
+            self._classes_of_pools.update(*pools.values())
+            self._snapshot = snapshot.with_used(pools)
+            self._searches.clear()
+
+    def give_back(self, held: Held) -> None:
+        """Give amounts back."""
+        self.take({i: {n: -amount for n, amount in held[i].items()} for i in held})
+        self.given_back += {self._snapshot.indexes.roots[provider_id] for provider_id in held}
+
+    def fullest(self, roots: Iterable[int]) -> list[Fullness]:
+        """The fullest of the trees with these roots, up to five."""
+        fullness = [
+            Fullness(self.tree(root_id).members[0], name, used, capacity)
+            for root_id in roots
+            for name, (used, capacity) in [_fullest_class(self.sums(root_id))]
+        ]
+        return heapq.nsmallest(MAX_FULLEST, fullness, key=Fullness.rank)
+
+
+def _fullest_class(sums: Mapping[str, tuple[int, int]]) -> tuple[str, tuple[int, int]]:
+    return max(sorted(sums.items()), key=lambda item: item[1][0] / max(item[1][1], 1))
+
+
+class _Trees(Protocol):
+    """The trees that may still serve a need, in some order."""
+
+    def find(self, barred: Set[int]) -> Place | None:
+        """The next place outside of `barred` trees. Raises `BudgetSpent`."""
+
+
+class _FirstTrees:
+    """The trees that may still serve a need, in the order of the snapshot."""
+
+    def __init__(self, filling: Filling, need: Need) -> None:
+        self._filling = filling
+        self._need = need
+        self._fitting = filling.places.fitting(need)
+        self._first = 0
+
+    def find(self, barred: Set[int]) -> Place | None:
+        filling, number = self._filling, self._first
+        while (tree := self._fitting.at(number)) is not None:
+            filling.places.work.spend(1)
+            root_id = tree.root_id
+            if root_id not in filling.skipped and root_id not in barred:
+                candidate = filling.candidate(self._need, root_id)
+                if candidate is not None:
+                    return Place(root_id, candidate)
+            if number == self._first and root_id not in barred:
+                self._first = number + 1
+            number += 1
+        return None
+
+
+class _RoomiestTrees:
+    """The trees that may still serve a need, those first that are least full afterwards."""
+
+    def __init__(self, filling: Filling, need: Need) -> None:
+        self._filling = filling
+        self._need = need
+        self._amounts = need.totals.items()
+        # Trees only get fuller, but for those that were given back to, of which so many are known.
+        self._given_back = len(filling.given_back)
+        snapshot, skipped = filling.places.snapshot, filling.skipped
+        self._shares = {
+            tree.root_id: self._share(tree.root_id)
+            for tree in trees_of(snapshot)
+            if tree.root_id not in skipped and not is_pool(tree) and need.admits(tree)
+        }
+        self._heap = [(share, root_id) for root_id, share in self._shares.items()]
+        heapq.heapify(self._heap)
+        filling.places.work.count(len(self._heap))
+
+    def find(self, barred: Set[int]) -> Place | None:
+        self._note_given_back()
+        filling, aside = self._filling, list[tuple[float, int]]()
+        place = None
+        while self._heap and place is None:
+            filling.places.work.spend(1)
+            share, root_id = entry = heapq.heappop(self._heap)
+            if share != self._shares.get(root_id):
+                continue
+            if root_id in barred:
+                aside.append(entry)
+                continue
+            now = self._share(root_id)
+            if now > share:
+                self._push(root_id, now)
+                continue
+            candidate = filling.candidate(self._need, root_id)
+            if candidate is None or is_over_capacity(filling.tree(root_id)):
+                del self._shares[root_id]
+                continue
+            aside.append(entry)
+            place = Place(root_id, candidate)
+        for entry in aside:
+            heapq.heappush(self._heap, entry)
+        return place
+
+    def _note_given_back(self) -> None:
+        given_back = self._filling.given_back
+        for root_id in dict.fromkeys(given_back[self._given_back :]):
+            tree, share = self._filling.tree(root_id), self._share(root_id)
+            is_known = self._shares.get(root_id) == share
+            if not is_known and not is_pool(tree) and self._need.admits(tree):
+                self._push(root_id, share)
+        self._given_back = len(given_back)
+
+    def _push(self, root_id: int, share: float) -> None:
+        self._shares[root_id] = share
+        heapq.heappush(self._heap, (share, root_id))
+
+    def _share(self, root_id: int) -> float:
+        """How full the tree would be of that class of the need of which it would be fullest."""
+        sums = self._filling.sums(root_id)
+        return max(
+            (
+                (sums[name][0] + amount) / max(sums[name][1], 1)
+                for name, amount in self._amounts
+                if name in sums
+            ),
+            default=0.0,
+        )

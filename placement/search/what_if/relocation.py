@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Relocation: consumers that lose their trees find places on the rest, where others stay."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence, Set
+from typing import NamedTuple
+
+from placement.search.insight.explain import explain_request
+from placement.search.insight.explanation import RequestExplanation
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import Tree
+from placement.search.what_if.domains import trees_of
+from placement.search.what_if.filling import Filling, Place
+from placement.search.what_if.inferred import Inference, Need
+from placement.search.what_if.places import NOWHERE, Places, is_over_capacity
+from placement.search.what_if.scenario import Held
+
+# How many places each explanation may look at.
+PLACES_TO_EXPLAIN = 200_000
+# To infer the needs of a consumer takes as long as to look at so many places.
+PLACES_OF_CONSUMER = 10
+
+ONLY_ALONE = 'There is room for it alone, which others that lose their trees take.'
+ONLY_OUTSIDE = (
+    'None of these trees is outside of what is lost, reaches the pools that it holds of and is '
+    'within its capacity.'
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Terms:
+    """The caller's knowledge.
+
+    `asked` are the needs of consumers of which it is known what they asked for. `ignored` need no
+    place. Of each set in `apart` no two may be in one tree; `held` is what these hold. `within`
+    are aggregates that an alike tree has to be in.
+    """
+
+    asked: Mapping[str, Need] = dataclasses.field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
+    within: frozenset[str] = frozenset()
+    apart: Sequence[frozenset[str]] = ()
+    held: Mapping[str, Held] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Homeless:
+    """A consumer that found no place: what it lacks, as an explanation and in words."""
+
+    consumer: str
+    words: str = ''
+    explanation: RequestExplanation | None = None
+
+
+class Needs(NamedTuple):
+    """The needs of consumers, and what those hold that have none: their data is gone.
+
+    So many as `in_several_trees` hold of other trees too.
+    """
+
+    by_amounts: dict[str, Need]
+    alike: dict[str, Need]
+    gone: dict[str, Held]
+    in_several_trees: int
+
+
+class Placed(NamedTuple):
+    """The places of consumers, and the needs of those that found none, in order of placing."""
+
+    places: dict[str, Place]
+    homeless: dict[str, Need]
+
+
+class Relocation:
+    """Places consumers of a snapshot that lose their trees."""
+
+    def __init__(self, snapshot: Snapshot, terms: Terms, work: SlicedWork) -> None:
+        self.snapshot = snapshot
+        self.terms = terms
+        self.work = work
+        self.inference = Inference(snapshot)
+        self.places = Places(snapshot, work)
+        self._explanations: dict[Need, RequestExplanation] = {}
+        # The lists in which a consumer is, and the trees that members of each list hold of.
+        self._apart: dict[str, list[int]] = defaultdict(list)
+        self._homes = list[frozenset[int]]()
+        for number, consumers in enumerate(terms.apart):
+            for consumer in consumers:
+                self._apart[consumer].append(number)
+            homes = [self.inference.homes(terms.held.get(consumer, {})) for consumer in consumers]
+            self._homes.append(NOWHERE.union(*homes))
+
+    def needs(
+        self,
+        holders: Mapping[str, Held],
+        lost: Mapping[str, Set[int]] | Set[int],
+        within: frozenset[str],
+    ) -> Needs:
+        """What consumers need who lose the trees with these roots, or each those of its own."""
+        terms, needs, several = self.terms, Needs({}, {}, {}, 0), 0
+        for consumer, held in holders.items():
+            self.work.count(PLACES_OF_CONSUMER)
+            if consumer in terms.ignored:
+                continue
+            of_consumer = lost[consumer] if isinstance(lost, Mapping) else lost
+            inferred = self.inference.of(held, of_consumer, within)
+            several += inferred.has_other_trees
+            if inferred.by_amounts is None or inferred.alike is None:
+                needs.gone[consumer] = held
+            else:
+                asked = terms.asked.get(consumer)
+                needs.by_amounts[consumer] = asked or inferred.by_amounts
+                needs.alike[consumer] = asked or inferred.alike
+        return needs._replace(in_several_trees=several)
+
+    def rest(self, roots: Set[int]) -> tuple[Places, Set[int]]:
+        """The places of the cloud, and the trees that are skipped, when these are lost."""
+        if any(self.snapshot.tree(root_id).shape.structure.has_sharing for root_id in roots):
+            return self.places.without(roots), NOWHERE
+        return self.places, roots
+
+    def are_apart(self, consumers: Mapping[str, Need]) -> bool:
+        """Tell if some of them must not be in one tree with others."""
+        return not self._apart.keys().isdisjoint(consumers)
+
+    def place(
+        self,
+        filling: Filling,
+        needs: Mapping[str, Sequence[Need]],
+        homes: Mapping[str, Set[int]] | None = None,
+    ) -> Placed:
+        """Place consumers, each by the first of its needs that finds a place, which is never in
+        one of its `homes`. Raises `BudgetSpent`."""
+        placed = Placed({}, {})
+        # By the number of a list, the trees that no other member of it may be in.
+        taken: dict[int, set[int]] = {}
+        for consumer in self._in_order(filling.places, needs):
+            lists = [
+                taken.setdefault(number, set(self._homes[number]))
+                for number in self._apart.get(consumer, ())
+            ]
+            own = NOWHERE if homes is None else homes[consumer]
+            barred = self._union([*lists, own])
+            of_consumer = needs[consumer]
+            filled = next((f for need in of_consumer if (f := filling.fill(need, 1, barred))), [])
+            if not filled:
+                placed.homeless[consumer] = of_consumer[-1]
+                continue
+            placed.places[consumer] = filled[0]
+            for of_list in lists:
+                of_list.add(filled[0].root_id)
+        return placed
+
+    def _union(self, sets: Sequence[Set[int]]) -> Set[int]:
+        some = [each for each in sets if each]
+        if len(some) < 2:
+            return some[0] if some else NOWHERE
+        self.work.spend(sum(map(len, some)))
+        return NOWHERE.union(*some)
+
+    def _in_order(self, places: Places, needs: Mapping[str, Sequence[Need]]) -> list[str]:
+        """Those with the fewest places first, then those that take more of a scarce class."""
+        ranks = {
+            need: (places.fitting(need).scarcity, -self._share(need))
+            for need in {of_consumer[0] for of_consumer in needs.values()}
+        }
+        return sorted(needs, key=lambda consumer: (*ranks[needs[consumer][0]], consumer))
+
+    def _share(self, need: Need) -> float:
+        """The largest part of what is free of a class that a need takes."""
+        free = self.free
+        return max((n / max(free[name], 1) for name, n in need.totals.items()), default=0)
+
+    @functools.cached_property
+    def free(self) -> Counter[str]:
+        """By class what is free of all trees. Raises `BudgetSpent`."""
+        free = Counter[str]()
+        for number, tree in enumerate(trees_of(self.snapshot)):
+            if number % 1_000 == 0:
+                self.work.spend(1_000)
+            free.update(free_of(tree))
+        return free
+
+    def described(self, places: Places, lost: Set[int], consumer: str, need: Need) -> Homeless:
+        """What a consumer lacks that loses the trees with these roots. Raises `BudgetSpent`."""
+        if places.fitting(need).has_others(lost):
+            return Homeless(consumer, ONLY_ALONE)
+        explanation = self._explanations.get(need)
+        if explanation is None:
+            part = self.work.part(PLACES_TO_EXPLAIN)
+            explanation = explain_request(self.snapshot, need.request, part)
+            self.work.spent += part.spent
+            self._explanations[need] = explanation
+        words = ONLY_OUTSIDE if explanation.trees_fitting else ''
+        return Homeless(consumer, words, explanation)
+
+
+def free_of(tree: Tree) -> dict[str, int]:
+    """By class what is free of a tree, nothing of one over capacity."""
+    free = Counter[str]()
+    if not is_over_capacity(tree):
+        for member in tree.members:
+            for name, capacity, used in member.inventories:
+                free[name] += capacity.ceiling - used
+    return free

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves that empty trees, made as nova makes them."""
+
+import random
+from collections.abc import Mapping, Sequence
+
+import hypothesis
+from hypothesis import strategies as st
+
+from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.snapshot import Snapshot
+from placement.search.what_if.domains import Domain
+from placement.search.what_if.drain import Drain, DrainPlan, Move, moves_at_once
+from placement.search.what_if.inferred import Need
+from placement.search.what_if.relocation import Relocation, Terms
+from placement.search.what_if.scenario import Held
+from placement.search.what_if.survival import Survival
+from placement.tests import thorough
+from placement.tests.unit.search.cloud import cloud, parse, provider
+from placement.tests.unit.search.test_oracle import AGGREGATES, examples
+from placement.tests.unit.search.what_if.consumers import Inhabited, held_of, inhabited
+
+WITHIN = frozenset(AGGREGATES)
+
+
+def plan_for(
+    snapshot: Snapshot,
+    holders: Mapping[str, Held],
+    roots: frozenset[int] | None,
+    terms: Terms | None = None,
+) -> DrainPlan:
+    work = SlicedWork(pause=lambda: None)
+    return Drain(Relocation(snapshot, terms or Terms(), work), holders, roots).plan()
+
+
+class Nova:
+    """A cloud in which consumers move: a migration takes over what each holds, then it claims."""
+
+    def __init__(self, snapshot: Snapshot, held: Mapping[str, Held]) -> None:
+        self.snapshot = snapshot
+        self.held = held
+
+    def begin(self, move: Move) -> bool:
+        """Claim the new place, while the old one is held; false where that is refused."""
+        used = {}
+        for provider_id, amounts in move.holds.items():
+            record = self.snapshot.provider(provider_id)
+            for name, amount in amounts.items():
+                capacity, before = record.inventory(name)
+                if capacity.refusal(amount, before):
+                    return False
+            used[provider_id] = record.used_after(amounts)
+        self.snapshot = self.snapshot.with_used(used)
+        return True
+
+    def end(self, move: Move) -> None:
+        """Release what the migration holds."""
+        self.snapshot = self.snapshot.with_used(
+            {
+                provider_id: self.snapshot.provider(provider_id).used_after(
+                    {name: -amount for name, amount in amounts.items()}
+                )
+                for provider_id, amounts in self.held[move.consumer].items()
+            }
+        )
+
+
+def assert_can_be_made(
+    snapshot: Snapshot, held: Mapping[str, Held], moves: Sequence[Move], at_once: int
+) -> None:
+    """In any order, and so many at once."""
+    choose = random.Random(1)
+    for size in {1, at_once} if at_once else ():
+        for _ in range(3):
+            nova, order = Nova(snapshot, held), choose.sample(moves, len(moves))
+            while order:
+                under_way, order = order[:size], order[size:]
+                assert all(map(nova.begin, under_way))
+                for move in under_way:
+                    nova.end(move)
+
+
+@examples(thorough.examples(400))
+@hypothesis.given(inhabited())
+def test_moves_of_a_drain_can_be_made_in_any_order(given: Inhabited) -> None:
+    snapshot, roots = Snapshot.of(given.rows), sorted({row.root_id or 0 for row in given.rows})
+    for drained in [*(frozenset([root]) for root in roots), frozenset(roots[:2])]:
+        held = held_of(given.consumers, given.rows, drained)
+        plan = plan_for(snapshot, held, drained, Terms(within=WITHIN))
+        assert_can_be_made(snapshot, held, plan.moves, plan.at_once)
+        assert {move.target.id for move in plan.moves}.isdisjoint(drained)
+        moved = [move.consumer for move in plan.moves]
+        homeless = [each.lacking.consumer for each in plan.homeless]
+        assert sorted([*moved, *homeless]) == sorted(held)
+        assert all(each.lacking.words or each.lacking.explanation for each in plan.homeless)
+        # What survives can be drained.
+        work = SlicedWork(pause=lambda: None)
+        loss = Survival(snapshot, work=work).loss(Domain('', drained), held)
+        assert not (loss.survives and homeless)
+        assert len(moved) >= (loss.placed or 0)
+
+
+@examples(thorough.examples(200))
+@hypothesis.given(inhabited(), st.booleans())
+def test_consumers_that_leave_their_trees_can_do_so_in_any_order(
+    given: Inhabited, apart: bool
+) -> None:
+    snapshot, held = Snapshot.of(given.rows), given.consumers
+    together = (frozenset(held),) if apart and len(held) > 1 else ()
+    relocation = Relocation(snapshot, Terms(apart=together, held=held), SlicedWork())
+    plan = Drain(relocation, held, None).plan()
+    assert_can_be_made(snapshot, held, plan.moves, plan.at_once)
+    homes = {consumer: relocation.inference.homes(held[consumer]) for consumer in held}
+    for move in plan.moves:
+        assert move.target.id not in homes[move.consumer]
+        assert {source.id for source in move.sources} == homes[move.consumer]
+    targets = [move.target.id for move in plan.moves]
+    if together:
+        assert len(targets) == len(set(targets))
+        assert not homes or set(targets).isdisjoint(frozenset().union(*homes.values()))
+
+
+def host(name: str, used: int = 0, total: int = 8, **more: object) -> dict:
+    return provider(name, VCPU={'total': total, 'used': used}, **more)  # type: ignore[arg-type]
+
+
+def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
+    return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}
+
+
+def targets(plan: DrainPlan) -> dict[str, str]:
+    return {move.consumer: move.target.uuid for move in plan.moves}
+
+
+def test_the_place_with_most_room_left_is_taken() -> None:
+    snapshot = cloud(host('old', 4), host('a', 6), host('b', 4), host('c', 8, total=32))
+    plan = plan_for(snapshot, vcpus(1, 2, 2), frozenset([1]))
+    assert targets(plan) == {'c0': 'c', 'c1': 'c'}
+    assert [(each.root.uuid, *each[1:]) for each in plan.fullest] == [('c', 'VCPU', 12, 32)]
+    assert plan.at_once == 2
+
+
+def test_who_would_be_left_over_is_tried_packed() -> None:
+    snapshot = cloud(host('old', 8), host('a', 4), host('b', 2))
+    held = vcpus(1, 3, 3, 1, 3)
+    plan = plan_for(snapshot, held, frozenset([1]))
+    assert len(plan.moves) == 4
+    assert not plan.homeless
+
+
+def test_a_place_that_is_alike_is_taken_first() -> None:
+    snapshot = cloud(
+        host('old', 4, traits='SSD', aggregates='az1'),
+        host('empty', aggregates='az1'),
+        host('other zone', traits='SSD', aggregates='az2'),
+        host('alike', 4, traits='SSD', aggregates='az1'),
+    )
+    terms = Terms(within=frozenset(['az1', 'az2']))
+    plan = plan_for(snapshot, vcpus(1, 4, 4), frozenset([1]), terms)
+    assert [(move.target.uuid, move.is_alike) for move in plan.moves] == [
+        ('alike', True),
+        ('empty', False),
+    ]
+
+
+def test_what_was_asked_for_is_told_apart() -> None:
+    snapshot = cloud(host('old', 4), host('b'), host('c', traits='SSD', used=4))
+    terms = Terms(asked={'c0': Need(parse('resources=VCPU:1&required=SSD'))})
+    plan = plan_for(snapshot, vcpus(1, 2, 2), frozenset([1]), terms)
+    assert targets(plan) == {'c0': 'c', 'c1': 'b'}
+    moves = {move.consumer: move for move in plan.moves}
+    assert (moves['c0'].is_alike, moves['c1'].is_alike) == (None, True)
+    assert moves['c0'].holds == {3: {'VCPU': 1}}
+
+
+def pooled(pool_used: int) -> Snapshot:
+    return cloud(
+        host('old', 4, aggregates='room'),
+        host('new', aggregates='room'),
+        provider(
+            'pool',
+            traits='MISC_SHARES_VIA_AGGREGATE',
+            aggregates='room',
+            DISK_GB={'total': 100, 'used': pool_used},
+        ),
+    )
+
+
+def test_pools_are_held_twice_on_the_way() -> None:
+    disks = (10, 20, 30)
+    held: dict[str, Held] = {
+        f'c{n}': {1: {'VCPU': 1}, 3: {'DISK_GB': disk}} for n, disk in enumerate(disks)
+    }
+    plan = {used: plan_for(pooled(used), held, frozenset([1])) for used in (40, 50, 70, 90)}
+    assert [each.at_once for each in plan.values()] == [3, 2, 1, 0]
+    assert all(len(each.moves) == 3 for each in plan.values())
+    assert plan[40].moves[0].holds == {2: {'VCPU': 1}, 3: held[plan[40].moves[0].consumer][3]}
+
+
+def test_room_that_moves_leave_does_not_count() -> None:
+    """Of a pool that one leaves and another comes to."""
+    snapshot = pooled(90)
+    changes: list[tuple[Held, Held]] = [
+        ({3: {'DISK_GB': 50}}, {}),
+        ({}, {3: {'DISK_GB': 20}}),
+    ]
+    assert moves_at_once(snapshot, changes) == 0
+
+
+def test_a_pool_is_not_emptied() -> None:
+    held: dict[str, Held] = {'c0': {1: {'VCPU': 1}, 3: {'DISK_GB': 10}}}
+    plan = plan_for(pooled(10), held, frozenset([3]))
+    assert not plan.moves
+    assert 'moves do not empty pools' in plan.homeless[0].lacking.words
+    plan = plan_for(pooled(10), {'c': {3: {'DISK_GB': 10}}, 'd': {1: {'VCPU': 1}}}, None)
+    assert targets(plan) == {'d': 'new'}
+    assert plan.homeless[0].lacking.words == 'It holds of no tree that it could leave.'
+
+
+def test_who_is_ignored_stays() -> None:
+    terms = Terms(ignored=frozenset(['c0', 'pools']))
+    held: dict[str, Held] = {**vcpus(1, 1), 'pools': {3: {'DISK_GB': 10}}}
+    for roots in (frozenset([1]), None):
+        plan = plan_for(pooled(10), held, roots, terms)
+        assert not plan.moves
+        assert not plan.homeless
