@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from placement import direct
-from placement.cmd import serve
+from placement.cmd import demo_cloud, serve
 from placement.cmd.demo_cloud import loading
 from placement.cmd.demo_cloud.cloud import list_problems, list_searches_in_vain, make_cloud
 from placement.cmd.web_server import CannotServe
@@ -24,6 +24,8 @@ from placement.db.engine.database import Database
 STATE_DIR = 'state-demo'
 #: Says that the data beside it are those of a demonstration, and is locked while one runs.
 MARK = 'made-by-placement-demo'
+#: Files that give names, by their options in `[metrics]`.
+NAMES = {'aggregate_names_file': 'aggregate_names.yaml', 'requests_file': 'requests.yaml'}
 DATABASE_FILES = ('placement.sqlite', 'placement.sqlite-wal', 'placement.sqlite-shm')
 
 
@@ -68,7 +70,11 @@ def _discard(state: str) -> None:
 
 
 def _fill(conf: ConfigOpts, say: serve.Say) -> None:
-    """Make the cloud, write it, and search for a few things that it does not have."""
+    """Make the cloud, write it, name parts of it, and search for what it does not have."""
+    for option, file in NAMES.items():
+        conf.set_default(
+            option, os.path.join(os.path.dirname(demo_cloud.__file__), file), 'metrics'
+        )
     began = time.monotonic()
     say('cloud: making 1,000 hosts, a few seconds')
     cloud = make_cloud()

@@ -5,6 +5,7 @@ import {HAS_PROXY, activity, hasToken, setToken} from './api.js';
 import {byId, h, patch} from './dom.js';
 import {HostView} from './host.js';
 import {MapView} from './map.js';
+import {OverviewView} from './overview.js';
 import {current} from './route.js';
 import {SearchBox} from './search.js';
 import {store} from './store.js';
@@ -12,9 +13,9 @@ import {ago, plural} from './words.js';
 import {WhyView} from './why.js';
 
 /** The views, by the first word of the address; the first is shown where that names none. */
-const VIEWS = {map: MapView, host: HostView, why: WhyView};
-const TITLES = {map: 'Map', host: 'Host', why: 'Why not?'};
-const HOME = 'map';
+const VIEWS = {overview: OverviewView, map: MapView, host: HostView, why: WhyView};
+const TITLES = {overview: 'Overview', map: 'Map', host: 'Host', why: 'Why not?'};
+const HOME = 'overview';
 const THEMES = ['', 'light', 'dark'];
 /** @type {Record<string, [string, string]>} */
 const THEME_WORDS = {'': ['◐', 'as the system'], light: ['☀', 'light'], dark: ['☾', 'dark']};

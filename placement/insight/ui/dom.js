@@ -100,10 +100,13 @@ function alter(element, {attributes, children}) {
 /** @param {HTMLElement} element @param {string} name @param {any} value @param {any} before */
 function set(element, name, value, before) {
   if (name === 'key') return;
-  if (name === 'value' || name === 'checked') {
+  if ((name === 'value' || name === 'checked') && !(element instanceof HTMLOptionElement)) {
     // What somebody has typed stays until there is something else to hold.
     if (value !== before && !(element instanceof HTMLSelectElement)) hold(element, name, value);
   } else if (name === 'style') {
+    for (const property of Object.keys(before ?? {})) {
+      if (!(property in (value ?? {}))) element.style.removeProperty(property);
+    }
     for (const [property, wanted] of Object.entries(value ?? {})) {
       if (wanted !== before?.[property]) element.style.setProperty(property, wanted);
     }

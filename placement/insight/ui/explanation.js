@@ -5,6 +5,7 @@ import {DISABLED} from './cloud.js';
 import {h, wide} from './dom.js';
 import {relaxed} from './query.js';
 import {hostAddress} from './route.js';
+import {store} from './store.js';
 import {exact, number, plural, readable} from './words.js';
 
 /** @typedef {import('./dom.js').Child} Child */
@@ -31,11 +32,23 @@ export const VERDICTS = {
  * @type {Record<string, string>} */
 const ROOM = {used: 'now', 'too small': 'when empty'};
 
+const UUID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
+
+/** Text of the service with names of aggregates. @param {string} text */
+function named(text) {
+  return text.replace(UUID, (uuid) => store.labels.get(uuid) ?? uuid);
+}
+
+/** Whether a condition keeps disabled hosts out. @param {Condition} condition */
+function forbidsDisabled({reason, names}) {
+  return (reason === 'forbidden trait' || reason === 'root_required') && names.some((one) => one.replace('!', '') === DISABLED);
+}
+
 /** A condition in words. @param {Condition} condition */
 function wanted({reason, names, asked, words}) {
   if (reason === 'class missing') return `Has ${names.join(', ')}`;
   if (reason in ROOM) return `Room for ${exact(names[0] ?? '', asked ?? 0)} ${names[0]} ${ROOM[reason]}`;
-  return readable(`${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`);
+  return named(readable(`${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`));
 }
 
 /** The words for a condition that failed. @param {Condition} condition */
@@ -58,7 +71,7 @@ function most({reason, names, largest, most_free: free}) {
 function verdictOn({root, verdict, disabled, failed}) {
   const name = root.name ?? root.uuid;
   const [kind, words] = VERDICTS[verdict];
-  if (failed.some(({reason, names}) => (reason === 'forbidden trait' || reason === 'root_required') && names.some((one) => one.replace('!', '') === DISABLED))) {
+  if (failed.some(forbidsDisabled)) {
     return ['bad', `No: ${name} is disabled`];
   }
   if (verdict === 'fits') return disabled ? ['warn', `It fits on ${name}, which is disabled`] : [kind, `Yes: it fits on ${name}`];
@@ -83,7 +96,8 @@ function verdict(found) {
   return h('section', {class: `verdict ${kind}`, 'aria-label': 'Verdict'},
     h('h2', {class: 'verdict-words'}, words,
       h('span', {}, `${inAll}${plural(found.trees_fitting, 'tree')} of ${number(found.of)} can serve it now`)),
-    h('p', {}, readable(found.summary)),
+    // The other sentences are below, with what to do.
+    h('p', {}, named(readable(found.summary.replace(/(?<=\.) [A-Z0-9].*/s, '')))),
     found.examined < found.of ? h('p', {}, h('strong', {}, `Of ${number(found.of)} trees, ${number(found.examined)} were examined: all that is below is of these.`)) : null,
     found.provider ? report(found.provider, 'On the host you named') : null);
 }
@@ -91,20 +105,28 @@ function verdict(found) {
 /** @param {Explanation} found @param {string} query @returns {Child} */
 function whatToDo(found, query) {
   const full = found.verdict === 'fits' ? [] : found.nearest.filter((one) => one.verdict === 'full' && !one.disabled && one.missing.length);
-  const {trees, roots} = found.disabled;
-  if (found.relaxations.length + full.length + roots.length === 0) return null;
+  if (found.relaxations.length + full.length === 0) return null;
   return h('section', {'aria-labelledby': 'relaxations'}, h('h2', {id: 'relaxations'}, 'What would help'),
     h('ul', {class: 'relaxations'},
-      roots.length ? h('li', {key: 'enable'}, h('strong', {}, 'Enable'), ' ', roots.map((one) => [link(one), ' ']),
-        trees > roots.length ? `and ${number(trees - roots.length)} more disabled hosts` : '') : null,
       found.relaxations.map((one) => {
         const words = relaxationWords(one);
-        return h('li', {}, h('strong', {}, plural(one.trees, 'tree')), ` ${words} `, tries(one, query, words));
+        return h('li', {}, h('strong', {}, plural(one.trees, 'tree')), ` ${words} `, tries(one, query, words), enabling(one, found.disabled.roots));
       }),
       full.slice(0, 3).map((one) => h('li', {key: one.root.uuid}, h('strong', {}, 'Free'), ' ', link(one.root), ` for ${lacking(one)}: see who holds it there`))));
 }
 
-/** @param {Named} named */
+/** The disabled hosts that would serve a request, where that is what would help.
+ * @param {Relaxation} relaxation
+ * @param {Named[]} roots disabled ones, those first that would serve it
+ * @returns {Child}
+ */
+function enabling({conditions, trees}, roots) {
+  if (conditions.length > 1 || !conditions.every(forbidsDisabled) || roots.length === 0) return null;
+  const others = trees - roots.length;
+  return [' or enable ', roots.slice(0, trees).map((one, index) => [index ? ', ' : '', link(one)]), others > 0 ? ` and ${number(others)} more` : ''];
+}
+
+/** @param {Named} root */
 function link({uuid, name}) {
   return h('a', {href: hostAddress(uuid)}, name ?? uuid);
 }
@@ -140,7 +162,7 @@ function relaxationWords({conditions, largest, amounts}) {
   }
   // Words of a condition have its group.
   const given = conditions.map((one) => (one.asked !== null || one.reason === 'class missing'
-    ? `asking for ${one.names[0]}${inGroup(one)}` : one.words));
+    ? `asking for ${one.names[0]}${inGroup(one)}` : named(one.words)));
   return `without ${given.join(' and ')}`;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests with names, and how many more of them fit.
 
-import {all} from './api.js';
 import {DISABLED} from './cloud.js';
 import {field, h, select} from './dom.js';
 import {pasted} from './pasted.js';
@@ -35,15 +34,6 @@ export function asNova(query) {
 /** @param {Count} count */
 export function range({at_least, at_most}) {
   return at_least === at_most ? number(at_least) : `${number(at_least)} to ${number(at_most)}`;
-}
-
-/** How many fit each tree, by the uuid of its root.
- * @param {string} path @param {AbortSignal} signal
- * @returns {Promise<Map<string, Count>>}
- */
-export async function byRoot(path, signal) {
-  const trees = await all(path, 'trees', signal);
-  return new Map(trees.map(({root, now}) => [root.uuid, now]));
 }
 
 /** Controls that choose a flavor, or take the query of another request.

@@ -442,6 +442,14 @@ function isDragged({x, y, toX, toY}) {
   return Math.abs(toX - x) > DRAGGED || Math.abs(toY - y) > DRAGGED;
 }
 
+customElements.define('heat-map', HeatMap);
+
+export function newMap() {
+  const map = new HeatMap();
+  map.className = 'map-frame';
+  return map;
+}
+
 /** The colours of the map with what they mean.
  * @param {[number, string][]} marks the number of a colour and its words
  */

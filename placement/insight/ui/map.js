@@ -2,33 +2,25 @@
 // The view of all hosts: a heat map by use, by how many of a request fit, or by who has them; and the
 // same as a table beside it.
 
-import {all} from './api.js';
-import {groupsOf, partOf, sumsOf} from './cloud.js';
-import {stepOf} from './colours.js';
+import {groupsOf, sumsOf} from './cloud.js';
+import {byFit, byHolder, byUse, fitByRoot, fitPath, heldByRoot, overWords, rootTip, rootWords} from './colouring.js';
 import {field, h, say, select, wide} from './dom.js';
-import {asNova, byRoot, flavorFields, queryOf, range} from './flavors.js';
-import {HeatMap, legend} from './heat_map.js';
+import {flavorFields, queryOf} from './flavors.js';
+import {legend, newMap} from './heat_map.js';
 import {change, hostAddress} from './route.js';
 import {store} from './store.js';
 import {MORE_ROWS, ROWS, saveButton, sortedTable} from './table.js';
 import {View} from './view.js';
-import {amount, exact, number, percent, plural} from './words.js';
+import {amount, number, percent, plural} from './words.js';
 
 /** @typedef {import('./cloud.js').Root} Root */
 /** @typedef {import('./dom.js').Child} Child */
-/** @typedef {import('./flavors.js').Count} Count */
-/** @typedef {import('./heat_map.js').Look} Look */
-/** @typedef {{words: string, answer: import('./view.js').Answer | null, marks: [number, string][], look: (root: Root) => Look,
- *   value: (root: Root) => number, cell: (root: Root) => Child, sum: (roots: Root[]) => string}} Colouring */
-
-customElements.define('heat-map', HeatMap);
+/** @typedef {import('./colouring.js').Colouring} Colouring */
 
 // How many resource classes are summed up in view.
 const CLASSES = 6;
 // The selected hosts are in the address up to so many.
 const SELECTED = 100;
-/** From how many on a colour is used, from dark to light. */
-const FITS = [0, 1, 5, 15, 30, 60];
 /** @type {Record<string, [string, (root: Root, name: string) => boolean]>} */
 const SHOWN = {
   all: ['All', () => true],
@@ -44,8 +36,7 @@ export class MapView extends View {
     this.shownRows = ROWS;
     /** @type {Set<string>} */
     this.selected = new Set(this.route.get('hosts').split(',').filter(Boolean));
-    this.map = /** @type {HeatMap} */ (document.createElement('heat-map'));
-    this.map.className = 'map-frame';
+    this.map = newMap();
   }
 
   follow() {
@@ -82,74 +73,10 @@ export class MapView extends View {
   /** What the colours tell. @returns {Colouring} */
   colouring() {
     const query = queryOf(this.route.get('fit'));
-    if (query) return this.byFit(query);
-    const project = this.route.get('project');
-    return project ? this.byHolder(project) : this.byUse(this.route.get('class'));
-  }
-
-  /** @param {string} name @returns {Colouring} */
-  byUse(name) {
-    return {
-      words: name ? `${name} used` : 'Used', answer: null,
-      marks: [[0, 'below 25 % used'], [1, '25'], [2, '50'], [3, '75'], [4, '90'], [5, '97'], [6, '100 %']],
-      look: (root) => {
-        const part = root.usedPart(name);
-        return {step: part === null ? null : stepOf(part), isOver: root.isOver, isDisabled: root.isDisabled, isInexact: false};
-      },
-      value: (root) => root.usedPart(name) ?? -1,
-      cell: (root) => percent(root.usedPart(name) ?? NaN),
-      sum: (roots) => {
-        const sums = sumsOf(roots).filter((sum) => name === '' || sum.name === name)
-          .map((sum) => ({name: sum.name, part: partOf(sum) ?? 0})).sort((a, b) => b.part - a.part);
-        return sums[0] ? `${sums[0].name} ${percent(sums[0].part)} used` : '';
-      },
-    };
-  }
-
-  /** @param {string} query @returns {Colouring} */
-  byFit(query) {
-    const answer = this.ask(`insight/capacity?${asNova(query)}&by=root`, {read: byRoot});
-    /** @type {Map<string, Count> | null} */
-    const counts = answer.value;
-    const none = {at_least: 0, at_most: 0};
-    /** @param {Root} root */
-    const of = (root) => counts?.get(root.uuid) ?? none;
-    return {
-      words: 'Fit now', answer, marks: FITS.map((from, index) => [6 - index - Number(index > 0), from === 0 ? 'none fits' : number(from)]),
-      look: (root) => {
-        const {at_least, at_most} = of(root);
-        const found = FITS.findLastIndex((from) => at_most >= from);
-        return {
-          step: counts === null ? null : 6 - found - Number(found > 0), isOver: root.isOver, isDisabled: root.isDisabled,
-          isInexact: counts !== null && at_least !== at_most,
-        };
-      },
-      value: (root) => of(root).at_most,
-      cell: (root) => (counts === null ? '…' : range(of(root))),
-      sum: (roots) => (counts === null ? '' : `${range({
-        at_least: roots.reduce((sum, root) => sum + of(root).at_least, 0), at_most: roots.reduce((sum, root) => sum + of(root).at_most, 0),
-      })} fit`),
-    };
-  }
-
-  /** @param {string} project @returns {Colouring} */
-  byHolder(project) {
-    const answer = this.ask(`insight/consumers?project_id=${encodeURIComponent(project)}`, {read: heldByRoot});
-    /** @type {Map<string, Map<string, number>> | null} */
-    const held = answer.value;
-    const name = this.route.get('class');
-    /** @param {Root} root */
-    const part = (root) => Math.max(0, ...[...held?.get(root.uuid) ?? []].filter(([one]) => name === '' || one === name)
-      .map(([one, value]) => value / Math.max(1, root.classes.get(one)?.capacity ?? 0)));
-    return {
-      words: 'Held', answer, marks: [[0, 'nothing'], [1, 'a part'], [2, '50 %'], [3, '75'], [4, '90'], [5, '97'], [6, '100 %']],
-      look: (root) => ({
-        step: held === null || !held.has(root.uuid) ? null : Math.max(1, stepOf(part(root))), isOver: root.isOver, isDisabled: root.isDisabled, isInexact: false,
-      }),
-      value: part,
-      cell: (root) => (held?.has(root.uuid) ? percent(part(root)) : '–'),
-      sum: (roots) => `${plural(roots.filter((root) => held?.has(root.uuid)).length, 'host')} with it`,
-    };
+    if (query) return byFit(this.ask(fitPath(query), {read: fitByRoot}));
+    const [project, name] = [this.route.get('project'), this.route.get('class')];
+    if (!project) return byUse(name);
+    return byHolder(this.ask(`insight/consumers?project_id=${encodeURIComponent(project)}`, {read: heldByRoot}), name);
   }
 
   controls() {
@@ -205,8 +132,8 @@ export class MapView extends View {
       .map((group) => ({...group, words: colouring.sum(group.roots)}));
     this.map.show(groups, this.selected, {
       look: colouring.look,
-      describe: (root) => this.describe(root, colouring),
-      words: (root) => this.words(root, colouring),
+      describe: (root) => rootTip(root, colouring),
+      words: (root) => rootWords(root, colouring),
       open: (root) => { location.hash = hostAddress(root.uuid); },
       select: (chosen) => this.select(chosen),
       enter: (key) => change({zone: zone ? '' : key}),
@@ -272,23 +199,6 @@ export class MapView extends View {
         h('ul', {class: 'tiles', 'aria-label': 'Sums of the others'}, tiles.slice(CLASSES))) : null,
     ];
   }
-
-  /** @param {Root} root @param {Colouring} colouring */
-  words(root, {look, words, value, cell}) {
-    const isOver = look(root).isOver ? `${overWords(root)}, ` : '';
-    return `${root.name}: ${root.isDisabled ? 'disabled, ' : ''}${isOver}${words.toLowerCase()} ${value(root) < 0 ? '–' : String(cell(root))}`;
-  }
-
-  /** @param {Root} root @param {Colouring} colouring @returns {Child} */
-  describe(root, {words, cell}) {
-    return [h('strong', {}, root.name), h('div', {}, `${words}: `, cell(root)),
-      [...root.classes].slice(0, 8).map(([name, {used, capacity}]) =>
-        h('div', {class: 'tip-row'}, h('span', {}, name),
-          h('span', {class: 'track'}, h('span', wide(used > capacity ? 'fill over' : 'fill', capacity ? used / capacity : 1))),
-          h('span', {}, `${amount(name, used)} of ${amount(name, capacity)}`))),
-      root.isDisabled ? h('div', {}, 'disabled: nova takes no server there') : null,
-      root.isOver ? h('div', {class: 'alarm'}, overWords(root)) : null];
-  }
 }
 
 /** @param {string} placeholder @param {string} value @param {(text: string) => void} ontext */
@@ -297,27 +207,4 @@ function typed(placeholder, value, ontext) {
     type: 'search', value, placeholder, autocomplete: 'off', spellcheck: 'false',
     oninput: (/** @type {Event} */ event) => ontext(/** @type {HTMLInputElement} */ (event.target).value),
   });
-}
-
-/** What a project holds of each root, by class. @param {string} path @param {AbortSignal} signal */
-async function heldByRoot(path, signal) {
-  /** @type {Map<string, Map<string, number>>} */
-  const held = new Map();
-  for (const {allocations} of await all(path, 'consumers', signal)) {
-    for (const [uuid, {resources}] of Object.entries(allocations)) {
-      const root = store.cloud.rootOf.get(uuid) ?? uuid;
-      const sums = held.get(root) ?? new Map();
-      held.set(root, sums);
-      for (const [name, value] of Object.entries(resources)) sums.set(name, (sums.get(name) ?? 0) + Number(value));
-    }
-  }
-  return held;
-}
-
-/** Which inventory of a root is over its capacity, and how far. @param {Root} root */
-export function overWords({worst, over}) {
-  if (worst === null) return '';
-  const {provider, name, used, capacity} = worst;
-  const others = over > 1 ? `, and ${plural(over - 1, 'other inventory', 'other inventories')}` : '';
-  return `over capacity: ${name} ${exact(name, used)} of ${exact(name, capacity)} on ${provider}${others}`;
 }

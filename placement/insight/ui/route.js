@@ -68,6 +68,11 @@ export function hostAddress(uuid) {
   return address('host', uuid);
 }
 
+/** The address of what a project has. @param {string} id */
+export function projectAddress(id) {
+  return address('map', '', [['project', id]]);
+}
+
 export function current() {
   return new Route(location.hash);
 }

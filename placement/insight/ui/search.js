@@ -3,7 +3,7 @@
 
 import {all} from './api.js';
 import {h, patch} from './dom.js';
-import {address, hostAddress} from './route.js';
+import {address, hostAddress, projectAddress} from './route.js';
 import {store} from './store.js';
 import {View} from './view.js';
 import {amounts, number, plural} from './words.js';
@@ -124,7 +124,7 @@ export class SearchBox extends View {
     return (value ?? []).map((/** @type {any} */ one) => ({...one, name: store.names.projects.get(one.project_id) ?? ''}))
       .filter((/** @type {any} */ one) => isMatch(`${one.name} ${one.project_id}`)).slice(0, FOUND)
       .map((/** @type {any} */ one) => ({
-        href: address('holders', '', [['project', one.project_id]]), words: one.name || one.project_id,
+        href: projectAddress(one.project_id), words: one.name || one.project_id,
         quiet: `project, ${plural(one.consumer_count, 'consumer')}`,
       }));
   }

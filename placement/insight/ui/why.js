@@ -46,9 +46,9 @@ export class WhyView extends View {
     const off = store.off('allocation_candidates');
     return [
       h('h1', {}, 'Why not?'),
-      off ? h('p', {class: 'refusal'}, off) : this.form(query),
-      this.note && h('p', {class: 'quiet'}, this.note),
-      h('div', {class: 'answer'}, query && !off ? this.answer(query) : request ? this.searchesOf(request) : this.unmetLately()),
+      h('div', {class: 'why'},
+        h('div', {}, off ? h('p', {class: 'refusal'}, off) : this.form(query), this.note && h('p', {class: 'quiet'}, this.note)),
+        h('div', {class: 'answer'}, query && !off ? this.answer(query) : request ? this.searchesOf(request) : this.unmetLately())),
     ];
   }
 

@@ -5,6 +5,7 @@ import collections
 
 import pytest
 
+from placement.cmd import package_data
 from placement.cmd.demo_cloud import cloud
 from placement.cmd.demo_cloud.cloud import Cloud, DemoProvider
 
@@ -33,6 +34,13 @@ def test_it_has_a_thousand_hosts_of_every_kind(made: Cloud) -> None:
     assert classes == {'VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU', 'SRIOV_NET_VF'}
     zones = collections.Counter(one.aggregates[0] for one in roots)
     assert zones == {'az1': 250, 'az2': 251, 'az3': 250, 'az4': 250}
+
+
+def test_aggregates_and_flavors_have_names(made: Cloud) -> None:
+    aggregates = {uuid for one in made.providers for uuid in map(cloud.uuid_of, one.aggregates)}
+    assert (
+        package_data.load('placement.cmd.demo_cloud', 'aggregate_names.yaml').keys() == aggregates
+    )
 
 
 def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:
