@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container file: a linter has nothing against it, and its steps make an image that runs."""
+"""Container files and samples for tools that deploy: linters have nothing against them, and the
+steps of the container file make an image that runs."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from placement.tests.servers.machine import Machine
 
 ETC = installation.REPOSITORY / 'etc'
 CONTAINERFILES = sorted((ETC / 'containers').iterdir())
+KUBERNETES = ETC / 'kubernetes'
 
 # The image that both stages begin with; this host has no registry, but the same distribution.
 BASE = 'docker.io/library/debian:bookworm-slim'
@@ -159,6 +161,30 @@ def _run(image: Machine, settings: dict[str, str]) -> None:
     image.run(f'for _ in {{1..60}}; do {ended} && exit; sleep 1; done; exit 1')
     exited = f'{os.CLD_EXITED}\n0'
     assert image.run(show.format('ExecMainCode,ExecMainStatus')).split() == exited.split()
+
+
+def test_manifests_are_valid_and_all_of_them_are_applied() -> None:
+    environment = installation.environment(
+        'kubernetes', sys.executable, 'kubernetes-validate==1.37.0'
+    )
+    kustomization = yaml.safe_load((KUBERNETES / 'kustomization.yaml').read_text())
+    files = [KUBERNETES / name for name in kustomization['resources']]
+    assert sorted([*files, KUBERNETES / 'kustomization.yaml']) == sorted(KUBERNETES.iterdir())
+    command = [str(environment / 'bin' / 'kubernetes-validate'), '--strict', *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_variables_of_ansible_pass_its_linter() -> None:
+    environment = installation.environment('ansible', sys.executable, 'ansible-lint==26.10.1')
+    files = [ETC / 'kolla-ansible' / 'placement.yml']
+    files.append(ETC / 'openstack-ansible' / 'user_placement.yml')
+    done = subprocess.run(
+        [str(environment / 'bin' / 'ansible-lint'), '--offline', *map(str, files)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
