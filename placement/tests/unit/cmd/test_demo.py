@@ -113,7 +113,8 @@ ANSWERS = {
         r'^Fits [\d,]+ times now',
     ),
     'Which hosts must not fail?': (
-        r"^\('az3-numa-088', \{.*'PCPU': 60\}\)\n\('az4-gpu-042', \{.*'VGPU': 4\}\)$", None,
+        r"^\('az3-numa-088', \{.*'PCPU': 60\}\)\n\('az4-gpu-042', \{.*'VGPU': 4\}\)$",
+        r'(?s)^2 of 997 losses would not be survived.*\naz3-numa-088 .*\naz4-gpu-042 ',
     ),
     'Which zones must not fail?': (
         r"^\('az1', (\d+), 'of', \1, .*\n\('az2', 0, 'of', \d+, ", None,
