@@ -60,7 +60,8 @@ def survival(request: Request) -> Reply:
         page = read_page(request, body.get('scenario', ()), part, frozenset().union(*terms.apart))
         check_requests(request, requests, page.after)
         terms = dataclasses.replace(terms, held=page.others)
-        asking = Survival(page.after.snapshot, terms, SlicedWork(SURVIVAL_BUDGET), requests)
+        counted = {name: requests[name] for name in requests if name not in body.get('asked', {})}
+        asking = Survival(page.after.snapshot, terms, SlicedWork(SURVIVAL_BUDGET), counted)
         losses = [asking.loss(each, page.holders[each.name]) for each in page.domains.items]
         shown = [loss for loss in losses if 'only' not in query or not loss.survives]
         each = body['lose'].get('each')
@@ -72,7 +73,7 @@ def survival(request: Request) -> Reply:
     view: dict[str, Any] = {
         'domains': [views.loss(loss, domain_names, names) for loss in shown],
         'examined': len(losses),
-        'left': views.left(requests, asking.left),
+        'left': views.left(counted, asking.left),
     }
     if 'scenario' in body:
         view |= views.scenario(page.after, names)

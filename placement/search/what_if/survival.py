@@ -26,6 +26,7 @@ from placement.search.what_if.scenario import Held
 
 # How many places all domains of a page may look at.
 SURVIVAL_BUDGET = 4_000_000
+LEFT_BUDGET = 3_000_000
 MAX_HOMELESS_NAMED = 5
 
 DATA_GONE = 'It holds of a pool that is lost, so that its data is gone.'
@@ -67,7 +68,9 @@ class Survival:
         requests: Mapping[str, CandidateRequest] | None = None,
     ) -> None:
         self.work = work or SlicedWork(SURVIVAL_BUDGET)
-        self._left = LeftAfter(snapshot, requests, self.work) if requests else None
+        # What is left is not worth more than the verdicts: it has a budget of its own.
+        counting = self.work.part(LEFT_BUDGET)
+        self._left = LeftAfter(snapshot, requests, counting) if requests else None
         self._snapshot = snapshot
         self._relocation = Relocation(snapshot, terms or Terms(), self.work)
         self._most: dict[frozenset[Need], Need | None] = {}
@@ -98,7 +101,7 @@ class Survival:
         return outcome
 
     def _note_left(self, domain: Domain, needs: Needs) -> None:
-        if self._left is not None:
+        if self._left is not None and not self._is_left_unknown:
             filling = Filling(*self._relocation.rest(domain.roots))
             self._fill(filling, needs.by_amounts)
             self._left.note(domain, filling)

@@ -331,6 +331,15 @@ def test_what_is_left_is_the_capacity_of_what_stays(given: Inhabited) -> None:
             assert counted.at_least <= before.at_most
 
 
+def test_losses_are_known_where_what_is_left_is_not() -> None:
+    snapshot = cloud(*[host(f'h{n}', n % 8) for n in range(40)])
+    survival = Survival(snapshot, work=SlicedWork(12_000), requests=REQUESTS)
+    losses = [survival.loss(Domain('lost', frozenset({n})), vcpus(n, 1)) for n in range(1, 41)]
+
+    assert [loss.survives for loss in losses] == [True] * 40
+    assert survival.left == {}
+
+
 def test_nothing_is_left_unsaid() -> None:
     hosts = [host(f'h{n}', n % 8) for n in range(40)]
     snapshot = cloud(*hosts)
