@@ -21,7 +21,7 @@ from osc_placement_insight.service import Service
 
 TEXT = 'text'
 #: Formats that are lines.
-LINES = (TEXT, 'dot')
+LINES = (TEXT, 'dot', 'commands')
 #: Formats that show an answer as the service gave it.
 WHOLE = cells.STRUCTURED
 
@@ -63,8 +63,8 @@ def add_without_nova(parser: argparse.ArgumentParser) -> None:
 class Shown(NamedTuple):
     """An answer in the shapes that formats show.
 
-    `answer` is what `json` and `yaml` show, `text` and `dot` are lines, and `rows` are those of a
-    table with these `columns`.
+    `answer` is what `json` and `yaml` show, `text`, `dot` and `commands` are lines, and `rows` are
+    those of a table with these `columns`.
     """
 
     answer: Mapping[str, Any]
@@ -72,6 +72,7 @@ class Shown(NamedTuple):
     columns: Sequence[str]
     rows: Iterable[Sequence[Any]]
     dot: Sequence[str] = ()
+    commands: Sequence[str] = ()
 
 
 def with_notes(notes: Sequence[str], lines: Iterable[str]) -> Iterator[str]:

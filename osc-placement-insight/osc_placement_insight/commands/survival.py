@@ -49,6 +49,14 @@ class ShowSurvival(base.PlacingCommand):
         parser.add_argument(
             '--failing', action='store_true', help='only losses that would not be survived'
         )
+        parser.add_argument(
+            '--flavor',
+            metavar='<flavor>',
+            action='append',
+            default=[],
+            help='also tell how many servers of this flavor there is room for after the worst '
+            'loss; may be repeated',
+        )
         sought = parser.add_mutually_exclusive_group()
         sought.add_argument(
             '--buy',
@@ -70,6 +78,7 @@ class ShowSurvival(base.PlacingCommand):
             scenario = steps.of_options(parsed_args, names)
             cloud = None if parsed_args.without_nova else self._read(service)
             terms = Terms() if cloud is None else known.terms(cloud, held.by_all(service))
+            room = {flavor: names.query(flavor) for flavor in parsed_args.flavor}
             lose = domains.of_option(parsed_args.lose, cloud, names)
 
             def body(wanted: Mapping[str, str], after: Sequence[Step]) -> dict[str, Any]:
@@ -78,7 +87,7 @@ class ShowSurvival(base.PlacingCommand):
             def ask(wanted: Mapping[str, str]) -> Any:
                 return losses.ask(service, body(wanted, scenario), parsed_args.failing)
 
-            answer, refused = ask_without_refused(terms.requests, ask)
+            answer, refused = ask_without_refused(terms.requests | room, ask)
             wanted = {n: query for n, query in terms.requests.items() if n not in refused}
             found = _sought(
                 parsed_args,
@@ -87,7 +96,7 @@ class ShowSurvival(base.PlacingCommand):
             )
             if found is not None:
                 scenario = [*scenario, *found.steps]
-                answer = {found.member: found.number, **ask(wanted)}
+                answer = {found.member: found.number, **ask(wanted | room)}
         self.are_all_placed = all(row['survives'] for row in answer['domains'])
         notes = [*refused.values(), *terms.notes, *([found.words] if found else [])]
         basis = known.WITHOUT_NOVA if cloud is None else known.WITH_NOVA
@@ -101,7 +110,8 @@ class ShowSurvival(base.PlacingCommand):
 
     def _read(self, service: Service) -> Known:
         asked = compute.of_manager(self.app.client_manager, nova.PURPOSE)
-        return known.read(asked, service.tell, hosts=None)
+        servers = nova.list_servers(asked, service.tell, hosts=None)
+        return known.read(asked, service.tell).with_servers(servers)
 
 
 def _sought(

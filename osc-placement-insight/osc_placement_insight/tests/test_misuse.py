@@ -94,6 +94,11 @@ COMPLAINTS = [
     *((f'{EXPLAIN} --resource VCPU=1 --{step}', words) for step, words in NO_STEPS.items()),
     ('placement capacity list --resource VCPU=1 --remove compute1',
      'After a scenario, capacities are not known by tree: use --all-flavors, or '),
+    *((f'placement drain plan {hosts}', 'Name hosts, or servers with --server, and not both.')
+      for hosts in ('', 'compute1 --server db-1')),
+    ('placement drain plan nowhere', NO_PROVIDER.format('nowhere')),
+    (f'placement drain plan @{NOBODY}', f'No host is in aggregate {NOBODY}.'),
+    ('placement moves verify nowhere.json', 'nowhere.json cannot be read: '),
     (f'--os-placement-api-version 1.9 {EXPLAIN} --resource VCPU=1', LATER),
     # A variable of the shell that is not set does not stand for all.
     *((f"placement {command} ''", NO_NAME) for command in (

@@ -7,43 +7,24 @@ from collections.abc import Iterator
 
 import pytest
 
-from osc_placement_insight.tests import client
-from osc_placement_insight.tests.audit import clouds, nova
+from osc_placement_insight.tests import zones
+from osc_placement_insight.tests.audit import nova
 from osc_placement_insight.tests.audit.clouds import Cloud, Host
 from osc_placement_insight.tests.client import Client, Printed
 from osc_placement_insight.what_if import losses, seeking
 
 SHOW = ('placement', 'survival', 'show')
-ZONES = ['a1000000-0000-4000-8000-00000000000a', 'a2000000-0000-4000-8000-00000000000b']
-HOST = {'VCPU': 16}
-SMALL = nova.flavor(4, 0, 0, name='m1.small')
-LARGE = nova.flavor(12, 0, 0, name='m1.large')
 
 
 @pytest.fixture
 def cloud() -> Iterator[Cloud]:
-    """Three hosts of 16 processors in two zones; a server of 12 is on the first, one of 4 on each
-    of the first two."""
-    with clouds.running_cloud() as cloud:
-        cloud.nova.flavors += [SMALL, LARGE]
-        for name, zone in (('c1', 0), ('c2', 0), ('c3', 1)):
-            uuid = cloud.provider(name, HOST, aggregates=(ZONES[zone],), uuid=cloud.new_uuid())
-            cloud.nova.hypervisors[uuid] = name
-        cloud.nova.aggregates += [
-            nova.aggregate(ZONES[0], 'az1', 'az1', 'c1', 'c2'),
-            nova.aggregate(ZONES[1], 'az2', 'az2', 'c3'),
-        ]
-        c1, c2, _c3 = cloud.nova.hypervisors
-        cloud.server('c1', {c1: {'VCPU': 12}}, LARGE, 'db-1')
-        cloud.server('c1', {c1: {'VCPU': 4}}, SMALL, 'web-1')
-        cloud.server('c2', {c2: {'VCPU': 4}}, SMALL, 'web-2')
+    with zones.running_cloud() as cloud:
         yield cloud
 
 
 @pytest.fixture
 def openstack(cloud: Cloud) -> Client:
-    override = {'OS_COMPUTE_ENDPOINT_OVERRIDE': cloud.nova_endpoint}
-    return client.administrator_at(cloud.endpoint, **override)
+    return zones.client_of(cloud)
 
 
 def failing(printed: Printed) -> list[str]:
@@ -53,7 +34,7 @@ def failing(printed: Printed) -> list[str]:
 
 
 def test_hosts_are_lost_one_by_one(openstack: Client) -> None:
-    assert openstack(*SHOW).lines() == [
+    assert openstack(*SHOW, '--flavor', 'm1.small', '--flavor', 'm1.large').lines() == [
         'Each of 2 losses by itself would be survived (flavors, zones and server groups',
         'as nova has them).',
         '',
@@ -102,7 +83,7 @@ def test_what_a_server_may_not_leave_is_known_from_nova(openstack: Client, cloud
     db.pinned_zone = 'az1'
     assert openstack(*SHOW).status == 0
     # Nobody else of a group on the only host that has room.
-    cloud.server('c2', {[*cloud.nova.hypervisors][1]: {'VCPU': 4}}, SMALL, 'web-3')
+    cloud.server('c2', {[*cloud.nova.hypervisors][1]: {'VCPU': 4}}, zones.SMALL, 'web-3')
     cloud.nova.server_groups += [
         {'policy': 'affinity', 'rules': {}, 'members': [db.uuid, web.uuid]},
         {'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}, 'members': []},
@@ -134,13 +115,13 @@ def test_servers_are_known_by_what_they_hold_where_that_is_not_their_flavor(
     openstack: Client, cloud: Cloud
 ) -> None:
     db, web, _other = cloud.nova.servers.values()
-    db.flavor = SMALL
+    db.flavor = zones.SMALL
     cloud.nova.flavors.append(nova.flavor(4, 0, 0, name='odd', trait__CUSTOM_NOBODY='required'))
     web.flavor = cloud.nova.flavors[-1]
     lines = openstack(*SHOW).lines()
 
-    assert lines[0].startswith('Request odd: No such trait(s): CUSTOM_NOBODY.')
-    words = '1 servers hold other amounts than their flavor has, and are known by these.'
+    assert lines[0].startswith('Request servers of odd: No such trait(s): CUSTOM_NOBODY.')
+    words = 'Servers that hold other amounts than their flavor has, and are known by these: 1.'
     assert words in ' '.join(lines)
     rows = openstack(*SHOW, '-f', 'json').values()['domains']
     assert [row['known'] for row in rows] == [
@@ -155,7 +136,7 @@ def test_nova_may_be_left_out(openstack: Client, cloud: Cloud) -> None:
     assert ' '.join(openstack(*SHOW, '--without-nova').lines()[:2]) == (
         'Each of 2 losses by itself would be survived (without nova: only what is held is known).'
     )
-    assert openstack(*SHOW).refusal().startswith('Nova refuses /os-hypervisors/detail: ')
+    assert openstack(*SHOW).refusal().startswith('Nova refuses /servers/detail: ')
     refusal = openstack(*SHOW, '--without-nova', '--lose', 'zones').refusal()
     assert refusal.startswith('Zones are known to nova alone: ')
 

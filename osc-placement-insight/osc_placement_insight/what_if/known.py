@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from osc_placement_insight import flavors
@@ -15,8 +15,9 @@ from osc_placement_insight.compute import Compute, Tell
 from osc_placement_insight.what_if import nova
 from osc_placement_insight.what_if.nova import Aggregate, Hypervisor, Server
 
-#: How many requests, lists, and consumers of a list or of all lists a question may have.
-REQUESTS = 100
+#: How many requests, lists, and consumers of a list or of all lists a question has. The service
+#: takes a hundred requests, of which some are for other purposes.
+REQUESTS = 90
 LISTS = 1_000
 CONSUMERS = 10_000
 
@@ -28,6 +29,13 @@ Query = list[tuple[str, str]]
 Held = Mapping[str, Resources]
 
 
+#: What is not as it should be, with a count each.
+NOTES = (
+    'Servers that hold other amounts than their flavor has, and are known by these',
+    f'Servers that are known by what they hold, since there are more than {REQUESTS} kinds',
+    'Server groups with anti-affinity that are left out, since there are too many',
+    'Migrations and servers of ironic that count like others, since there are too many',
+)
 #: What an answer rests on, in words.
 WITH_NOVA = 'flavors, zones and server groups as nova has them'
 WITHOUT_NOVA = 'without nova: only what is held is known'
@@ -43,6 +51,17 @@ class Known(NamedTuple):
     apart: Sequence[frozenset[str]]
     migrations: Collection[str]
 
+    def with_servers(self, servers: Iterable[Server]) -> Known:
+        """The same cloud with these servers."""
+        return self._replace(servers={server.uuid: server for server in servers})
+
+    def host_of(self, provider: Mapping[str, Any]) -> str | None:
+        """The compute host that nova has for a root provider: that of its uuid, else its name."""
+        found = self.hypervisors.get(provider['uuid'])
+        same = (one for one in self.hypervisors.values() if one.node == provider['name'])
+        found = found or next(same, None)
+        return None if found is None else found.host
+
     def names(self) -> dict[str, str]:
         """The names of servers by uuid."""
         return {uuid: server.name for uuid, server in self.servers.items()}
@@ -51,7 +70,7 @@ class Known(NamedTuple):
 class Terms(NamedTuple):
     """What a question says of consumers: its members, and what they leave out, in words."""
 
-    requests: Mapping[str, str] = {}
+    requests: dict[str, str] = {}
     asked: Mapping[str, list[str]] = {}
     others: Mapping[str, Any] = {}
     notes: Sequence[str] = ()
@@ -63,13 +82,12 @@ class Terms(NamedTuple):
         return {name: value for name, value in members.items() if value}
 
 
-def read(compute: Compute, tell: Tell, hosts: Iterable[str] | None) -> Known:
-    """What nova knows of the cloud, and of the servers on some compute hosts, or on all."""
+def read(compute: Compute, tell: Tell) -> Known:
+    """What nova knows of the cloud, but its servers."""
     hypervisors = nova.list_hypervisors(compute, tell)
-    servers = nova.list_servers(compute, tell, hosts)
     tell('reading aggregates and server groups of nova')
     return Known(
-        {server.uuid: server for server in servers},
+        {},
         {one.uuid: one for one in hypervisors},
         nova.list_aggregates(compute),
         nova.list_apart(compute),
@@ -99,23 +117,12 @@ def terms(known: Known, held: Held) -> Terms:
     kinds, others = _kinds([one for one in servers if one.node not in ironic], known, held)
     requests, asked = _named(kinds)
     apart, left_out = _apart(known.apart, held)
-    notes = [
-        *_note(others, 'servers hold other amounts than their flavor has, and are known by these'),
-        *_note(
-            sum(map(len, kinds.values())) - sum(map(len, asked.values())),
-            f'servers are known by what they hold: there are more than {REQUESTS} kinds',
-        ),
-        *_note(left_out, 'server groups with anti-affinity are left out: there are too many'),
-        *_note(len(ignored) - CONSUMERS, 'migrations and servers of ironic count like others'),
-    ]
+    unnamed = sum(map(len, kinds.values())) - sum(map(len, asked.values()))
+    counts = (others, unnamed, left_out, len(ignored) - CONSUMERS)
+    notes = [f'{words}: {n:,}.' for n, words in zip(counts, NOTES, strict=True) if n > 0]
     within = [uuid for uuids in zones(known).values() for uuid in uuids][:LISTS]
     members = {'ignore': ignored[:CONSUMERS], 'within': within, 'apart': apart}
     return Terms(requests, asked, members, notes)
-
-
-def _note(count: int, words: str) -> Iterator[str]:
-    if count > 0:
-        yield f'{count:,} {words}.'
 
 
 def _kinds(
@@ -137,7 +144,8 @@ def _kinds(
 def _asked(server: Server, in_zones: Mapping[str, Sequence[str]]) -> tuple[str, Query]:
     """What nova asked for to place a server, with a name for it."""
     query = flavors.translate(server.flavor, server.boots_from_volume).query
-    name = server.flavor.name + (' from volume' if server.boots_from_volume else '')
+    name = f'servers of {server.flavor.name}'
+    name += ' from volume' if server.boots_from_volume else ''
     aggregates = in_zones.get(server.zone or '')
     if aggregates:
         query = [*query, ('member_of', f'in:{",".join(sorted(aggregates))}')]

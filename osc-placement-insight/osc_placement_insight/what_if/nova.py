@@ -72,7 +72,7 @@ def list_servers(compute: Compute, tell: Tell, hosts: Iterable[str] | None) -> l
     return [_server(row) for row in rows if row['status'] != 'UNKNOWN']
 
 
-def get_server(compute: Compute, uuid: str) -> Server | None:
+def find_server(compute: Compute, uuid: str) -> Server | None:
     """One server; None where there is none."""
     found = compute.at(PINNED).find(f'/servers/{uuid}')
     return None if found is None else _server(found['server'])

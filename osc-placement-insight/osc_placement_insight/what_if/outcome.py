@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,14 +14,21 @@ Answer = Mapping[str, Any]
 
 
 def lines(steps: Sequence[Step], answer: Answer) -> Iterator[str]:
-    """A line for each step, and what the steps left over capacity; nothing without steps."""
-    if not steps:
-        return
-    told = zip(steps, answer['scenario'], strict=True)
-    rows = [
-        row for number, (step, row) in enumerate(told, 1) for row in _of_step(number, step, row)
-    ]
-    yield from section('Scenario:', rows)
+    """What the steps came to, and left over capacity; nothing without steps."""
+    if steps:
+        yield from of_steps(steps, answer)
+        yield from over_capacity(answer)
+
+
+def of_steps(steps: Sequence[Step], answer: Answer) -> Iterator[str]:
+    """A line for each step; nothing without steps."""
+    told = enumerate(zip(steps, answer.get('scenario', ()), strict=True), 1)
+    parts = [_of_step(number, step, row) for number, (step, row) in told]
+    yield from section('Scenario:', itertools.chain.from_iterable(parts))
+
+
+def over_capacity(answer: Answer) -> Iterator[str]:
+    """The providers that are over capacity afterwards, if any."""
     over = answer['over_capacity']
     yield from section(
         f'Over capacity after it: {counted(over["count"], "provider")}',

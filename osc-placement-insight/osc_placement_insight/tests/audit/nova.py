@@ -198,7 +198,7 @@ class Nova:
             case ['os-hypervisors', *is_detailed]:
                 _check_names(query, 'marker limit')
                 rows = [
-                    self._hypervisor(*item, bool(is_detailed)) for item in self.hypervisors.items()
+                    self.hypervisor(*item, bool(is_detailed)) for item in self.hypervisors.items()
                 ]
                 return self._page('hypervisors', rows, query, self.hypervisors)
             case ['os-aggregates']:
@@ -220,7 +220,8 @@ class Nova:
                 return {'services': [service]}
         raise Refusal(404, 'The resource could not be found.')
 
-    def _hypervisor(self, uuid: str, name: str, is_detailed: bool) -> dict[str, Any]:
+    def hypervisor(self, uuid: str, name: str, is_detailed: bool) -> dict[str, Any]:
+        """The view of nova of a hypervisor."""
         row: dict[str, Any] = {'id': uuid, 'hypervisor_hostname': name}
         row |= {'state': 'up', 'status': 'enabled'}
         if is_detailed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits of a cloud that a real nova runs, and its flavors, in an environment of its own.
+"""Audits and drains of a cloud that a real nova runs, and its flavors, in its own environment.
 
 Installing nova takes minutes, so this is run by name alone (doc/source/contributing.rst, "Tests").
 """
@@ -24,6 +24,7 @@ LIBRARIES = (
 )
 FLAVORS = 'osc_placement_insight.tests.servers.nova_flavors'
 CASES = 'osc_placement_insight.tests.servers.nova_cases'
+DRAINS = 'osc_placement_insight.tests.servers.nova_drains'
 DISTRIBUTION = pathlib.Path(__file__).parents[3]
 
 
@@ -45,6 +46,13 @@ def test_audits_of_a_cloud_that_nova_runs(tmp_path: pathlib.Path) -> None:
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert '\nRan 7 tests in ' in ended.stdout
+
+
+def test_drains_of_a_cloud_that_nova_runs(tmp_path: pathlib.Path) -> None:
+    ended = run_beside_nova(tmp_path, '-m', 'testtools.run', DRAINS)
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert '\nRan 2 tests in ' in ended.stdout
 
 
 def test_flavors_are_asked_for_as_nova_asks_for_them(tmp_path: pathlib.Path) -> None:
