@@ -46,8 +46,8 @@ help:
 	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel; and both of the'
-	@echo '             commands for the openstack client, and of the report client; and a bill of'
-	@echo '             materials'
+	@echo '             commands for the openstack client, and of the report client; a bill of'
+	@echo '             materials; and checksums, the same whoever builds them'
 	@echo 'make test-apache   run gabbi tests under Apache, uWSGI and gunicorn; installs Apache on Debian'
 	@echo 'make test-attacks  send slow and malformed requests to each web server; installs nginx on Debian'
 	@echo 'make test-metrics  test the metrics with Prometheus, and the alerts; installs Prometheus on Debian'
@@ -129,12 +129,17 @@ docs: $(DOCUMENTABLE)
 changelog: $(DOCUMENTABLE)
 	@$(BIN)/python doc/extensions/release_notes.py CHANGELOG.rst
 
+# The same bytes whenever they are built: all times are that of the commit.
+dist: export SOURCE_DATE_EPOCH = $(or $(shell git log -1 --format=%ct 2>/dev/null),315532800)
 dist: changelog
 	@echo '==> dist'
+	@rm -rf dist
 	@$(BIN)/python -m build --no-isolation --outdir dist >/dev/null
 	@$(BIN)/python -m build --no-isolation --outdir dist $(COMMANDS) >/dev/null
 	@$(BIN)/python -m build --no-isolation --outdir dist $(REPORT_CLIENT) >/dev/null
 	@$(BIN)/python tools/bill_of_materials.py dist/openstack_placement.cdx.json etc/placement/requirements*.txt
+	@$(BIN)/python tools/release_files.py dist
+	@cd dist && sha256sum --check --quiet SHA256SUMS
 
 # These create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)

@@ -80,6 +80,29 @@ def wheel_of(source: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def test_the_files_of_a_release_have_the_same_bytes_whoever_builds_them() -> None:
+    build = 'from setuptools import build_meta as b; b.build_sdist(".."); b.build_wheel("..")'
+    tool = installation.REPOSITORY / 'tools' / 'release_files.py'
+    sums = []
+    for umask in (0o022, 0o077):
+        with tempfile.TemporaryDirectory(prefix='placement-release-') as name:
+            directory = pathlib.Path(name)
+            source = copied(directory, 'placement-report-client/') / 'placement-report-client'
+            (directory / 'release').mkdir()
+            subprocess.run(
+                [sys.executable, '-W', 'ignore', '-c', build.replace('..', '../../release')],
+                cwd=source, check=True, capture_output=True, umask=umask,
+                env={**os.environ, 'SOURCE_DATE_EPOCH': '1700000000'},
+            )  # fmt: skip
+            subprocess.run(
+                [sys.executable, str(tool), str(directory / 'release')],
+                check=True, env={**os.environ, 'SOURCE_DATE_EPOCH': '1700000000'},
+            )  # fmt: skip
+            sums.append((directory / 'release' / 'SHA256SUMS').read_text())
+    assert len(sums[0].splitlines()) == 2
+    assert sums[0] == sums[1]
+
+
 #: What is for contributors, and the distributions of their own.
 NOT_IN_THE_ARCHIVE = ('.ci/', 'osc-placement-insight/', 'placement-report-client/')
 
