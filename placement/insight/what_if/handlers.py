@@ -71,7 +71,7 @@ def survival(request: Request) -> Reply:
         names = _names(request, page.after, mentioned)
         domain_names = aggregate_names(request) if each == 'aggregate' else names
     view: dict[str, Any] = {
-        'domains': [views.loss(loss, domain_names, names) for loss in shown],
+        'domains': [views.loss(loss, domain_names, names) for loss in asking.work.paused(shown)],
         'examined': len(losses),
         'left': views.left(counted, asking.left),
     }

@@ -130,7 +130,7 @@ def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> Domain
     held = dict(_still_held(after, holders.held))
     held |= {f'claimed by the scenario: {n}': each for n, each in enumerate(after.claimed, 1)}
     by_root: dict[int | None, dict[str, Held]] = defaultdict(dict)
-    for consumer, of_consumer in held.items():
+    for consumer, of_consumer in SlicedWork().paused(list(held.items())):
         for provider_id in of_consumer:
             by_root[root_of.get(provider_id)][consumer] = of_consumer
     return DomainPage(
@@ -149,7 +149,7 @@ def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> Domain
 def _still_held(after: Scenario, held: Mapping[str, Held]) -> Iterator[tuple[str, Held]]:
     """What those hold who were not released, of providers that were not removed."""
     known = after.snapshot.indexes.roots
-    for consumer, of_consumer in held.items():
+    for consumer, of_consumer in SlicedWork().paused(list(held.items())):
         left = {i: of_consumer[i] for i in of_consumer if i in known}
         if left and consumer not in after.released:
             yield consumer, left

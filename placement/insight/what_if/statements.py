@@ -7,9 +7,12 @@ import sqlalchemy as sa
 
 from placement.db.schema.tables import allocations, resource_classes, resource_providers
 from placement.insight.bulk.statements import ConsumerFilters, select_consumers
+from placement.search.insight.sliced_work import give_way
 from placement.search.what_if.scenario import Held
 
-NAMED_AT_A_TIME = 1_000
+# What these hold, and ten consumers on each of these trees, is read in some milliseconds.
+CONSUMERS_AT_A_TIME = 1_000
+ROOTS_AT_A_TIME = 100
 
 _HELD = (
     sa.select(
@@ -43,9 +46,10 @@ def list_named(connection: sa.Connection, names: Collection[str]) -> dict[str, s
 def list_held(connection: sa.Connection, consumers: Collection[str]) -> dict[str, Held]:
     """Return what some consumers hold, by their uuids; those that hold nothing are not there."""
     held, uuids = dict[str, Held](), sorted(consumers)
-    for start in range(0, len(uuids), NAMED_AT_A_TIME):
-        some = uuids[start : start + NAMED_AT_A_TIME]
+    for start in range(0, len(uuids), CONSUMERS_AT_A_TIME):
+        some = uuids[start : start + CONSUMERS_AT_A_TIME]
         held |= _held(connection, _HELD.where(allocations.c.consumer_id.in_(some)))
+        give_way()
     return held
 
 
@@ -60,9 +64,10 @@ def list_held_by(
 def list_held_of_trees(connection: sa.Connection, roots: Collection[int]) -> dict[str, Held]:
     """Return what those consumers hold, of all trees, that hold of those with some root ids."""
     held, ids = dict[str, Held](), sorted(roots)
-    for start in range(0, len(ids), NAMED_AT_A_TIME):
-        some = ids[start : start + NAMED_AT_A_TIME]
+    for start in range(0, len(ids), ROOTS_AT_A_TIME):
+        some = ids[start : start + ROOTS_AT_A_TIME]
         held |= _held(connection, _HELD_OF_TREES.params(roots=some))
+        give_way()
     return held
 
 

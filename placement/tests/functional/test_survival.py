@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from placement.insight.what_if import statements
 from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds
@@ -109,6 +110,17 @@ def test_pages_of_any_size_have_the_same_rows(cloud: Cloud) -> None:
             rows += page['domains']
             path = page['links'][0]['href'] if page['links'] else None
         assert rows == whole['domains']
+
+
+def test_others_have_their_turn_while_it_is_read_what_is_held(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = cloud.send('POST', '/insight/survival', {'lose': EACH})
+    pauses = list[int]()
+    monkeypatch.setattr(statements, 'ROOTS_AT_A_TIME', 3)
+    monkeypatch.setattr(statements, 'give_way', lambda: pauses.append(1))
+    assert cloud.send('POST', '/insight/survival', {'lose': EACH}) == whole
+    assert len(pauses) == 2
 
 
 def test_zones_and_racks_fail_together(cloud: Cloud) -> None:
