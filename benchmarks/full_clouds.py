@@ -102,6 +102,31 @@ def _zone(number: int) -> str:
     return uuid_of(f'zone {number % ZONES}')
 
 
+def crowded(count: int, consumers: int, full: int) -> Cloud:
+    """Hosts without children, with so many consumers, of all flavors on each host."""
+    flavors = [flavor(number) for number in range(len(VCPUS))]
+    each = consumers / count / len(flavors)
+    used = {name: sum(one[name] for one in flavors) * each for name in flavors[0]}
+    hosts = tuple(
+        Provider(
+            uuid_of(f'host {number}'),
+            f'host-{number}',
+            {name: inventory(round(amount * 100 / full)) for name, amount in used.items()},
+            HOST_TRAITS,
+            (_zone(number),),
+        )
+        for number in range(count)
+    )
+    servers = [
+        Consumer(
+            uuid_of(f'server {number}'),
+            {hosts[number % count].uuid: flavors[number // count % len(flavors)]},
+        )
+        for number in range(consumers)
+    ]
+    return Cloud(f'{count} hosts, {consumers} consumers', hosts, tuple(servers))
+
+
 def nested(count: int, full: int) -> Cloud:
     """Trees of nine: the root, two NUMA nodes, three devices beneath each; disks are of a pool of
     so many trees. Each tree has five consumers on each node."""

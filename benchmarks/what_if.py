@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from benchmarks.beside import Latencies, measure_beside, path_of
 from benchmarks.databases import temporary_database
-from benchmarks.full_clouds import Family, families
+from benchmarks.full_clouds import Family, crowded, families
 from benchmarks.in_process import InProcess
 from benchmarks.loading import load_as_rows, make_schema, replace_inventories
 from benchmarks.measure import percentile
@@ -26,7 +26,8 @@ NAME = 'what-if'
 ENGINES = {'sqlite': 'SQLite', 'mariadb': 'MariaDB'}
 FULL = (50, 80, 97)
 HOSTS, TREES = 10_000, 1_000
-# Of the cloud in which the API is asked beside survival.
+CROWDED_HOSTS, CONSUMERS, DRAINED = 113, 15_769, 10
+# The cloud of the drains, and that of requests beside survival.
 USUAL = 80
 REPETITIONS = 2
 SURVIVAL = '/insight/survival?only=failing&page_limit=1000'
@@ -76,6 +77,9 @@ def run(
                     say(f'{engine}: requests beside survival')
                     besides.append(_beside(engine, database, directory, family))
                 figures += _survivals(engine, database, family, say)
+        with temporary_database(engine, 'what_if', directory, url) as database:
+            say(f'{engine}: drain and moves')
+            # figures += _drains(engine, database, max(1_000, CONSUMERS * hosts // HOSTS))
     return f'{table(figures)}\n\n{table_beside(besides)}'
 
 
@@ -107,6 +111,37 @@ def _survival(client: InProcess) -> tuple[Cost, str]:
         path = path_of(answer['links'][0]['href']) if answer['links'] else ''
     found = [f'{states[state]:,} {word}' for state, word in STATES.items() if states[state]]
     return metered.cost, ', '.join(found)
+
+
+def _drains(engine: str, database: str, consumers: int) -> Iterator[Figure]:
+    """Drain of some hosts, and verification of as many moves as there are consumers."""
+    make_schema(database)
+    cloud = crowded(CROWDED_HOSTS, consumers, USUAL)
+    load_as_rows(database, cloud)
+    hosts = [host.uuid for host in cloud.providers]
+    drain = {'providers': hosts[:DRAINED]}
+    # Each to the next host, which the one before it in turn leaves.
+    turns = {uuid: hosts[(number + 1) % len(hosts)] for number, uuid in enumerate(hosts)}
+    moves = [
+        {'consumer': consumer.uuid, 'to': turns[next(iter(consumer.allocations))]}
+        for consumer in cloud.consumers
+    ]
+    with serving(database) as client:
+
+        def drained() -> tuple[Cost, str]:
+            metered = Metered(client)
+            answer = metered.post('/insight/drain', drain).json()
+            words = f'{len(answer["moves"]):,} moves, {len(answer["homeless"])} homeless'
+            return metered.cost, words
+
+        def verified() -> tuple[Cost, str]:
+            metered = Metered(client)
+            answer = metered.post('/insight/moves', {'moves': moves}).json()
+            return metered.cost, 'possible' if answer['possible'] else 'refused'
+
+        question = f'Drain of {DRAINED} of {CROWDED_HOSTS} hosts'
+        yield _cheapest(engine, question, USUAL, drained)
+        yield _cheapest(engine, f'{len(moves):,} moves verified', USUAL, verified)
 
 
 def _beside(engine: str, database: str, directory: pathlib.Path, family: Family) -> Beside:
