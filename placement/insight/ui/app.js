@@ -3,6 +3,8 @@
 
 import {HAS_PROXY, activity, hasToken, setToken} from './api.js';
 import {byId, h, patch} from './dom.js';
+import {ChangesView} from './changes.js';
+import {HoldersView} from './holders.js';
 import {HostView} from './host.js';
 import {MapView} from './map.js';
 import {OverviewView} from './overview.js';
@@ -13,8 +15,10 @@ import {ago, plural} from './words.js';
 import {WhyView} from './why.js';
 
 /** The views, by the first word of the address; the first is shown where that names none. */
-const VIEWS = {overview: OverviewView, map: MapView, host: HostView, why: WhyView};
-const TITLES = {overview: 'Overview', map: 'Map', host: 'Host', why: 'Why not?'};
+const VIEWS = {
+  overview: OverviewView, map: MapView, host: HostView, why: WhyView, holders: HoldersView, changes: ChangesView,
+};
+const TITLES = {overview: 'Overview', map: 'Map', host: 'Host', why: 'Why not?', holders: 'Holders', changes: 'Changes'};
 const HOME = 'overview';
 const THEMES = ['', 'light', 'dark'];
 /** @type {Record<string, [string, string]>} */
@@ -41,7 +45,7 @@ function show() {
     return;
   }
   const name = named();
-  for (const link of document.querySelectorAll('nav a')) {
+  for (const link of document.querySelectorAll('header nav a')) {
     if (/** @type {HTMLElement} */ (link).dataset.view === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of one host: the providers of its tree with bars of what they have, and who holds it.
+// The view of one host: its tree as nested boxes, who holds it, and what there is to say of it.
 
 import {all} from './api.js';
+import {HUES, box} from './boxes.js';
 import {DISABLED, SHARING, capacityOf} from './cloud.js';
-import {h, table, wide} from './dom.js';
+import {allConsumers, consumerWords, projectLink, projectName, questionsAbout, serverName} from './consumers.js';
+import {h, select, field, table} from './dom.js';
+import {asNova, flavorFields, queryOf, range} from './flavors.js';
+import {historyRows} from './history.js';
+import {address, change, hostAddress} from './route.js';
+import {store} from './store.js';
+import {ROWS, MORE_ROWS, saveButton, sortedTable} from './table.js';
 import {View} from './view.js';
-import {amount, byName, minute, number, plural} from './words.js';
+import {amount, amounts, ago, minute, number, plural} from './words.js';
 
-/** @typedef {import('./cloud.js').Provider} Provider */
-/** @typedef {import('./cloud.js').Inventory} Inventory */
-/** @typedef {import('./dom.js').Child} Child */
+/**
+ * @typedef {import('./cloud.js').Provider & {allocations: Record<string, {resources: Record<string, number>}>}} Held a
+ *   provider with its allocations by consumer
+ * @typedef {import('./consumers.js').Consumer} Consumer
+ * @typedef {import('./dom.js').Child} Child
+ * @typedef {{uuid: string, held: [string, Record<string, number>][], known: Consumer | undefined}} Holder
+ */
 
 const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 const INCLUDE = 'include=inventories,usages,traits,aggregates';
-// How many consumers are shown at first, and how many more each time.
-const CONSUMERS = 50;
-const MORE_CONSUMERS = 500;
+const TABS = {tree: 'Tree', traits: 'Traits', aggregates: 'Aggregates', history: 'History', raw: 'Raw'};
 
 /** @param {string} path @param {AbortSignal} signal */
 const allProviders = (path, signal) => all(path, 'providers', signal);
@@ -23,148 +32,250 @@ const allProviders = (path, signal) => all(path, 'providers', signal);
 export class HostView extends View {
   constructor() {
     super();
-    this.shownConsumers = CONSUMERS;
+    this.shownHolders = ROWS;
+    this.sort = 'Project';
+    /** @type {Set<string>} */
+    this.unfolded = new Set();
   }
 
   content() {
     const name = this.route.object;
     if (name === '') return [h('h1', {}, 'Host'), h('p', {class: 'quiet'}, 'Search for a host above, or choose one on the map.')];
-    const filter = UUID.test(name) ? `in_tree=${name}` : `name=${encodeURIComponent(name)}`;
-    const found = this.ask(`insight/providers?${filter}&${INCLUDE}`, {read: allProviders});
-    const [first] = found.value ?? [];
-    // A name leads to one provider, whose tree is asked for next.
-    const tree = !first || UUID.test(name) ? found
-      : this.ask(`insight/providers?in_tree=${first.uuid}&${INCLUDE}`, {read: allProviders});
-    const root = tree.value?.find((/** @type {Provider} */ one) => one.uuid === one.root_provider_uuid) ?? first;
+    const uuid = this.uuid(name);
+    if (uuid === null) return [h('h1', {}, name), h('p', {class: 'quiet'}, 'Asking …')];
+    const tree = this.ask(`insight/providers?in_tree=${uuid}&${INCLUDE},allocations`, {seconds: 3, read: allProviders});
+    const root = tree.value?.find((/** @type {Held} */ one) => one.uuid === one.root_provider_uuid);
     if (root) document.title = `Placement: ${root.name}`;
     return [
+      root && this.place(root),
       h('h1', {}, root?.name ?? name),
-      this.shown(tree, (/** @type {Provider[]} */ providers) => (providers.length && root
-        ? this.picture(root, providers) : h('p', {}, 'There is no such provider.'))),
+      this.shown(tree, (/** @type {Held[]} */ providers) => (root ? this.host(root, providers)
+        : h('p', {}, 'There is no such provider.'))),
     ];
   }
 
-  /** @param {Provider} root @param {Provider[]} tree @returns {Child} */
-  picture(root, tree) {
+  /** The uuid of the provider that the address names by uuid or name; null while it is asked for.
+   * @param {string} name
+   */
+  uuid(name) {
+    if (UUID.test(name)) return name;
+    const found = this.ask(`insight/providers?name=${encodeURIComponent(name)}`, {read: allProviders});
+    if (found.value === null && !found.error) return null;
+    // One that no provider has, so that there is an answer in the place of the tree.
+    return found.value?.[0]?.uuid ?? '00000000-0000-0000-0000-000000000000';
+  }
+
+  /** Where the host is. @param {Held} root @returns {Child} */
+  place(root) {
+    return h('p', {class: 'quiet place'}, root.aggregates.map((uuid) => [
+      h('a', {href: address('map', '', [['zone', uuid]])}, store.labels.get(uuid) ?? uuid), ' › ']));
+  }
+
+  /** @param {Held} root @param {Held[]} tree @returns {Child} */
+  host(root, tree) {
+    const holders = this.holders(tree);
+    const tab = this.route.get('tab', 'tree');
+    return [
+      this.facts(root, tree, holders),
+      this.alarms(tree),
+      h('nav', {class: 'tabs', 'aria-label': 'About this host'}, Object.entries(TABS).map(([name, words]) => h('a', {
+        href: this.route.with({tab: name === 'tree' ? '' : name}), 'aria-current': name === tab ? 'page' : null, key: name,
+      }, words))),
+      tab === 'traits' ? this.traits(tree) : tab === 'aggregates' ? this.aggregates(tree)
+        : tab === 'history' ? this.history(tree) : tab === 'raw' ? this.raw(tree) : this.tree(root, tree, holders),
+    ];
+  }
+
+  /** Who holds of the tree, each with what and where. @param {Held[]} tree @returns {Holder[]} */
+  holders(tree) {
+    /** @type {Map<string, Holder>} */
+    const holders = new Map();
+    for (const provider of tree) {
+      for (const [uuid, {resources}] of Object.entries(provider.allocations)) {
+        const holder = holders.get(uuid) ?? {uuid, held: [], known: undefined};
+        holder.held.push([provider.uuid, resources]);
+        holders.set(uuid, holder);
+      }
+    }
+    const byProvider = new Map(tree.map((one) => [one.uuid, new Set(Object.keys(one.allocations))]));
+    const answers = questionsAbout(byProvider).map((path) => this.ask(path, {seconds: 300, read: allConsumers}));
+    for (const known of answers.flatMap(({value}) => /** @type {Consumer[]} */ (value ?? []))) {
+      const holder = holders.get(known.uuid);
+      if (holder) holder.known = known;
+    }
+    return [...holders.values()];
+  }
+
+  /** @param {Held} root @param {Held[]} tree @param {Holder[]} holders @returns {Child} */
+  facts(root, tree, holders) {
+    const projects = new Set(holders.flatMap(({known}) => known?.project_id ?? [])).size;
+    const isDisabled = tree.some((one) => one.traits.includes(DISABLED));
+    const fit = this.route.get('fit');
+    return h('div', {class: 'facts'},
+      fact('State', isDisabled ? h('span', {class: 'badge warn'}, 'disabled') : root.traits.includes(SHARING) ? 'shares' : 'in service'),
+      fact('Providers', number(tree.length)),
+      fact('Holders', holders.length ? `${plural(holders.length, 'consumer')}${projects ? ` of ${plural(projects, 'project')}` : ''}` : 'nobody'),
+      fact('Last change', this.lastChange(root, tree)),
+      fact('Fits now', this.fits(root, fit)),
+      h('div', {class: 'controls'}, flavorFields(fit, (chosen) => change({fit: chosen}))));
+  }
+
+  /** @param {Held} root @param {string} fit @returns {Child} */
+  fits(root, fit) {
+    const query = queryOf(fit);
+    if (query === '') return h('span', {class: 'quiet'}, fit ? 'That is no request.' : 'Choose a request');
+    const {value, error} = this.ask(`insight/capacity?${asNova(query)}&by=root&page_limit=1&marker=${before(root.uuid)}`);
+    if (error) return h('span', {class: 'alarm'}, error.message);
+    if (value === null) return 'Asking …';
+    const [row] = value.trees;
+    return [row?.root.uuid === root.uuid ? range(row.now) : 'none', ' ', h('a', {href: `#/why?${query}&provider=${root.uuid}`}, 'Why?')];
+  }
+
+  /** @param {Held} root @param {Held[]} tree @returns {Child} */
+  lastChange(root, tree) {
+    const uuids = new Set(tree.map((one) => one.uuid));
+    const told = store.told.find((one) => uuids.has(one.uuid));
+    if (store.questions.get('history')?.enabled) {
+      const {value} = this.ask(`insight/history?provider=${root.uuid}&page_limit=1`, {seconds: 3});
+      const [last] = value?.history ?? [];
+      if (last) return `${last.action} by ${last.caller.user_name ?? last.caller.user_id ?? 'nobody'}, ${minute(last.at)} UTC`;
+    }
+    return told ? ago(told.at) : h('span', {class: 'quiet'}, 'none since this page was opened');
+  }
+
+  /** What is wrong with the tree. @param {Held[]} tree @returns {Child} */
+  alarms(tree) {
+    return tree.flatMap((provider) => Object.entries(provider.inventories).flatMap(([name, inventory]) => {
+      const over = (provider.usages[name] ?? 0) - capacityOf(inventory);
+      return over > 0 ? [h('p', {class: 'refusal', key: provider.uuid + name},
+        h('strong', {}, `${provider.name} has ${amount(name, over)} of ${name} more in use than there is. `),
+        'Move servers away, or give it back what it had: ', h('a', {href: this.route.with({tab: 'history', of: provider.uuid})}, 'History'), '.')] : [];
+    }));
+  }
+
+  /** @param {Held} root @param {Held[]} tree @param {Holder[]} holders @returns {Child} */
+  tree(root, tree, holders) {
+    const lit = this.route.get('consumer');
+    const known = new Map(holders.map((one) => [one.uuid, one.known]));
+    const projects = [...new Set(holders.map((one) => one.known?.project_id ?? ''))].sort();
+    /** @type {import('./boxes.js').Holding} */
+    const holding = {
+      lit: known.has(lit) ? lit : '',
+      hueOf: (consumer) => projects.indexOf(known.get(consumer)?.project_id ?? '') % HUES,
+      nameOf: (consumer) => `${serverName(consumer) || consumer}, ${projectName(known.get(consumer)?.project_id ?? '')}`,
+      onlight: (consumer) => change({consumer}, true),
+      pieces: new Map(tree.map((one) => [one.uuid, Object.entries(one.allocations).map(([consumer, {resources}]) => ({consumer, resources}))])),
+      unfolded: this.unfolded,
+      onunfold: (key) => { this.unfolded.add(key); this.update(); },
+    };
     const sharing = this.sharing(tree);
     return [
-      h('h2', {}, plural(tree.length, 'provider')),
-      h('ul', {class: 'tree'}, this.branch(root, tree)),
-      sharing.length ? h('section', {'aria-labelledby': 'sharing'},
-        h('h2', {id: 'sharing'}, 'Shares with this host'),
-        h('ul', {class: 'tree'}, sharing.map((one) => h('li', {}, this.card(one))))) : null,
-      this.consumers(tree, sharing),
+      box(root, tree, holding),
+      sharing.length > 0 && h('section', {'aria-labelledby': 'sharing'}, h('h2', {id: 'sharing'}, 'Shares with this host'),
+        sharing.map((one) => box(one, [], {...holding, pieces: this.poolPieces(one, holders)}, ' '))),
+      this.holdersTable(tree, sharing, holders, holding),
     ];
+  }
+
+  /** What the holders of this host have of a pool. @param {Held} pool @param {Holder[]} holders */
+  poolPieces(pool, holders) {
+    return new Map([[pool.uuid, holders.flatMap(({uuid, known}) => {
+      const held = known?.allocations[pool.uuid];
+      return held ? [{consumer: uuid, resources: held.resources}] : [];
+    })]]);
   }
 
   /** The providers that share with a member of the tree, by an aggregate that both are in.
-   * @param {Provider[]} tree
-   * @returns {Provider[]}
+   * @param {Held[]} tree
+   * @returns {Held[]}
    */
   sharing(tree) {
     const aggregates = [...new Set(tree.flatMap((one) => one.aggregates))];
     if (aggregates.length === 0) return [];
     const path = `insight/providers?member_of=in:${aggregates.join()}&required=${SHARING}&${INCLUDE}`;
     const own = new Set(tree.map((one) => one.uuid));
-    return (this.ask(path, {read: allProviders}).value ?? []).filter((/** @type {Provider} */ one) => !own.has(one.uuid));
+    return (this.ask(path, {read: allProviders}).value ?? []).filter((/** @type {Held} */ one) => !own.has(one.uuid));
   }
 
-  /** @param {Provider} provider @param {Provider[]} tree @returns {Child} */
-  branch(provider, tree) {
-    const children = tree.filter((one) => one.parent_provider_uuid === provider.uuid);
-    children.sort((a, b) => byName(a.name, b.name));
-    return h('li', {key: provider.uuid}, this.card(provider),
-      children.length ? h('ul', {}, children.map((one) => this.branch(one, tree))) : null);
-  }
-
-  /** @param {Provider} provider @returns {Child} */
-  card(provider) {
-    const disabled = provider.traits.includes(DISABLED);
-    const inventories = Object.entries(provider.inventories);
-    return h('article', {class: disabled ? 'card disabled' : 'card', 'aria-label': provider.name},
-      h('div', {class: 'card-head'},
-        h('h3', {}, provider.name),
-        disabled ? h('span', {class: 'badge warn'}, 'disabled') : null,
-        h('code', {class: 'quiet'}, provider.uuid),
-        h('span', {class: 'quiet'}, `generation ${provider.generation}`)),
-      inventories.length ? h('dl', {class: 'inventories'}, inventories.map(([name, one]) =>
-        this.inventory(name, one, provider.usages[name] ?? 0)))
-        : h('p', {class: 'quiet'}, 'No inventory of its own.'),
-      this.names('Traits', provider.traits), this.names('Aggregates', provider.aggregates));
-  }
-
-  /** @param {string} name @param {Inventory} inventory @param {number} used @returns {Child} */
-  inventory(name, inventory, used) {
-    const capacity = capacityOf(inventory);
-    const reserved = Math.trunc(inventory.reserved * inventory.allocation_ratio);
-    const whole = Math.max(capacity + reserved, used, 1);
-    const over = Math.max(0, used - capacity);
-    const words = [`${amount(name, used)} of ${amount(name, capacity)} used`];
-    words.push(over ? `${amount(name, over)} more than there is` : `${amount(name, capacity - used)} free`);
-    if (inventory.reserved) words.push(`${amount(name, inventory.reserved)} reserved`);
-    if (inventory.allocation_ratio !== 1) words.push(`${amount(name, inventory.total)} × ${inventory.allocation_ratio}`);
-    const units = this.units(inventory);
-    if (units) words.push(units);
-    return h('div', {class: over ? 'inventory is-over' : 'inventory', key: name},
-      h('dt', {}, name),
-      h('dd', {},
-        h('span', {class: 'bar', 'aria-hidden': 'true'},
-          h('span', wide('used', (used - over) / whole)),
-          over ? h('span', wide('over', over / whole)) : h('span', wide('free', (capacity - used) / whole)),
-          h('span', wide('reserved', Math.min(reserved, whole - Math.max(capacity, used)) / whole))),
-        h('span', {class: 'words'}, words.join(', '))));
-  }
-
-  /** @param {Inventory} inventory */
-  units({min_unit, max_unit, step_size, total}) {
-    const words = [];
-    if (min_unit > 1) words.push(`at least ${number(min_unit)}`);
-    if (max_unit < total) words.push(`at most ${number(max_unit)} each`);
-    if (step_size > 1) words.push(`in steps of ${number(step_size)}`);
-    return words.join(', ');
-  }
-
-  /** @param {string} title @param {string[]} names @returns {Child} */
-  names(title, names) {
-    if (names.length === 0) return null;
-    return h('details', {}, h('summary', {}, `${title} (${names.length})`),
-      h('ul', {class: 'chips'}, names.map((one) => h('li', {}, one))));
-  }
-
-  /** @param {Provider[]} tree @param {Provider[]} sharing @returns {Child} */
-  consumers(tree, sharing) {
-    const names = new Map([...tree, ...sharing].map((one) => [one.uuid, one.name]));
-    const inUse = tree.filter((one) => Object.values(one.usages).some((used) => used > 0));
-    const answers = inUse.map((one) => this.ask(`insight/consumers?provider=${one.uuid}`, {read: allConsumers}));
-    const found = new Map(answers.flatMap(({value}) => value ?? []).map((one) => [one.uuid, one]));
-    const isKnown = answers.every(({isAsked}) => !isAsked);
-    const [error] = answers.flatMap((one) => one.error ?? []);
+  /** @param {Held[]} tree @param {Held[]} sharing @param {Holder[]} holders @param {import('./boxes.js').Holding} holding
+   * @returns {Child}
+   */
+  holdersTable(tree, sharing, holders, {lit, hueOf, onlight}) {
+    const [root] = tree.filter((one) => one.uuid === one.root_provider_uuid);
+    const names = new Map([...tree, ...sharing].map((one) => [one.uuid, one.name.replace(root && one !== root ? root.name : '\0', '…')]));
+    /** @param {Holder} one @returns {[string, Record<string, number>][]} */
+    const held = (one) => (one.known ? Object.entries(one.known.allocations).map(([uuid, {resources}]) => [uuid, resources]) : one.held);
+    /** @type {import('./table.js').Column<Holder>[]} */
+    const columns = [
+      {name: 'Consumer', value: ({uuid}) => serverName(uuid) || uuid, cell: ({uuid}) => h('button', {
+        type: 'button', class: 'light', 'aria-pressed': String(lit === uuid), onclick: () => onlight(lit === uuid ? '' : uuid),
+      }, h('span', {class: `swatch hue${hueOf(uuid)}`, 'aria-hidden': 'true'}), consumerWords(uuid))},
+      {name: 'Project', value: ({known}) => known?.project_id ?? '', cell: ({known}) => (known ? projectLink(known.project_id) : '…')},
+      {name: 'Type', value: ({known}) => known?.consumer_type ?? '…'},
+      {name: 'Since (UTC)', value: ({known}) => minute(known?.created_at)},
+      {name: 'Holds', value: (one) => held(one).map(([uuid, resources]) => `${names.get(uuid) ?? uuid} ${amounts(resources)}`).join('; '),
+        cell: (one) => held(one).map(([uuid, resources]) => h('span', {class: 'amount'},
+          names.has(uuid) ? h('span', {class: 'quiet'}, `${names.get(uuid)} `) : h('a', {href: hostAddress(uuid)}, 'elsewhere '), amounts(resources)))},
+    ];
     return h('section', {'aria-labelledby': 'consumers'},
-      h('h2', {id: 'consumers'}, isKnown ? plural(found.size, 'consumer') : 'Reading the consumers …'),
-      error && h('p', {class: 'refusal', role: 'alert'}, error.message),
-      isKnown && found.size > 0 ? this.consumerTable([...found.values()], names) : null);
+      h('div', {class: 'title'}, h('h2', {id: 'consumers'}, holders.length ? plural(holders.length, 'consumer') : 'Nobody holds anything here'),
+        h('span', {class: 'quiet'}, holders.length > 0 && 'Click one: all of its pieces light up.'),
+        holders.length > 0 && saveButton('holders.csv', columns, () => holders)),
+      holders.length > 0 && sortedTable({
+        label: 'Consumers as a table', columns, rows: holders, keyOf: ({uuid}) => uuid, sort: this.sort, shown: this.shownHolders,
+        onsort: (sort) => { this.sort = sort; this.update(); }, onmore: () => { this.shownHolders += MORE_ROWS; this.update(); },
+        classOf: ({uuid}) => (uuid === lit ? 'chosen-row' : null),
+      }));
   }
 
-  /** @param {any[]} found @param {Map<string, string>} names @returns {Child} */
-  consumerTable(found, names) {
-    const rows = found.slice(0, this.shownConsumers).map((one) => h('tr', {key: one.uuid},
-      h('th', {scope: 'row'}, h('code', {}, one.uuid)),
-      h('td', {}, one.consumer_type),
-      h('td', {}, one.project_id),
-      h('td', {}, minute(one.created_at)),
-      h('td', {}, Object.entries(one.allocations).map(([uuid, {resources}]) => h('div', {},
-        h('span', {class: 'quiet'}, `${names.get(uuid) ?? uuid}: `),
-        Object.entries(resources).map(([name, used]) => h('span', {class: 'amount'}, `${name} ${amount(name, used)}`)))))));
+  /** @param {Held[]} tree @returns {Child} */
+  traits(tree) {
+    return table('Traits by provider', ['Provider', 'Traits'], tree.map((one) => h('tr', {key: one.uuid},
+      h('th', {scope: 'row'}, one.name),
+      h('td', {}, one.traits.length ? h('ul', {class: 'chips'}, one.traits.map((name) => h('li', {key: name}, name))) : '–'))));
+  }
+
+  /** @param {Held[]} tree @returns {Child} */
+  aggregates(tree) {
+    const pairs = tree.flatMap((one) => one.aggregates.map((uuid) => ({one, uuid})));
+    if (pairs.length === 0) return h('p', {class: 'quiet'}, 'In no aggregate.');
+    return table('Aggregates by provider', ['Provider', 'Aggregate', 'UUID'], pairs.map(({one, uuid}) => h('tr', {key: one.uuid + uuid},
+      h('th', {scope: 'row'}, one.name),
+      h('td', {}, h('a', {href: address('map', '', [['zone', uuid]])}, store.labels.get(uuid) ?? 'no root is in it')),
+      h('td', {}, h('code', {}, uuid)))));
+  }
+
+  /** @param {Held[]} tree @returns {Child} */
+  history(tree) {
+    const off = store.off('history');
+    if (off) return h('p', {class: 'refusal'}, `${off} With it the service keeps who changed what, from then on.`);
+    const of = this.route.get('of', tree.find((one) => one.uuid === one.root_provider_uuid)?.uuid);
+    const answer = this.ask(`insight/history?provider=${of}&page_limit=100`, {seconds: 3});
     return [
-      table('Consumers as a table', ['Consumer', 'Type', 'Project', 'Since (UTC)', 'Holds'], rows),
-      found.length > this.shownConsumers && h('button', {
-        type: 'button', class: 'more', onclick: () => { this.shownConsumers += MORE_CONSUMERS; this.update(); },
-      }, `Show more of ${number(found.length)}`),
+      h('div', {class: 'controls'}, field('Provider', select(tree.map((one) => [one.uuid, one.name]), of, (chosen) => change({of: chosen})), 'of')),
+      this.shown(answer, ({history}) => (history.length ? historyRows(history) : h('p', {}, 'Nothing has changed since the history was switched on.'))),
+    ];
+  }
+
+  /** @param {Held[]} tree @returns {Child} */
+  raw(tree) {
+    const text = JSON.stringify(tree, null, 2);
+    return [
+      h('button', {type: 'button', class: 'small', onclick: () => navigator.clipboard.writeText(text)}, 'Copy'),
+      h('pre', {class: 'raw', tabindex: 0, role: 'region', 'aria-label': 'The answer of the service'}, text),
     ];
   }
 }
 
-/** @param {string} path @param {AbortSignal} signal */
-function allConsumers(path, signal) {
-  return all(path, 'consumers', signal);
+/** @param {string} name @param {Child} value */
+function fact(name, value) {
+  return h('div', {class: 'fact', key: name}, h('span', {class: 'quiet'}, name), h('span', {}, value));
+}
+
+/** The last position before a uuid, so that a page after it begins with its row.
+ * @param {string} uuid
+ */
+function before(uuid) {
+  const hex = (BigInt(`0x${uuid.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

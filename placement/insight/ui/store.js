@@ -2,6 +2,7 @@
 // Everything that the page knows of the service. Views draw what is here, and are told when it changes.
 
 import {Cloud, labelsOf} from './cloud.js';
+import {MAX_TOLD, difference} from './told.js';
 import {HAS_PROXY, Refused, get, hasToken, isAbort, pages, sleep} from './api.js';
 
 /**
@@ -29,6 +30,9 @@ class Store {
     /** The labels of aggregates.
      * @type {Map<string, string>} */
     this.labels = new Map();
+    /** What has changed since the page was opened, the newest first.
+     * @type {import('./told.js').Told[]} */
+    this.told = [];
     /** @type {Map<string, Answer>} */
     this.answers = new Map();
     /** @type {Set<() => void>} */
@@ -107,9 +111,49 @@ class Store {
     const {questions} = await get('insight', signal);
     this.questions = new Map(questions.map((/** @type {Question} */ one) => [one.name, one]));
     this.changed();
-    if (this.off('names')) return;
-    const {aggregates, requests} = await get('insight/names', signal);
-    this.names = {...this.names, aggregates: new Map(Object.entries(aggregates)), flavors: new Map(Object.entries(requests))};
+    if (!this.off('names')) await this.readNames(signal);
+    if (HAS_PROXY) this.readNamesOfOthers(signal);
+  }
+
+  /** Read the names that the operator of the service gives; who may not see them sees ids.
+   * @param {AbortSignal} signal
+   */
+  async readNames(signal) {
+    try {
+      const {aggregates, requests} = await get('insight/names', signal);
+      this.name({aggregates, flavors: requests});
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 403) throw error;
+    }
+  }
+
+  /** Read the names that Keystone and nova have, through the proxy, which takes a while in large clouds.
+   * @param {AbortSignal} signal
+   */
+  async readNamesOfOthers(signal) {
+    try {
+      for (let isComplete = false; !isComplete; await sleep(FOLLOW, signal)) {
+        const {complete, zones = {}, ...names} = await get('names.json', signal);
+        for (const [uuid, zone] of Object.entries(zones)) {
+          if (names.aggregates[uuid] !== zone) names.aggregates[uuid] += ` (${zone})`;
+        }
+        this.name(names);
+        isComplete = complete;
+      }
+    } catch (error) {
+      if (!isAbort(error) && !(error instanceof Refused)) throw error;
+    }
+  }
+
+  /** Take names beside those that are known.
+   * @param {Record<string, Record<string, string>>} names by kind
+   */
+  name(names) {
+    for (const [kind, known] of Object.entries(this.names)) {
+      for (const [id, name] of Object.entries(names[kind] ?? {})) known.set(id, name);
+    }
+    this.labels = labelsOf(this.cloud.roots, this.names.aggregates);
+    this.changed();
   }
 
   /** Why a question is not answered, in words; empty where it is.
@@ -150,12 +194,27 @@ class Store {
       cloud.token = page.token;
       if (!page.complete) return this.read(signal);
       if (page.providers.length || page.deleted.length) isChanged = true;
-      cloud.put(page.providers, page.deleted);
+      this.tell([...page.providers.map((/** @type {{uuid: string}} */ one) => one.uuid), ...page.deleted],
+        () => cloud.put(page.providers, page.deleted));
     }
     cloud.readAt = Date.now();
     if (!isChanged) return undefined;
     cloud.changedAt = cloud.readAt;
     return this.cloudChanged();
+  }
+
+  /** Note how some providers differ after a change. @param {string[]} uuids @param {() => void} apply */
+  tell(uuids, apply) {
+    const {cloud} = this;
+    const find = (/** @type {string} */ uuid) => cloud.byUuid.get(cloud.rootOf.get(uuid) ?? '')?.members.get(uuid);
+    const before = new Map(uuids.map((uuid) => [uuid, find(uuid)]));
+    apply();
+    const told = uuids.flatMap((uuid) => {
+      const [had, has] = [before.get(uuid), find(uuid)];
+      const one = has ?? had;
+      return one ? [{at: Date.now(), uuid, name: one.name, root: one.root, words: difference(had, has)}] : [];
+    });
+    this.told = [...told, ...this.told].slice(0, MAX_TOLD);
   }
 
   cloudChanged() {

@@ -30,6 +30,9 @@ VIEWS = {
     'shared': f'#/host/{uuid_of("az2-cpu-117")}',
     'why': '#/why',
     'answer': f'#/why?{FULL}',
+    'holders': '#/holders',
+    'held': '#/holders?project=project-deleted-in-march',
+    'changes': '#/changes',
 }
 LIVE = 'document.querySelector("#activity").innerText.startsWith("live")'
 # What says that a view has all that it is going to have.
@@ -39,8 +42,11 @@ READY = {
     ' && document.querySelector("#hosts-map").innerText === "Where does m1.small fit?"',
     'map': f'document.querySelectorAll("tbody tr").length > 20 && {LIVE}',
     'fit': f'document.querySelector("tbody").innerText.startsWith("az4-cpu") && {LIVE}',
-    'host': 'document.querySelectorAll("#consumers ~ .scroll tr").length',
+    'host': 'document.querySelector("tbody")?.innerText.includes("project-web")',
     'shared': 'document.querySelector("#sharing") && document.querySelector("#consumers")',
+    'holders': 'document.querySelectorAll("tbody tr").length > 8',
+    'held': 'document.querySelector("#held")',
+    'changes': 'document.querySelector("#told")',
     'why': 'document.querySelector("#unmet")',
     'answer': 'document.querySelector("#capacity ~ * .tile")',
 }
@@ -530,31 +536,134 @@ def test_a_cell_opens_its_tree_by_pointer_or_key(cloud: Browser) -> None:
     cloud.wait('document.querySelector("h1").textContent === "az1-cpu-002"')
 
 
-def test_a_tree_is_a_picture_of_its_providers(browser: Browser, demo: str) -> None:
+def test_a_tree_is_nested_boxes_whose_bars_are_cut_into_holders(
+    browser: Browser, demo: str
+) -> None:
     enter(browser, demo, hash='#/host/az3-numa-022')
     browser.wait(READY['host'])
-    assert browser.run('return document.querySelectorAll(".tree .card").length') == 5
-    assert '104 GiB more than there is' in browser.text('.is-over .words')
-    assert browser.run('return document.querySelector(".is-over .over").offsetWidth') > 50
-    assert '7 consumers' in browser.text('#consumers')
-    assert 'az3-numa-022-node1-nic' in browser.text('#consumers ~ .scroll')
+    assert browser.run('return document.querySelectorAll(".box").length') == 5
+    assert browser.text('.is-over .words').startswith('104 GiB over 120 GiB')
+    assert 'az3-numa-022-node1 has 104 GiB of MEMORY_MB more in use' in browser.text('.refusal')
+    assert '7 consumers of 5 projects' in browser.text('.facts')
+    asked = browser.run('return performance.getEntriesByType("resource").map((one) => one.name)')
+    assert len([one for one in asked if '/insight/consumers?' in one]) == 1
+
+    # All pieces of a holder light up, wherever they are: in a NUMA node, its card, and the root.
+    lit = 'return document.querySelectorAll(".piece.lit").length'
+    browser.run('document.querySelector(".box .box .box .piece").click()')
+    wait_for(browser, '[aria-pressed=true]', '-')
+    assert browser.run(lit) == 4
+    browser.click('[aria-pressed=true]')
+    browser.wait('!document.querySelector("[aria-pressed=true]")')
+    browser.run('document.querySelector(".light").focus()')
+    browser.press('Enter')
+    browser.wait('document.querySelector("[aria-pressed=true]")')
+    assert browser.run(lit) >= 3
+    assert browser.text('.tabs [aria-current]') == 'Tree'
+
+    for tab, words in TABS.items():
+        browser.run('document.querySelectorAll(".tabs a")[arguments[0]].click()', tab)
+        wait_for(browser, 'placement-host', words)
     # Who shares with it, and that it is disabled.
     show(browser, 'shared')
     assert browser.text('.badge') == 'disabled'
-    assert 'az2-ceph' in browser.text('#sharing ~ .tree')
+    wait_for(browser, 'placement-host section', 'az2-ceph')
     browser.run('location.hash = "#/host/none & nowhere"')
     browser.wait('document.querySelector("main").innerText.includes("There is no such provider.")')
 
 
-@pytest.mark.parametrize(('view', 'in_use'), [('host', 5), ('shared', 0)])
-def test_a_tree_asks_for_the_consumers_of_providers_in_use_alone(
-    browser: Browser, demo: str, view: str, in_use: int
+TABS = {
+    1: 'CUSTOM_PHYSNET_PUBLIC',
+    2: uuid_of('az3'),
+    3: '[history] enabled is false',
+    4: '"generation": ',
+}
+
+
+def test_equal_siblings_are_one_box_until_each_is_wanted(
+    browser: Browser, tmp_path: pathlib.Path
 ) -> None:
-    enter(browser, demo, hash=VIEWS[view])
-    browser.wait(READY[view])
-    asked = browser.run('return performance.getEntriesByType("resource").map((one) => one.name)')
-    assert len([one for one in asked if '/insight/consumers?' in one]) == in_use
-    assert [one for one in asked if 'allocations' in one] == []
+    with ui_services.below_prefix(tmp_path, '/placement') as url:
+        build_host_with_functions(url)
+        enter(browser, url, hash='#/host/vf-host?fit=SRIOV_NET_VF:1')
+        wait_for(browser, '.folded', '…-vf\n0 in use')
+        assert browser.text('.folded h3').startswith('11 ')
+        assert browser.run('return document.querySelectorAll(".box").length') == 3
+        # As many of a request as fit this host alone.
+        wait_for(browser, '.facts', '19')
+        browser.click('.folded button')
+        browser.wait('document.querySelectorAll(".box").length === 13')
+
+
+def build_host_with_functions(url: str) -> None:
+    """Make a host with a card of eight virtual functions, and eleven with one each."""
+    root = str(uuid.uuid4())
+    request(url, 'POST', '/resource_providers', {'name': 'vf-host', 'uuid': root})
+    for number in range(12):
+        child = {'name': f'vf-host-vf{number}', 'uuid': str(uuid.uuid4())}
+        request(url, 'POST', '/resource_providers', child | {'parent_provider_uuid': root})
+        inventories = {'SRIOV_NET_VF': {'total': 1 if number else 8}}
+        body = {'resource_provider_generation': 0, 'inventories': inventories}
+        path = f'/resource_providers/{child["uuid"]}/inventories'
+        request(url, 'PUT', path, body)
+
+
+def test_holders_lead_to_their_consumers_and_these_to_their_hosts(
+    browser: Browser, demo: str
+) -> None:
+    enter(browser, demo, hash=VIEWS['holders'])
+    browser.wait(READY['holders'])
+    assert browser.text('tbody tr').startswith('project-mail')
+    assert {'Consumers', 'VCPU ▾', 'MEMORY_MB'} <= set(browser.text('thead').split('\t'))
+    choose(browser, 'by', 'type')
+    wait_for(browser, 'tbody', 'MIGRATION')
+    browser.run(
+        '[...document.querySelectorAll("tbody a")].find((one) =>'
+        ' one.innerText === "MIGRATION").click()'
+    )
+    wait_for(browser, '#held', 'consumers')
+    assert browser.text('.tiles').startswith('Hosts')
+    choose(browser, 'age', 'old365')
+    wait_for(browser, '#held', 'There are none.')
+    show(browser, 'held')
+    assert browser.text('#held') == '35 consumers'
+    browser.click('tbody td a')
+    wait_for(browser, '[aria-pressed=true]', '-')
+
+
+def test_what_has_changed_is_told_though_the_history_is_off(browser: Browser, demo: str) -> None:
+    enter(browser, demo)
+    browser.wait(READY['map'])
+    show(browser, 'changes')
+    assert '[history] enabled is false' in browser.text('.refusal')
+    root = str(uuid.uuid4())
+    request(demo, 'POST', '/resource_providers', {'name': 'new-host', 'uuid': root})
+    wait_for(browser, 'tbody', 'was created')
+    inventories = {'VCPU': {'total': 8}}
+    body = {'resource_provider_generation': 0, 'inventories': inventories}
+    request(demo, 'PUT', f'/resource_providers/{root}/inventories', body)
+    wait_for(browser, 'tbody', '8 VCPU more')
+    request(demo, 'DELETE', f'/resource_providers/{root}')
+    wait_for(browser, 'tbody', 'was deleted')
+
+
+def test_the_history_is_shown_by_minute_action_and_caller(
+    browser: Browser, tmp_path: pathlib.Path
+) -> None:
+    with ui_services.below_prefix(tmp_path, '/placement') as url:
+        names = ['one', 'two', 'three']
+        for name in names:
+            body = {'name': name, 'uuid': str(uuid.uuid4())}
+            request(url, 'POST', '/resource_providers', body)
+        enter(browser, url, hash='#/changes')
+        wait_for(browser, '#minutes', '3 rows of ')
+        assert 'resource_providers.create\tadmin\t3\tthree, two, one' in browser.text('tbody')
+        browser.click('tbody td a')
+        wait_for(browser, 'placement-host .facts', 'resource_providers.create by admin')
+        browser.run('location.hash = "#/host/one?tab=history"')
+        wait_for(browser, 'tbody', 'resource_providers.create')
+        browser.click('tbody td:last-child a')
+        wait_for(browser, '#minutes', '1 row')
 
 
 def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
@@ -566,7 +675,7 @@ def test_a_consumer_whose_age_is_not_known_is_shown(cloud: Browser) -> None:
     change(cloud, '/insight/consumers?', ageless)
     show(cloud, 'host')
     assert '7 consumers' in cloud.text('#consumers')
-    assert 'INSTANCE' in cloud.text('#consumers ~ .scroll')
+    assert 'INSTANCE' in cloud.text('placement-host tbody')
 
 
 def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo: str) -> None:

@@ -121,6 +121,7 @@ def _conf(path: pathlib.Path) -> placement_conf.ConfigOpts:
     conf.set_override('sync_on_startup', True, 'placement_database')
     conf.set_override('auth_strategy', 'noauth2', 'api')
     conf.set_override('enabled', True, 'ui')
+    conf.set_override('enabled', True, 'history')
     conf([], project='placement', default_config_files=[], default_config_dirs=[])
     return conf
 
