@@ -12,13 +12,16 @@ import {current} from './route.js';
 import {SearchBox} from './search.js';
 import {store} from './store.js';
 import {ago, plural} from './words.js';
+import {WhatIfView} from './what_if.js';
 import {WhyView} from './why.js';
 
 /** The views, by the first word of the address; the first is shown where that names none. */
 const VIEWS = {
-  overview: OverviewView, map: MapView, host: HostView, why: WhyView, holders: HoldersView, changes: ChangesView,
+  overview: OverviewView, map: MapView, host: HostView, why: WhyView, 'what-if': WhatIfView, holders: HoldersView, changes: ChangesView,
 };
-const TITLES = {overview: 'Overview', map: 'Map', host: 'Host', why: 'Why not?', holders: 'Holders', changes: 'Changes'};
+const TITLES = {
+  overview: 'Overview', map: 'Map', host: 'Host', why: 'Why not?', 'what-if': 'What if?', holders: 'Holders', changes: 'Changes',
+};
 const HOME = 'overview';
 const THEMES = ['', 'light', 'dark'];
 /** @type {Record<string, [string, string]>} */

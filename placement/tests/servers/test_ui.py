@@ -33,6 +33,7 @@ VIEWS = {
     'holders': '#/holders',
     'held': '#/holders?project=project-deleted-in-march',
     'changes': '#/changes',
+    'what if': '#/what-if?ask=1',
 }
 LIVE = 'document.querySelector("#activity").innerText.startsWith("live")'
 # What says that a view has all that it is going to have.
@@ -47,6 +48,7 @@ READY = {
     'holders': 'document.querySelectorAll("tbody tr").length > 8',
     'held': 'document.querySelector("#held")',
     'changes': 'document.querySelector("#told")',
+    'what if': 'document.querySelector("#losses")',
     'why': 'document.querySelector("#unmet")',
     'answer': 'document.querySelector("#capacity ~ * .tile")',
 }
@@ -631,6 +633,56 @@ def test_holders_lead_to_their_consumers_and_these_to_their_hosts(
     wait_for(browser, '[aria-pressed=true]', '-')
 
 
+def test_hosts_that_must_not_fail_are_outlined_and_the_homeless_listed(
+    browser: Browser, demo: str
+) -> None:
+    enter(browser, demo, hash='#/what-if')
+    browser.wait(LIVE)
+    browser.click('#ask')
+    wait_for(browser, '#losses', 'must not fail')
+    assert browser.text('#losses').startswith('2 of ')
+    assert 'Outlined: 2 hosts' in browser.text('.answer')
+    assert {'az3-numa-088', 'az4-gpu-042'} <= set(browser.text('tbody').split())
+    assert 'most free' in browser.text('tbody')
+    browser.click('tbody td a')
+    wait_for(browser, '[aria-pressed=true]', '-')
+    # A zone is chosen by its name; what was answered before is not about it.
+    browser.run('history.back()')
+    wait_for(browser, '#losses', 'must not fail')
+    choose(browser, 'zone', uuid_of('az4'))
+    browser.wait('document.querySelector("#ask") && !document.querySelector("#losses")')
+
+
+def test_capacity_is_shown_before_and_after_a_scenario_that_can_be_copied(
+    browser: Browser, demo: str
+) -> None:
+    enter(browser, demo, hash='#/what-if?step=copy&count=3')
+    wait_for(browser, '#incomplete', 'Choose a host that gets copies.')
+    browser.type('#host', 'az4-cpu-001')
+    browser.press('Enter')
+    browser.wait('document.querySelector("#ask")')
+    browser.click('#ask')
+    wait_for(browser, '#capacities', 'How many fit')
+    assert '+' in browser.text('tbody')
+    browser.run('document.querySelector(".copies").open = true')
+    command, body = browser.run(
+        'return [...document.querySelectorAll(".copies pre")].map((one) => one.innerText)'
+    )
+    assert command == 'openstack placement capacity list --all-flavors --add az4-cpu-001=3'
+    expected = [{'add': {'like': uuid_of('az4-cpu-001'), 'count': 3}}]
+    assert json.loads(body)['scenario'] == expected
+
+    choose(browser, 'step', 'ratio')
+    choose(browser, 'ratio', '0.01')
+    browser.click('#ask')
+    wait_for(browser, '#over', '1 provider over capacity after it')
+    # What cannot be is refused in words, where the answer would be.
+    choose(browser, 'ratio', '1e39')
+    browser.click('#ask')
+    wait_for(browser, '.answer', 'greater than the maximum')
+    assert len(browser.log()) == 1
+
+
 def test_what_has_changed_is_told_though_the_history_is_off(browser: Browser, demo: str) -> None:
     enter(browser, demo)
     browser.wait(READY['map'])
@@ -941,10 +993,10 @@ def test_names_are_texts_and_nothing_else(browser: Browser, demo: str) -> None:
         for name in NAMES:
             assert name in browser.text('tbody')
         browser.click('tbody a')
-        browser.wait('document.querySelector(".card")')
+        browser.wait('document.querySelector(".box")')
         for one, name in zip(made, NAMES, strict=True):
             browser.run('location.hash = arguments[0]', f'#/host/{one}')
-            browser.wait(f'document.querySelector("h3")?.textContent === {json.dumps(name)}')
+            browser.wait(f'document.querySelector(".box h2")?.textContent === {json.dumps(name)}')
         browser.run('location.hash = "#/why?resources=VCPU:64&required=<img src=x>"')
         browser.wait('document.querySelector(".refusal")')
         assert browser.run('return window.attacked ?? null') is None
