@@ -83,12 +83,12 @@ class Drain:
         holders = {c: self._holders[c] for c in self._holders if self._lost[c]}
         needs = relocation.needs(holders, self._lost, relocation.terms.within)
         filling, placed = self._best(needs)
-        moves = [self._move(c, place, needs.alike[c]) for c, place in placed.places.items()]
+        moves = [self._move(c, place, needs.alike[c][0]) for c, place in placed.places.items()]
         ignored = relocation.terms.ignored
         homeless = [
             *(Homeless(c, OF_NO_TREE) for c in sorted(self._nowhere) if c not in ignored),
             *(Homeless(c, OF_POOL) for c in sorted(needs.gone)),
-            *self._described(placed.homeless),
+            *self._described({c: needs.by_amounts[c][0] for c in placed.homeless}),
         ]
         staying = [
             Staying(each, self._sources(each.consumer), each.consumer in relocation.terms.asked)
@@ -100,15 +100,15 @@ class Drain:
 
     def _best(self, needs: Needs) -> tuple[Filling, Placed]:
         """The filling that leaves fewest homeless: trees with most room and alike ones first."""
-        amounts = {c: (need,) for c, need in needs.by_amounts.items()}
-        alike = {c: tuple(dict.fromkeys((needs.alike[c], *amounts[c]))) for c in amounts}
+        amounts = needs.by_amounts
+        alike = {c: tuple(dict.fromkeys((*needs.alike[c], *amounts[c]))) for c in amounts}
         best: tuple[Filling, Placed] | None = None
         hopeless = 0
         for wanted, roomy in ((alike, True), (alike, False), (amounts, True), (amounts, False)):
             filling = Filling(self._places, self._skipped, roomy)
             placed = self._relocation.place(filling, wanted, self._own)
             if best is None:
-                hopeless = sum(not self._fits(c, need) for c, need in placed.homeless.items())
+                hopeless = sum(not self._fits(c, amounts[c]) for c in placed.homeless)
             if best is None or len(placed.homeless) < len(best[1].homeless):
                 best = filling, placed
             if len(best[1].homeless) == hopeless:
@@ -116,9 +116,10 @@ class Drain:
         assert best is not None
         return best
 
-    def _fits(self, consumer: str, need: Need) -> bool:
+    def _fits(self, consumer: str, needs: Iterable[Need]) -> bool:
         """Tell if a consumer fits some tree alone."""
-        return self._places.fitting(need).has_others(self._lost[consumer])
+        lost = self._lost[consumer]
+        return any(self._places.fitting(need).has_others(lost) for need in needs)
 
     def _described(self, homeless: Mapping[str, Need]) -> Iterator[Homeless]:
         for consumer, need in homeless.items():
@@ -137,7 +138,9 @@ class Drain:
         held, lost = self._holders[consumer], self._lost[consumer]
         roots = self._snapshot.indexes.roots
         is_known = consumer in self._relocation.terms.asked
-        kept = {} if is_known else {i: held[i] for i in held if roots[i] not in lost}
+        # A request as a whole takes the place of all that was held.
+        is_whole = is_known and not place.need.reaches
+        kept = {} if is_whole else {i: held[i] for i in held if roots[i] not in lost}
         target = self._snapshot.provider(place.root_id)
         return Move(
             consumer,

@@ -31,13 +31,17 @@ from placement.search.what_if.places import (
 from placement.search.what_if.scenario import Held
 
 MAX_FULLEST = 5
+# To see how full a tree is takes as long as to look at so many places.
+PLACES_OF_SHARE = 3
 
 
 class Place(NamedTuple):
-    """A tree, and what a consumer takes there and of the pools that the tree reaches."""
+    """A tree that serves a need, and what the consumer takes there and of the pools that the tree
+    reaches."""
 
     root_id: int
     candidate: Candidate
+    need: Need
 
 
 class Fullness(NamedTuple):
@@ -65,6 +69,7 @@ class Filling:
         self.skipped = skipped
         # The trees that were claimed of, by root id, and pools as they are after that.
         self._changed: dict[int, Tree] = {}
+        self._sums: dict[int, Mapping[str, tuple[int, int]]] = {}
         self._snapshot = places.snapshot
         self._classes_of_pools = set[str]()
         self._searches: dict[Need, Feasibility] = {}
@@ -84,10 +89,10 @@ class Filling:
 
     def sums(self, root_id: int) -> Mapping[str, tuple[int, int]]:
         """By class what is used of a tree, and what there is."""
-        changed = self._changed.get(root_id)
-        if changed is None:
-            return self.places.sums(self.places.snapshot.tree(root_id))
-        return sums_of(changed)
+        sums = self._sums.get(root_id)
+        if sums is None:
+            sums = self._sums[root_id] = sums_of(self.tree(root_id))
+        return sums
 
     @property
     def snapshot(self) -> Snapshot:
@@ -139,6 +144,7 @@ class Filling:
         pools: dict[int, dict[str, int]] = {}
         for root_id in roots:
             tree = self._changed[root_id] = with_taken(self.tree(root_id), taken)
+            self._sums.pop(root_id, None)
             if tree.shape.structure.has_sharing:
                 pools |= {
                     member.id: {name: used for name, _, used in member.inventories}
@@ -193,7 +199,7 @@ class _FirstTrees:
             if root_id not in filling.skipped and root_id not in barred:
                 candidate = filling.candidate(self._need, root_id)
                 if candidate is not None:
-                    return Place(root_id, candidate)
+                    return Place(root_id, candidate, self._need)
             if number == self._first and root_id not in barred:
                 self._first = number + 1
             number += 1
@@ -217,7 +223,7 @@ class _RoomiestTrees:
         }
         self._heap = [(share, root_id) for root_id, share in self._shares.items()]
         heapq.heapify(self._heap)
-        filling.places.work.count(len(self._heap))
+        filling.places.work.spend(PLACES_OF_SHARE * len(self._heap))
 
     def find(self, barred: Set[int]) -> Place | None:
         self._note_given_back()
@@ -240,14 +246,16 @@ class _RoomiestTrees:
                 del self._shares[root_id]
                 continue
             aside.append(entry)
-            place = Place(root_id, candidate)
+            place = Place(root_id, candidate, self._need)
         for entry in aside:
             heapq.heappush(self._heap, entry)
         return place
 
     def _note_given_back(self) -> None:
         given_back = self._filling.given_back
-        for root_id in dict.fromkeys(given_back[self._given_back :]):
+        roots = dict.fromkeys(given_back[self._given_back :])
+        self._filling.places.work.spend(PLACES_OF_SHARE * len(roots))
+        for root_id in roots:
             tree, share = self._filling.tree(root_id), self._share(root_id)
             is_known = self._shares.get(root_id) == share
             if not is_known and not is_pool(tree) and self._need.admits(tree):

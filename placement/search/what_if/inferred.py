@@ -73,6 +73,7 @@ class Inference:
         self._snapshot = snapshot
         self._needs: dict[object, Need] = {}
         self._inferred: dict[object, Inferred] = {}
+        self._less_held: dict[object, Need | None] = {}
 
     def of(self, held: Held, lost: Set[int], within: frozenset[str] = frozenset()) -> Inferred:
         """The needs of a consumer when the trees with these roots are lost.
@@ -136,6 +137,23 @@ class Inference:
         alike = self._need(parts, frozenset(reaches), within, less=by_amounts)
         return Inferred(by_amounts, alike, has_other_trees)
 
+    def less_held(self, need: Need, held: Held, lost: Set[int]) -> Need | None:
+        """A need without what its consumer goes on holding of pools, which it has to reach; None
+        where not exactly one group asks for each such amount, or there are none."""
+        pools = [
+            (provider.aggregates, tuple(sorted(amounts.items())))
+            for provider, amounts in self._providers(held)
+            if provider.kind.profile.is_sharing and provider.root_id not in lost
+        ]
+        key = (need, *pools)
+        if key not in self._less_held:
+            request: CandidateRequest | None = need.request if pools else None
+            for name, amount in [item for _, amounts in pools for item in amounts]:
+                request = None if request is None else _without(request, name, amount)
+            reaches = frozenset([aggregates for aggregates, _ in pools])
+            self._less_held[key] = None if request is None else Need(request, reaches)
+        return self._less_held[key]
+
     def _need(
         self,
         parts: tuple[Part, ...],
@@ -174,6 +192,20 @@ class Inference:
             # Any would do; few trees serve a large one.
             max(needs, key=lambda need: (sum(need.totals.values()), need.parts)),
         )
+
+
+def _without(request: CandidateRequest, name: str, amount: int) -> CandidateRequest | None:
+    """The request without the one group's amount of a class; None where there is no such group, or
+    it would ask for nothing but a provider."""
+    asking = [group for group in request.groups if group.resources.get(name) == amount]
+    if len(asking) != 1 or len(asking[0].resources) == 1:
+        return None
+    left = {n: a for n, a in asking[0].resources.items() if n != name}
+    groups = [
+        dataclasses.replace(group, resources=left) if group is asking[0] else group
+        for group in request.groups
+    ]
+    return dataclasses.replace(request, groups=tuple(groups))
 
 
 def _part(amounts: Mapping[str, int], traits: Iterable[str]) -> Part:

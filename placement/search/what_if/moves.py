@@ -23,7 +23,7 @@ from placement.search.what_if.relocation import PLACES_TO_EXPLAIN, Homeless
 from placement.search.what_if.scenario import Held
 
 # How many places all moves may look at.
-MOVES_BUDGET = 8_000_000
+MOVES_BUDGET = 4_000_000
 
 HOLDS_NOTHING = 'It holds nothing.'
 ONLY_UNREACHED = 'The tree does not reach the pools that it holds of, or is but a pool.'
@@ -145,7 +145,7 @@ class Moves:
                 candidate = filling.candidate(need, root.id)
             if candidate is not None:
                 filling.take(amounts_of(candidate))
-                return Place(root.id, candidate)
+                return Place(root.id, candidate, need)
         return None
 
     def _short_of_pools(self, kept: Held, after: Held) -> str:

@@ -152,7 +152,6 @@ class Places:
         self.work = work
         self._fitting: dict[Need, FittingTrees] = {}
         self._slots: dict[Need, Slots] = {}
-        self._sums: dict[int, dict[str, tuple[int, int]]] = {}
 
     def fitting(self, need: Need) -> FittingTrees:
         """The trees that can serve a need."""
@@ -165,12 +164,6 @@ class Places:
         if need not in self._slots:
             self._slots[need] = Slots(self, need)
         return self._slots[need]
-
-    def sums(self, tree: Tree) -> Mapping[str, tuple[int, int]]:
-        """By class what is used of a tree of the snapshot, and what there is."""
-        if tree.root_id not in self._sums:
-            self._sums[tree.root_id] = sums_of(tree)
-        return self._sums[tree.root_id]
 
     def without(self, roots: Set[int]) -> Places:
         """The places of the cloud without these trees, by root id. Raises `BudgetSpent`."""

@@ -58,22 +58,23 @@ class Homeless:
 
 
 class Needs(NamedTuple):
-    """The needs of consumers, and what those hold that have none: their data is gone.
+    """The needs of consumers, of which any will do, and what those hold that have none: their data
+    is gone.
 
     So many as `in_several_trees` hold of other trees too.
     """
 
-    by_amounts: dict[str, Need]
-    alike: dict[str, Need]
+    by_amounts: dict[str, tuple[Need, ...]]
+    alike: dict[str, tuple[Need, ...]]
     gone: dict[str, Held]
     in_several_trees: int
 
 
 class Placed(NamedTuple):
-    """The places of consumers, and the needs of those that found none, in order of placing."""
+    """The places of consumers, and those that found none, in order of placing."""
 
     places: dict[str, Place]
-    homeless: dict[str, Need]
+    homeless: list[str]
 
 
 class Relocation:
@@ -113,9 +114,13 @@ class Relocation:
             if inferred.by_amounts is None or inferred.alike is None:
                 needs.gone[consumer] = held
             else:
-                asked = terms.asked.get(consumer)
-                needs.by_amounts[consumer] = asked or inferred.by_amounts
-                needs.alike[consumer] = asked or inferred.alike
+                needs.by_amounts[consumer] = (inferred.by_amounts,)
+                needs.alike[consumer] = (inferred.alike,)
+            asked = terms.asked.get(consumer)
+            if asked is not None and consumer not in needs.gone:
+                less = self.inference.less_held(asked, held, of_consumer)
+                wanted = (asked,) if less is None else (less, asked)
+                needs.by_amounts[consumer] = needs.alike[consumer] = wanted
         return needs._replace(in_several_trees=several)
 
     def rest(self, roots: Set[int]) -> tuple[Places, Set[int]]:
@@ -124,7 +129,7 @@ class Relocation:
             return self.places.without(roots), NOWHERE
         return self.places, roots
 
-    def are_apart(self, consumers: Mapping[str, Need]) -> bool:
+    def are_apart(self, consumers: Mapping[str, object]) -> bool:
         """Tell if some of them must not be in one tree with others."""
         return not self._apart.keys().isdisjoint(consumers)
 
@@ -136,7 +141,7 @@ class Relocation:
     ) -> Placed:
         """Place consumers, each by the first of its needs that finds a place, which is never in
         one of its `homes`. Raises `BudgetSpent`."""
-        placed = Placed({}, {})
+        placed = Placed({}, [])
         # By the number of a list, the trees that no other member of it may be in.
         taken: dict[int, set[int]] = {}
         for consumer in self._in_order(filling.places, needs):
@@ -149,7 +154,7 @@ class Relocation:
             of_consumer = needs[consumer]
             filled = next((f for need in of_consumer if (f := filling.fill(need, 1, barred))), [])
             if not filled:
-                placed.homeless[consumer] = of_consumer[-1]
+                placed.homeless.append(consumer)
                 continue
             placed.places[consumer] = filled[0]
             for of_list in lists:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.request import CandidateRequest
@@ -103,14 +103,15 @@ class Survival:
     def _note_left(self, domain: Domain, needs: Needs) -> None:
         if self._left is not None and not self._is_left_unknown:
             filling = Filling(*self._relocation.rest(domain.roots))
-            self._fill(filling, needs.by_amounts)
+            self._relocation.place(filling, needs.by_amounts)
             self._left.note(domain, filling)
 
     def _placed(self, outcome: DomainLoss, domain: Domain, needs: Needs) -> DomainLoss:
         """The outcome with the places. Raises `BudgetSpent`."""
         self.work.check()
         places, skipped = self._relocation.rest(domain.roots)
-        homeless = self._homeless(places, skipped, needs.by_amounts)
+        without = self._homeless(places, skipped, needs.by_amounts)
+        homeless = {consumer: needs.by_amounts[consumer][0] for consumer in without}
         homeless_alike = self._homeless(places, skipped, needs.alike)
         lacking = Counter[str]()
         for need in homeless.values():
@@ -127,30 +128,28 @@ class Survival:
             placed_alike=len(needs.alike) - len(homeless_alike),
             is_exact=not homeless
             or bool(gone)
-            or self._is_hopeless(places, domain, needs.by_amounts, homeless),
+            or self._is_hopeless(places, domain, needs.by_amounts, without),
             lacking=dict(lacking),
             homeless=tuple(gone[:MAX_HOMELESS_NAMED])
             + tuple([self._relocation.described(places, domain.roots, *item) for item in named]),
         )
 
     def _homeless(
-        self, places: Places, skipped: Set[int], needs: Mapping[str, Need]
-    ) -> dict[str, Need]:
+        self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
+    ) -> list[str]:
         """Those that find no place, in the order in which they were placed."""
         if self._have_slots(places, skipped, needs):
-            return {}
-        return self._fill(Filling(places, skipped), needs)
+            return []
+        return self._relocation.place(Filling(places, skipped), needs).homeless
 
-    def _fill(self, filling: Filling, needs: Mapping[str, Need]) -> dict[str, Need]:
-        in_order = {consumer: (need,) for consumer, need in needs.items()}
-        return self._relocation.place(filling, in_order).homeless
-
-    def _have_slots(self, places: Places, skipped: Set[int], needs: Mapping[str, Need]) -> bool:
+    def _have_slots(
+        self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
+    ) -> bool:
         """Tell if there are as many places for the largest amounts of all as consumers: all find
         one then. False proves nothing."""
         if not needs or self._relocation.are_apart(needs):
             return not needs
-        distinct = frozenset(needs.values())
+        distinct = frozenset([of_consumer[0] for of_consumer in needs.values()])
         if distinct not in self._most:
             self._most[distinct] = self._relocation.inference.most(distinct)
         most = self._most[distinct]
@@ -160,15 +159,16 @@ class Survival:
         self,
         places: Places,
         domain: Domain,
-        needs: Mapping[str, Need],
-        homeless: Mapping[str, Need],
+        needs: Mapping[str, tuple[Need, ...]],
+        homeless: Sequence[str],
     ) -> bool:
         """Tell if there is certainly no way: one fits nowhere alone, or a class is short."""
-        if not all(places.fitting(n).has_others(domain.roots) for n in set(homeless.values())):
-            return True
+        for of_consumer in {needs[consumer] for consumer in homeless}:
+            if not any(places.fitting(n).has_others(domain.roots) for n in of_consumer):
+                return True
         wanted, free = Counter[str](), Counter(self._relocation.free)
-        for need in needs.values():
-            wanted.update(need.totals)
+        for of_consumer in needs.values():
+            wanted.update(of_consumer[0].totals)
         for root_id in domain.roots:
             free.subtract(free_of(self._snapshot.tree(root_id)))
         return any(amount > free[name] for name, amount in wanted.items())

@@ -5,6 +5,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 import hypothesis
+import pytest
 from hypothesis import strategies as st
 
 from placement.search.insight.sliced_work import SlicedWork
@@ -195,6 +196,25 @@ def test_pools_are_held_twice_on_the_way() -> None:
     assert [each.at_once for each in plan.values()] == [3, 2, 1, 0]
     assert all(len(each.moves) == 3 for each in plan.values())
     assert plan[40].moves[0].holds == {2: {'VCPU': 1}, 3: held[plan[40].moves[0].consumer][3]}
+
+
+@pytest.mark.parametrize(
+    ('disk', 'hold', 'at_once'), [(30, 30, 1), (20, 30, None), (30, None, None)]
+)
+def test_what_was_asked_for_stays_on_its_pool(
+    disk: int, hold: int | None, at_once: int | None
+) -> None:
+    """Of a full pool; if it asked for another amount than it holds there, that is a new place."""
+    asked = Need(parse(f'resources=VCPU:2,DISK_GB:{disk}'))
+    held: dict[str, Held] = {'c': {1: {'VCPU': 2}} | ({3: {'DISK_GB': hold}} if hold else {})}
+    plan = plan_for(pooled(60), held, frozenset([1]), Terms(asked={'c': asked}))
+    assert plan.moves[0].holds == {2: {'VCPU': 2}, 3: {'DISK_GB': disk}}
+    full = plan_for(pooled(90), held, frozenset([1]), Terms(asked={'c': asked}))
+    assert len(full.moves) == (at_once is not None)
+    loss = Survival(pooled(90), Terms(asked={'c': asked}))
+    survives = loss.loss(Domain('', frozenset([1])), held)
+    assert survives.survives is bool(full.moves)
+    assert survives.lacking == ({} if at_once else {'VCPU': 2, 'DISK_GB': disk})
 
 
 def test_room_that_moves_leave_does_not_count() -> None:
