@@ -13,6 +13,14 @@ from placement.cmd.demo_cloud.cloud import Cloud, DemoConsumer, DemoProvider, uu
 OF_FLAVOR = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
+def zone_of(cloud: Cloud, zone: str) -> Cloud:
+    """The hosts of a zone, with their servers."""
+    providers = [one for one in cloud.providers if zone in _root(one).aggregates]
+    uuids = {one.uuid for one in providers}
+    consumers = [one for one in cloud.consumers if uuids >= one.allocations.keys()]
+    return Cloud(providers, consumers, {})
+
+
 def nova_of(cloud: Cloud) -> Nova:
     """A nova that knows hosts, zones and servers of the demonstration.
 

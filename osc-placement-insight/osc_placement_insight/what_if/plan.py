@@ -118,7 +118,8 @@ def rows(plan: Plan) -> Iterator[list[Any]]:
 def lines(plan: Plan, basis: str) -> Iterator[str]:
     """How many find a place, where each goes, who finds none, and how full it gets."""
     count, total = len(plan.moves), len(plan.moves) + len(plan.homeless)
-    words = f'{count:,} of {counted(total, "server")} find a place ({basis})'
+    verb = 'finds' if total == 1 else 'find'
+    words = f'{count:,} of {counted(total, "server")} {verb} a place ({basis})'
     yield from wrapped(f'{words}, {time_of(plan.answer)}.')
     yield from _table(plan.moves)
     homeless = [line for move in plan.homeless for line in _homeless(move)]

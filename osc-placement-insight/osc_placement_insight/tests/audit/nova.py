@@ -182,16 +182,13 @@ class Nova:
             raise Refusal(500, 'Unexpected API Error.')
         match path.strip('/').split('/'):
             case ['servers'] | ['servers', 'detail']:
-                rows = self._listed(query)
-                if _version(environ) >= (2, 96):
-                    rows = [
-                        {**row, 'pinned_availability_zone': self.servers[row['id']].pinned_zone}
-                        for row in rows
-                    ]
-                return self._page('servers', rows, query, self.servers)
+                rows = [{'id': server.uuid} for server in self._listed(query)]
+                page = self._page('servers', rows, query, self.servers)
+                shown = [self._server(self.servers[row['id']], environ) for row in page['servers']]
+                return {**page, 'servers': shown}
             case ['servers', uuid]:
                 if uuid in self.servers and not self.servers[uuid].is_deleted:
-                    return {'server': self.servers[uuid].row}
+                    return {'server': self._server(self.servers[uuid], environ)}
                 raise Refusal(404, f'Instance {uuid} could not be found.')
             case ['os-migrations']:
                 return self._page('migrations', self._migrations(query), query, self.migrations)
@@ -233,12 +230,18 @@ class Nova:
         """The compute host of a node, which has another name where nova makes that of the node."""
         return self.hosts.get(node or '', node)
 
-    def _listed(self, query: dict[str, str]) -> list[dict[str, Any]]:
+    def _server(self, server: Server, environ: WSGIEnvironment) -> dict[str, Any]:
+        row = {**server.row, 'OS-EXT-SRV-ATTR:host': self.host_of(server.node)}
+        if _version(environ) >= (2, 96):
+            row['pinned_availability_zone'] = server.pinned_zone
+        return row
+
+    def _listed(self, query: dict[str, str]) -> list[Server]:
         _check_names(query, 'all_tenants sort_key sort_dir deleted uuid marker limit host name')
         if 'all_tenants' in query and not self.is_admin:
             raise Refusal(403, 'Policy does not allow servers:index:get_all_tenants.')
         return [
-            {**server.row, 'OS-EXT-SRV-ATTR:host': self.host_of(server.node)}
+            server
             for server in self.servers.values()
             if server.is_deleted == (query.get('deleted') == 'true')
             and query.get('uuid') in (None, server.uuid)
