@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 from benchmarks import (
     bulk,
-    chart,
     clouds,
     databases,
     features,
@@ -249,8 +248,6 @@ def _report(
         for section in sections:
             values.setdefault(section.name, []).extend(section.values)
         options.json.write_text(json.dumps(values, indent=1) + '\n')
-    if options.chart:
-        options.chart.write_text(chart.svg(results))
 
 
 def _run_directory() -> pathlib.Path:
@@ -351,7 +348,6 @@ def _parser() -> argparse.ArgumentParser:
         help='Python of an environment that has upstream (by default one is created)',
     )  # fmt: skip
     add('--json', type=pathlib.Path, metavar='FILE', help='write all figures to this file')
-    add('--chart', type=pathlib.Path, metavar='FILE', help='draw cost against size, as SVG')
     return parser
 
 

@@ -49,7 +49,6 @@ html_theme_options = {
         'diagram-actor': '#fff8c5',
         'diagram-actor-line': '#9a6700',
         'diagram-first': '#0969da',
-        'diagram-second': '#c2384f',
         'diagram-third': '#1a7f37',
     },
     'dark_css_variables': {
@@ -61,7 +60,6 @@ html_theme_options = {
         'diagram-actor': '#3d3416',
         'diagram-actor-line': '#d4a72c',
         'diagram-first': '#58a6ff',
-        'diagram-second': '#ff7b8f',
         'diagram-third': '#56d364',
     },
 }
