@@ -159,6 +159,8 @@ export class Cloud {
     this.changedAt = 0;
     /** @type {string | null} */
     this.token = null;
+    // Whether roots have come, gone or got another name since they were put in order.
+    this.isMixed = false;
   }
 
   /** Put providers in the place of what they were, and take some away; then `summarise`.
@@ -177,8 +179,10 @@ export class Cloud {
       changed.add(root);
     }
     for (const root of changed) {
+      const {name} = root;
       if (root.members.size) root.sum();
       else this.byUuid.delete(root.uuid);
+      if (root.members.size === 0 || root.name !== name) this.isMixed = true;
     }
   }
 
@@ -202,8 +206,10 @@ export class Cloud {
 
   /** Sum up all roots, once for each page: filters must not wait for it. */
   summarise() {
-    this.roots = [...this.byUuid.values()];
-    this.roots.sort((a, b) => byName(a.name, b.name));
+    if (this.isMixed || this.roots.length !== this.byUuid.size) {
+      this.roots = [...this.byUuid.values()].sort((a, b) => byName(a.name, b.name));
+      this.isMixed = false;
+    }
     this.hosts = this.roots.filter((root) => !root.isSharing).length;
     this.over = this.roots.filter((root) => root.isOver).length;
     this.disabled = this.roots.filter((root) => root.isDisabled).length;

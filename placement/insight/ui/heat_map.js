@@ -30,6 +30,7 @@ const LABEL = 28;
 const BELOW = 10;
 /** The sizes of cells, and the space between them; the largest with which everything is seen. */
 const SIZES = /** @type {[number, number][]} */ ([[24, 2], [18, 2], [13, 2], [10, 1], [8, 1], [6, 1]]);
+const SCROLLED = /** @type {[number, number]} */ ([13, 2]);
 // The height of a map that is printed; browsers draw nothing on a canvas much higher than this.
 const MOST_PRINTED = 12000;
 // Pixels that a pointer moves before it is no click any more.
@@ -118,18 +119,18 @@ export class HeatMap extends HTMLElement {
     const {clientWidth, clientHeight} = this.scroller;
     if (clientWidth === 0) return;
     const room = Math.max(clientHeight, parseFloat(getComputedStyle(this.scroller).maxHeight) || 0);
-    for (const [size, gap] of SIZES) {
-      [this.size, this.gap] = [size, gap];
-      if (this.arrange(clientWidth) <= room) break;
-    }
+    // Where not all can be seen at once, small cells help nobody.
+    const fitting = SIZES.find(([size, gap]) => this.arrange(clientWidth, size, gap) <= room);
+    this.arrange(clientWidth, ...fitting ?? SCROLLED);
     this.sheet.style.height = `${this.height}px`;
     this.drawSoon();
   }
 
   /** Give each group its place; the height of all.
-   * @param {number} width
+   * @param {number} width @param {number} size of cells @param {number} gap between them
    */
-  arrange(width) {
+  arrange(width, size, gap) {
+    [this.size, this.gap] = [size, gap];
     const step = this.size + this.gap;
     this.columns = Math.max(1, Math.floor(width / step));
     let top = 0;

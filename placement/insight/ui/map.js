@@ -173,7 +173,7 @@ export class MapView extends View {
         saveButton('hosts.csv', columns, () => roots)),
       this.sums(roots),
       sortedTable({
-        label: 'Hosts as a table', columns, rows: roots, keyOf: (root) => root.uuid, shown: this.shownRows,
+        label: 'Hosts as a table', columns, rows: roots, order: 'Host', keyOf: (root) => root.uuid, shown: this.shownRows,
         sort: this.route.get('sort', isRanked ? `-${colouring.words}` : 'Host'), onsort: (sort) => change({sort}),
         onmore: () => { this.shownRows += MORE_ROWS; this.update(); },
       }));

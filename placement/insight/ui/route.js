@@ -70,7 +70,7 @@ export function hostAddress(uuid) {
 
 /** The address of what a project has. @param {string} id */
 export function projectAddress(id) {
-  return address('map', '', [['project', id]]);
+  return address('holders', '', [['project', id]]);
 }
 
 export function current() {

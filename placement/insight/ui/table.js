@@ -35,18 +35,18 @@ export function sorted(rows, columns, sort) {
  * @template Row
  * @param {{label: string, columns: Column<Row>[], rows: Row[], keyOf: (row: Row) => string, sort: string, shown: number,
  *   onsort: (sort: string) => void, onmore: () => void, classOf?: (row: Row) => string | null,
- *   beside?: (row: Row) => import('./dom.js').Attributes}} options
+ *   beside?: (row: Row) => import('./dom.js').Attributes, order?: string}} options `order` is the sort in which the rows come
  * @returns {import('./dom.js').Child}
  */
-export function sortedTable({label, columns, rows, keyOf, sort, shown, onsort, onmore, classOf, beside}) {
-  const order = sorted(rows, columns, sort);
+export function sortedTable({label, columns, rows, keyOf, sort, shown, onsort, onmore, classOf, beside, order = ''}) {
+  const inOrder = sort === order ? rows : sorted(rows, columns, sort);
   return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label},
     h('table', {},
       h('thead', {}, h('tr', {}, columns.map((column) => heading(column, sort, onsort)))),
-      h('tbody', {}, order.slice(0, shown).map((row) => h('tr', {key: keyOf(row), class: classOf?.(row) ?? null, ...beside?.(row)},
+      h('tbody', {}, inOrder.slice(0, shown).map((row) => h('tr', {key: keyOf(row), class: classOf?.(row) ?? null, ...beside?.(row)},
         columns.map((column, index) => h(index ? 'td' : 'th', {class: column.isNumber ? 'right' : null, scope: index ? null : 'row'},
           column.cell ? column.cell(row) : column.value(row))))))),
-    order.length > shown && h('button', {type: 'button', class: 'more', onclick: onmore}, `Show more of ${number(order.length)}`));
+    inOrder.length > shown && h('button', {type: 'button', class: 'more', onclick: onmore}, `Show more of ${number(inOrder.length)}`));
 }
 
 /** @template Row @param {Column<Row>} column @param {string} sort @param {(sort: string) => void} onsort */
