@@ -5,10 +5,14 @@ import io
 import json
 import pathlib
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
+from openstackclient.compute.v2 import server as server_commands
+from openstackclient.compute.v2 import service as service_commands
 
 from osc_placement_insight.tests import zones
 from osc_placement_insight.tests.audit.clouds import Cloud
@@ -99,12 +103,29 @@ def test_commands_disable_the_sources_and_move_servers_to_compute_hosts(
     disable, live, cold, confirm = (command.removeprefix('openstack ') for command in commands[2:])
     host = "'c1'\"'\"'s host'"
     assert disable == f'compute service set --disable --disable-reason drained {host} nova-compute'
+    for command in (disable, live, cold, confirm):
+        assert_client_takes(command)
     live_form = '--os-compute-api-version 2.30 server migrate --live-migration --host {} --wait {}'
     name = r'db\u000a$(reboot)\u001b[31m'
     assert live == live_form.format('c3.example', f'{db.uuid}  # {name}')
     cold_form = '--os-compute-api-version 2.56 server migrate --host c2 --wait {}  # web-1'
     assert cold == cold_form.format(web.uuid)
     assert confirm == f'server migration confirm {web.uuid}'
+
+
+def assert_client_takes(command: str) -> None:
+    """Let the real client of nova parse a command."""
+    words = shlex.split(command, comments=True)
+    parsers: dict[str, Any] = {
+        'compute service set': service_commands.SetService,
+        'server migrate': server_commands.MigrateServer,
+        'server migration confirm': server_commands.ConfirmMigration,
+    }
+    if words[0] == '--os-compute-api-version':
+        del words[:2]
+    (name,) = (name for name in parsers if ' '.join(words).startswith(f'{name} '))
+    arguments = words[len(name.split()) :]
+    assert parsers[name](mock.Mock(), None).get_parser(name).parse_args(arguments)
 
 
 @pytest.mark.parametrize(

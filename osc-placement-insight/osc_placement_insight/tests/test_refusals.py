@@ -11,6 +11,7 @@ from osc_placement_insight.tests.client import Transport
 from osc_placement_insight.tests.conftest import Service
 
 LIST = ('placement', 'unmet', 'demand', 'list')
+SURVIVAL = ('placement', 'survival', 'show', '--without-nova')
 SOMEWHERE = client.administrator_at('http://placement.example')
 
 ENDPOINT = 'right endpoint ("openstack endpoint list --service placement", or --os-endpoint)?'
@@ -67,11 +68,14 @@ def test_missing_credentials_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'Check your credentials.' in SOMEWHERE(*LIST).refusal()
 
 
-def test_a_busy_service_is_asked_again_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize('command', [LIST, SURVIVAL], ids=['GET', 'POST'])
+def test_a_busy_service_is_asked_again_several_times(
+    monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
     busy = Transport(503, b'{"errors": [{"detail": "Another question."}]}', {'Retry-After': '0'})
     busy.replaces_others(monkeypatch)
 
-    assert SOMEWHERE(*LIST).refusal() == (
+    assert SOMEWHERE(*command).refusal() == (
         'Another question. The service is busy or being restarted; try again in a while. '
         '(HTTP 503)'
     )

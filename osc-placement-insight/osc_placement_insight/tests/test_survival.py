@@ -89,6 +89,8 @@ def test_what_a_server_may_not_leave_is_known_from_nova(openstack: Client, cloud
         {'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}, 'members': []},
     ]
     lines = failing(openstack(*SHOW, '--failing'))
+    words = 'or where some may share a host, which is not in the answer: 2.'
+    assert words in ' '.join(lines)
     assert '  db-1: ' in '\n'.join(lines)
     db.pinned_zone = None
     cloud.nova.server_groups.append(

@@ -13,7 +13,7 @@ from osc_placement_insight.audit.model import Resources, added
 from osc_placement_insight.candidate_request import CandidateRequest
 from osc_placement_insight.compute import Compute, Tell
 from osc_placement_insight.what_if import nova
-from osc_placement_insight.what_if.nova import Aggregate, Hypervisor, Server
+from osc_placement_insight.what_if.nova import Aggregate, Groups, Hypervisor, Server
 
 #: How many requests, lists, and consumers of a list or of all lists a question has. The service
 #: takes a hundred requests, of which some are for other purposes.
@@ -34,6 +34,7 @@ NOTES = (
     'Servers that hold other amounts than their flavor has, and are known by these',
     f'Servers that are known by what they hold, since there are more than {REQUESTS} kinds',
     'Server groups with anti-affinity that are left out, since there are too many',
+    'Servers in groups with affinity, or where some may share a host, which is not in the answer',
     'Migrations and servers of ironic that count like others, since there are too many',
 )
 #: What an answer rests on, in words.
@@ -43,12 +44,12 @@ WITHOUT_NOVA = 'without nova: only what is held is known'
 
 class Known(NamedTuple):
     """What is known of a cloud beside placement: servers by uuid, nodes by the uuid of their
-    provider, aggregates, groups of servers that are apart, and migrations under way."""
+    provider, aggregates, server groups, and migrations under way."""
 
     servers: Mapping[str, Server]
     hypervisors: Mapping[str, Hypervisor]
     aggregates: Sequence[Aggregate]
-    apart: Sequence[frozenset[str]]
+    groups: Groups
     migrations: Collection[str]
 
     def with_servers(self, servers: Iterable[Server]) -> Known:
@@ -90,7 +91,7 @@ def read(compute: Compute, tell: Tell) -> Known:
         {},
         {one.uuid: one for one in hypervisors},
         nova.list_aggregates(compute),
-        nova.list_apart(compute),
+        nova.list_groups(compute),
         nova.list_open_migrations(compute, tell),
     )
 
@@ -116,9 +117,10 @@ def terms(known: Known, held: Held) -> Terms:
     ignored += [server.uuid for server in servers if server.node in ironic]
     kinds, others = _kinds([one for one in servers if one.node not in ironic], known, held)
     requests, asked = _named(kinds)
-    apart, left_out = _apart(known.apart, held)
+    apart, left_out = _apart(known.groups.apart, held)
     unnamed = sum(map(len, kinds.values())) - sum(map(len, asked.values()))
-    counts = (others, unnamed, left_out, len(ignored) - CONSUMERS)
+    grouped = sum(len(one & held.keys()) for one in known.groups.others if len(one) > 1)
+    counts = (others, unnamed, left_out, grouped, len(ignored) - CONSUMERS)
     notes = [f'{words}: {n:,}.' for n, words in zip(counts, NOTES, strict=True) if n > 0]
     within = [uuid for uuids in zones(known).values() for uuid in uuids][:LISTS]
     members = {'ignore': ignored[:CONSUMERS], 'within': within, 'apart': apart}

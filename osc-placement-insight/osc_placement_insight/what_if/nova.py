@@ -20,7 +20,8 @@ OPEN = (
     'accepted', 'queued', 'preparing', 'running', 'pre-migrating', 'migrating', 'post-migrating',
     'finished', 'confirming', 'reverting', 'done',
 )  # fmt: skip
-ANTI_AFFINITY = 'anti-affinity'
+#: The policies of server groups that nova enforces.
+ANTI_AFFINITY, AFFINITY = 'anti-affinity', 'affinity'
 #: The limit of a page of server groups, unless nova has a smaller one.
 PAGE = 1000
 
@@ -124,14 +125,24 @@ def list_aggregates(compute: Compute) -> list[Aggregate]:
     ]
 
 
-def list_apart(compute: Compute) -> list[frozenset[str]]:
-    """The members of each server group of which no two may be on one host."""
-    return [
-        frozenset(row['members'])
-        for row in _server_groups(compute)
-        if row['policy'] == ANTI_AFFINITY
-        and (row.get('rules') or {}).get('max_server_per_host', 1) == 1
-    ]
+class Groups(NamedTuple):
+    """The members of server groups: of each in `apart` no two may be on one host; those of each in
+    `others` have to be together, or no more than some of them on one host."""
+
+    apart: list[frozenset[str]]
+    others: list[frozenset[str]]
+
+
+def list_groups(compute: Compute) -> Groups:
+    """The server groups of all projects whose policy nova enforces."""
+    groups = Groups([], [])
+    for row in _server_groups(compute):
+        most = (row.get('rules') or {}).get('max_server_per_host', 1)
+        if row['policy'] == ANTI_AFFINITY and most == 1:
+            groups.apart.append(frozenset(row['members']))
+        elif row['policy'] in (ANTI_AFFINITY, AFFINITY):
+            groups.others.append(frozenset(row['members']))
+    return groups
 
 
 def _server_groups(compute: Compute) -> Iterator[Mapping[str, Any]]:

@@ -120,7 +120,8 @@ ANSWERS = {
         r"^\('az1', (\d+), 'of', \1, .*\n\('az2', 0, 'of', \d+, ", None,
     ),
     'Which places do the servers of az4-memory-001 find, so that it can be repaired?': (
-        r"^(\('[0-9a-f-]+', 'to', 'az4-memory-00[23]'\)\n){5}0\nhomeless$", None,
+        r"^(\('[0-9a-f-]+', 'to', 'az4-memory-00[23]'\)\n){5}0\nhomeless$",
+        r'(?s)^5 of 5 servers find a place .*(\n[0-9a-f-]{36} .* az4-memory-00[23] [^\n]*){5}',
     ),
     'What was asked for in vain?': (
         r"(?m)^\(2, 'full', 'resources=.*VCPU:4", r'\| +2 \|.* full ',
