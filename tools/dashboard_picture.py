@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the panels of the Grafana dashboard with what a Prometheus knows.
+"""Draw the panels of a row of the Grafana dashboard with what a Prometheus knows.
 
     pip install matplotlib requests
-    python tools/dashboard_picture.py http://127.0.0.1:9090 doc/source/dashboard.png
+    python tools/dashboard_picture.py http://127.0.0.1:9090 doc/source/dashboard.png --row Cloud
 
 Makes the picture of the page about monitoring without Grafana, which neither Debian nor PyPI has.
 Titles, places, units, queries and names of the series are those of
@@ -32,7 +32,8 @@ STEP_SECONDS = 5
 #: What Grafana puts in for its variables.
 VARIABLES = {'$__rate_interval': '1m', '$__range': '10m', '$instance': '.*'}
 #: Inches of a column and of a row of the grid.
-WIDTH, HEIGHT = 0.72, 0.34
+WIDTH, HEIGHT = 0.52, 0.36
+STEPS = {'yellow': '#e0b400', 'red': '#c4162a'}
 ROW_COLOUR, PANEL_COLOUR = '#f4f5f5', '#ffffff'
 #: With more, the legend has no place. Series that are zero throughout are left out.
 MOST_SERIES = 8
@@ -95,20 +96,34 @@ def named(target: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     return re.sub(r'{{\s*(\w+)\s*}}', lambda match: labels.get(match[1], ''), form)
 
 
+def of_row(panels: list[dict[str, Any]], title: str) -> Iterator[dict[str, Any]]:
+    """The panels of a row, the first at the top."""
+    rows = [panel for panel in panels if panel['type'] == 'row']
+    (row,) = (one for one in rows if one['title'] == title)
+    top = row['gridPos']['y'] + 1
+    ends = [one['gridPos']['y'] for one in rows if one['gridPos']['y'] >= top]
+    for panel in panels:
+        place = panel['gridPos']
+        if top <= place['y'] < min(ends, default=place['y'] + 1):
+            yield {**panel, 'gridPos': {**place, 'y': place['y'] - top}}
+
+
 def draw(panels: list[dict[str, Any]], source: Prometheus) -> None:
-    """All panels, on one figure."""
+    """The panels, on one figure."""
     rows = max(panel['gridPos']['y'] + panel['gridPos']['h'] for panel in panels)
-    mpl.rcParams.update({'font.size': 7, 'axes.spines.top': False, 'axes.spines.right': False})
+    mpl.rcParams.update({'font.size': 9, 'axes.spines.top': False, 'axes.spines.right': False})
     figure = pyplot.figure(figsize=(COLUMNS * WIDTH, rows * HEIGHT), facecolor=ROW_COLOUR)
     for panel in panels:
-        if panel['type'] == 'row':
-            top = 1 - (panel['gridPos']['y'] + 0.7) / rows
-            figure.text(0.004, top, panel['title'], fontsize=9, weight='bold')
-            continue
         found = [one for target in panel['targets'] for one in source.series(target)]
         axes = framed(figure, panel['gridPos'], rows)
-        axes.set_title(panel['title'], fontsize=8, loc='left', weight='bold')
-        unit = UNITS[panel['fieldConfig']['defaults'].get('unit', 'short')]
+        axes.set_title(panel['title'], fontsize=10, loc='left', weight='bold')
+        defaults = panel['fieldConfig']['defaults']
+        unit = UNITS[defaults.get('unit', 'short')]
+        if 'thresholdsStyle' in defaults.get('custom', {}):
+            for step in defaults['thresholds']['steps'][1:]:
+                axes.axhline(
+                    step['value'], color=STEPS[step['color']], linestyle='--', linewidth=1
+                )
         (draw_number if panel['type'] == 'stat' else draw_lines)(axes, unit, found)
 
 
@@ -121,7 +136,7 @@ def framed(figure: Any, place: Mapping[str, int], rows: int) -> Any:
         facecolor=PANEL_COLOUR, edgecolor='#dddddd', transform=figure.transFigure, zorder=-1,
     )  # fmt: skip
     figure.add_artist(frame)
-    return figure.add_axes((left + 0.033, bottom + 2 / rows, width - 0.045, height - 3.2 / rows))
+    return figure.add_axes((left + 0.042, bottom + 2 / rows, width - 0.054, height - 3.2 / rows))
 
 
 def draw_number(axes: Any, unit: Callable[[float], str], series: list[tuple[str, Series]]) -> None:
@@ -144,7 +159,7 @@ def draw_lines(axes: Any, unit: Callable[[float], str], series: list[tuple[str, 
     axes.grid(color='#e5e5e5', linewidth=0.5)
     if drawn:
         axes.legend(
-            loc='upper left', bbox_to_anchor=(-0.04, -0.09), ncols=4, fontsize=6, frameon=False,
+            loc='upper left', bbox_to_anchor=(-0.1, -0.12), ncols=3, fontsize=7, frameon=False,
             columnspacing=1, handlelength=1,
         )  # fmt: skip
     else:
@@ -159,9 +174,10 @@ def main() -> None:
     parser.add_argument('prometheus', help='its URL')
     parser.add_argument('picture', help='the file to write')
     parser.add_argument('--minutes', type=float, default=10)
+    parser.add_argument('--row', default='Cloud', help='title of the row (%(default)s)')
     asked = parser.parse_args()
     panels = json.loads(DASHBOARD.read_text())['panels']
-    draw(panels, Prometheus(asked.prometheus, asked.minutes))
+    draw(list(of_row(panels, asked.row)), Prometheus(asked.prometheus, asked.minutes))
     pyplot.savefig(asked.picture, dpi=100)
 
 
