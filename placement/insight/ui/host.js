@@ -117,6 +117,8 @@ export class HostView extends View {
       fact('Holders', holders.length ? `${plural(holders.length, 'consumer')}${projects ? ` of ${plural(projects, 'project')}` : ''}` : 'nobody'),
       fact('Last change', this.lastChange(root, tree)),
       fact('Fits now', this.fits(root, fit)),
+      tree.some((one) => one.traits.includes(SHARING)) ? null
+        : fact('What if', h('a', {href: address('what-if', '', [['hosts', root.uuid], ['ask', '1']])}, 'it fails?')),
       h('div', {class: 'controls'}, flavorFields(fit, (chosen) => change({fit: chosen}))));
   }
 

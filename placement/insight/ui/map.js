@@ -7,7 +7,7 @@ import {byFit, byHolder, byUse, fitByRoot, fitPath, heldByRoot, overWords, rootT
 import {field, h, say, select, wide} from './dom.js';
 import {flavorFields, queryOf} from './flavors.js';
 import {legend, newMap} from './heat_map.js';
-import {change, hostAddress} from './route.js';
+import {address, change, hostAddress} from './route.js';
 import {store} from './store.js';
 import {MORE_ROWS, ROWS, saveButton, sortedTable} from './table.js';
 import {View} from './view.js';
@@ -170,6 +170,7 @@ export class MapView extends View {
     return h('section', {class: 'hosts', 'aria-label': 'Hosts'},
       h('div', {class: 'title'}, h('h2', {}, isSelection ? `${plural(roots.length, 'host')} selected` : 'Hosts'),
         isSelection ? h('button', {type: 'button', class: 'small', onclick: () => this.select([])}, 'Select none') : null,
+        isSelection && roots.length <= SELECTED && h('a', {class: 'button', href: address('what-if', '', [['hosts', [...this.selected].join()]])}, 'What if?'),
         saveButton('hosts.csv', columns, () => roots)),
       this.sums(roots),
       sortedTable({

@@ -160,8 +160,8 @@ export class WhatIfView extends View {
     return [
       h('section', {class: `verdict ${kind}`, 'aria-label': 'Verdict'},
         h('h2', {class: 'verdict-words', id: 'losses'}, words),
-        h('p', {}, 'Of each by itself, all who hold of it find places on the others, where everybody else stays: in the amounts that they hold.',
-          alike > 0 && ` Of ${number(alike)} some would need a host with other traits, or in another zone.`,
+        h('p', {}, 'Asked of each by itself: do all who hold of it find places on the others, where everybody else stays, in the amounts that they hold?',
+          alike > 0 && ` Of ${number(alike)} some do so on hosts of another kind alone.`,
           unknown > 0 && ` Of ${number(unknown)} the budget of one question did not suffice.`)),
       failing.length > 0 && failing.some(isOne) && this.outlined(failing),
       domains.length > 0 && table('What is lost, and who finds no place', ['Lost', 'Consumers', 'Find a place', 'Of the same kind', 'What is missing', 'Without a place'],
