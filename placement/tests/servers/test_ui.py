@@ -685,15 +685,16 @@ def test_what_has_changed_is_told_though_the_history_is_off(browser: Browser, de
     browser.wait(READY['map'])
     show(browser, 'changes')
     assert '[history] enabled is false' in browser.text('.refusal')
-    root = str(uuid.uuid4())
-    request(demo, 'POST', '/resource_providers', {'name': 'new-host', 'uuid': root})
+    made = {name: str(uuid.uuid4()) for name in ('new-host', 'short-lived')}
+    for name, one in made.items():
+        request(demo, 'POST', '/resource_providers', {'name': name, 'uuid': one})
     wait_for(browser, 'tbody', 'was created')
-    inventories = {'VCPU': {'total': 8}}
-    body = {'resource_provider_generation': 0, 'inventories': inventories}
-    request(demo, 'PUT', f'/resource_providers/{root}/inventories', body)
+    body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 8}}}
+    request(demo, 'PUT', f'/resource_providers/{made["new-host"]}/inventories', body)
+    request(demo, 'DELETE', f'/resource_providers/{made["short-lived"]}')
     wait_for(browser, 'tbody', '8 VCPU more')
-    request(demo, 'DELETE', f'/resource_providers/{root}')
     wait_for(browser, 'tbody', 'was deleted')
+    request(demo, 'DELETE', f'/resource_providers/{made["new-host"]}')
 
 
 def test_the_history_is_shown_by_minute_action_and_caller(
