@@ -79,7 +79,7 @@ def run(
                 figures += _survivals(engine, database, family, say)
         with temporary_database(engine, 'what_if', directory, url) as database:
             say(f'{engine}: drain and moves')
-            # figures += _drains(engine, database, max(1_000, CONSUMERS * hosts // HOSTS))
+            figures += _drains(engine, database, max(1_000, CONSUMERS * hosts // HOSTS))
     return f'{table(figures)}\n\n{table_beside(besides)}'
 
 
