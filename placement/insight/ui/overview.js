@@ -63,11 +63,12 @@ export class OverviewView extends View {
     const migrations = this.ask(MIGRATIONS, {seconds: 60, read: allConsumers});
     const demand = store.off('unmet_demand') ? null : this.demandAnswer();
     const found = [...ofCloud(), ...(migrations.value ? ofMigrations(migrations.value) : []), ...(demand?.value ? ofDemand(demand.value) : [])];
-    const isKnown = !migrations.isAsked && !demand?.isAsked;
+    const isKnown = migrations.value !== null && demand?.value !== null;
     return h('section', {class: 'sentences', 'aria-label': 'What is wrong'},
       found.map(({kind, key, title, words, href}) => h('a', {class: `sentence ${kind}`, href, key}, h('strong', {}, title), h('span', {}, words))),
       found.length === 0 && isKnown ? h('p', {class: 'sentence good'}, h('strong', {}, 'Nothing is wrong'),
-        h('span', {}, 'No inventory is over capacity, no zone is full, no host is disabled, no migration holds resources, and no search was in vain.')) : null);
+        h('span', {}, 'No inventory is over capacity, no zone is full, no host is disabled, and no migration holds resources.',
+          demand && ' No search of the last 24 hours was in vain.')) : null);
   }
 
   /** The request whose fit the map shows. */
@@ -84,7 +85,8 @@ export class OverviewView extends View {
 
   zoneTable() {
     const {cloud, labels} = store;
-    const groups = groupsOf(cloud.roots.filter((root) => !root.isSharing), labels);
+    // A pool counts for the zones that it shares with, and is no host.
+    const groups = groupsOf(cloud.roots, labels);
     // Zones that the operator named come first.
     groups.sort((a, b) => Number(store.names.aggregates.has(b.key)) - Number(store.names.aggregates.has(a.key)));
     const classes = cloud.sums.slice(0, CLASSES).map(({name}) => name);
@@ -107,7 +109,7 @@ export class OverviewView extends View {
     const sums = new Map(sumsOf(roots).map((sum) => [sum.name, sum]));
     return h('tr', {key},
       h('th', {scope: 'row'}, key ? h('a', {href: address('map', '', [['zone', key]])}, label) : label),
-      h('td', {class: 'right'}, number(roots.length)),
+      h('td', {class: 'right'}, number(roots.filter((root) => !root.isSharing).length)),
       classes.map((name) => h('td', {key: name}, bar(sums.get(name)))),
       flavors.map((name) => h('td', {key: `fit ${name}`, class: 'fit'}, this.fits(name, key))));
   }

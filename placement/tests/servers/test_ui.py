@@ -237,6 +237,8 @@ def test_first_view_says_what_is_wrong_and_leads_there(browser: Browser, demo: s
     zones = ' '.join(browser.text('.zones').split())
     assert re.search(r'az1 250 99 % 0 MiB free .* 0 0 0 0 az2 250 73 %', zones), zones
     assert 'm1.large fit' in zones
+    # The disks of az2 are those of the pool that its hosts share.
+    assert re.search(r'az2 250 73 % 37 TiB free 67 % 12,068 free \d+ %', zones), zones
     assert browser.text('.holders li').split() == ['project-mail', '11,508', '·', '954']
     assert 'no host can' in browser.text('.unmet')
     browser.click('.sentence')
