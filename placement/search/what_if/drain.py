@@ -7,6 +7,7 @@ be made in any order, and at once but for pools, of which each holds twice while
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import BudgetSpent
-from placement.search.what_if.filling import Filling, Fullness, Place
+from placement.search.what_if.filling import Filling, Fullness, Order, Place
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.places import amounts_of
 from placement.search.what_if.relocation import Homeless, Needs, Placed, Relocation
@@ -24,6 +25,7 @@ from placement.search.what_if.scenario import Held
 DRAIN_BUDGET = 4_000_000
 
 OF_POOL = 'It holds of a pool that it would have to leave, and moves do not empty pools.'
+OF_UNITS = 'It would hold more of its pool than one consumer may, or an amount that none may.'
 OF_NO_TREE = 'It holds of no tree that it could leave.'
 NOT_EXAMINED = 'The budget of one question did not suffice to tell.'
 
@@ -83,11 +85,13 @@ class Drain:
         holders = {c: self._holders[c] for c in self._holders if self._lost[c]}
         needs = relocation.needs(holders, self._lost, relocation.terms.within)
         filling, placed = self._best(needs)
-        moves = [self._move(c, place, needs.alike[c][0]) for c, place in placed.places.items()]
+        found = [self._move(c, place, needs.alike[c][0]) for c, place in placed.places.items()]
+        moves = [move for move in found if not self._exceeds_units(move)]
         ignored = relocation.terms.ignored
         homeless = [
             *(Homeless(c, OF_NO_TREE) for c in sorted(self._nowhere) if c not in ignored),
             *(Homeless(c, OF_POOL) for c in sorted(needs.gone)),
+            *(Homeless(move.consumer, OF_UNITS) for move in found if self._exceeds_units(move)),
             *self._described({c: needs.by_amounts[c][0] for c in placed.homeless}),
         ]
         staying = [
@@ -104,8 +108,9 @@ class Drain:
         alike = {c: tuple(dict.fromkeys((*needs.alike[c], *amounts[c]))) for c in amounts}
         best: tuple[Filling, Placed] | None = None
         hopeless = 0
-        for wanted, roomy in ((alike, True), (alike, False), (amounts, True), (amounts, False)):
-            filling = Filling(self._places, self._skipped, roomy)
+        orders = Order.ROOMIEST, Order.FIRST, Order.FULLEST
+        for wanted, order in itertools.product((alike, amounts), orders):
+            filling = Filling(self._places, self._skipped, order)
             placed = self._relocation.place(filling, wanted, self._own)
             if best is None:
                 hopeless = sum(not self._fits(c, amounts[c]) for c in placed.homeless)
@@ -129,6 +134,14 @@ class Drain:
                 )
             except BudgetSpent:
                 yield Homeless(consumer, NOT_EXAMINED)
+
+    def _exceeds_units(self, move: Move) -> bool:
+        """Tell if what it takes of a pool, and what it keeps there, is too much or odd in sum."""
+        return any(
+            self._snapshot.provider(provider_id).inventory(name)[0].unit_refusal(amount)
+            for provider_id in move.holds.keys() & self._holders[move.consumer].keys()
+            for name, amount in move.holds[provider_id].items()
+        )
 
     def _sources(self, consumer: str) -> list[Provider]:
         roots = {self._snapshot.indexes.roots[i] for i in self._holders[consumer]}

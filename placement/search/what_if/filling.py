@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filling: the one engine that places consumers for survival, drains and moves.
 
-Consumers are placed on a copy, one after another, in either of two orders of trees. As long as
+Consumers are placed on a copy, one after another, in one of three orders of trees. As long as
 nothing is given back, a tree that has refused a need goes on refusing it.
 """
 
 from __future__ import annotations
 
+import enum
 import heapq
 from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple, Protocol
@@ -32,7 +33,7 @@ from placement.search.what_if.scenario import Held
 
 MAX_FULLEST = 5
 # To see how full a tree is takes as long as to look at so many places.
-PLACES_OF_SHARE = 3
+PLACES_OF_RANK = 3
 
 
 class Place(NamedTuple):
@@ -42,6 +43,15 @@ class Place(NamedTuple):
     root_id: int
     candidate: Candidate
     need: Need
+
+
+class Order(enum.Enum):
+    """The order in which trees are asked for a place: of the snapshot; those first that have most
+    room left afterwards; those first that have least."""
+
+    FIRST = 'first'
+    ROOMIEST = 'roomiest'
+    FULLEST = 'fullest'
 
 
 class Fullness(NamedTuple):
@@ -60,13 +70,15 @@ class Fullness(NamedTuple):
 class Filling:
     """Consumers that are placed one after another, outside the trees with some roots.
 
-    These must not share anything: `Places.without` sees to that. Each consumer takes the first
-    tree that serves it, or with `roomy` the one that has most room left afterwards.
+    These must not share anything: `Places.without` sees to that.
     """
 
-    def __init__(self, places: Places, skipped: Set[int] = NOWHERE, roomy: bool = False) -> None:
+    def __init__(
+        self, places: Places, skipped: Set[int] = NOWHERE, order: Order = Order.FIRST
+    ) -> None:
         self.places = places
         self.skipped = skipped
+        self.order = order
         # The trees that were claimed of, by root id, and pools as they are after that.
         self._changed: dict[int, Tree] = {}
         self._sums: dict[int, Mapping[str, tuple[int, int]]] = {}
@@ -74,9 +86,9 @@ class Filling:
         self._classes_of_pools = set[str]()
         self._searches: dict[Need, Feasibility] = {}
         self._queues: dict[Need, _Trees] = {}
-        self._queue = _RoomiestTrees if roomy else _FirstTrees
-        # The roots of trees of which something was given back, in turn.
-        self.given_back = list[int]()
+        # The roots of trees that were changed, in turn, and those that were given something back.
+        self.changes = list[int]()
+        self.given_back = set[int]()
 
     @property
     def trees(self) -> Mapping[int, Tree]:
@@ -111,7 +123,8 @@ class Filling:
         Fewer where no tree takes another one. Raises `BudgetSpent`.
         """
         if need not in self._queues:
-            self._queues[need] = self._queue(self, need)
+            of_order = _FirstTrees if self.order is Order.FIRST else _RankedTrees
+            self._queues[need] = of_order(self, need)
         filled = list[Place]()
         while len(filled) < consumers:
             place = self._queues[need].find(barred)
@@ -145,6 +158,7 @@ class Filling:
         for root_id in roots:
             tree = self._changed[root_id] = with_taken(self.tree(root_id), taken)
             self._sums.pop(root_id, None)
+            self.changes.append(root_id)
             if tree.shape.structure.has_sharing:
                 pools |= {
                     member.id: {name: used for name, _, used in member.inventories}
@@ -159,20 +173,24 @@ class Filling:
     def give_back(self, held: Held) -> None:
         """Give amounts back."""
         self.take({i: {n: -amount for n, amount in held[i].items()} for i in held})
-        self.given_back += {self._snapshot.indexes.roots[provider_id] for provider_id in held}
+        self.given_back |= {self._snapshot.indexes.roots[provider_id] for provider_id in held}
 
     def fullest(self, roots: Iterable[int]) -> list[Fullness]:
         """The fullest of the trees with these roots, up to five."""
         fullness = [
-            Fullness(self.tree(root_id).members[0], name, used, capacity)
+            # Of a tree without inventories, which pools serve, nothing is.
+            min(of_tree, key=Fullness.rank)
             for root_id in roots
-            for name, (used, capacity) in [_fullest_class(self.sums(root_id))]
+            if (of_tree := self._fullness(root_id))
         ]
         return heapq.nsmallest(MAX_FULLEST, fullness, key=Fullness.rank)
 
-
-def _fullest_class(sums: Mapping[str, tuple[int, int]]) -> tuple[str, tuple[int, int]]:
-    return max(sorted(sums.items()), key=lambda item: item[1][0] / max(item[1][1], 1))
+    def _fullness(self, root_id: int) -> list[Fullness]:
+        root = self.tree(root_id).members[0]
+        return [
+            Fullness(root, name, used, capacity)
+            for name, (used, capacity) in sorted(self.sums(root_id).items())
+        ]
 
 
 class _Trees(Protocol):
@@ -206,74 +224,71 @@ class _FirstTrees:
         return None
 
 
-class _RoomiestTrees:
-    """The trees that may still serve a need, those first that are least full afterwards."""
+class _RankedTrees:
+    """The trees that may still serve a need, by how full they are afterwards."""
 
     def __init__(self, filling: Filling, need: Need) -> None:
         self._filling = filling
         self._need = need
         self._amounts = need.totals.items()
-        # Trees only get fuller, but for those that were given back to, of which so many are known.
-        self._given_back = len(filling.given_back)
-        snapshot, skipped = filling.places.snapshot, filling.skipped
-        self._shares = {
-            tree.root_id: self._share(tree.root_id)
-            for tree in trees_of(snapshot)
-            if tree.root_id not in skipped and not is_pool(tree) and need.admits(tree)
+        self._sign = 1 if filling.order is Order.ROOMIEST else -1
+        # How many of the changes of trees are in the ranks.
+        self._noted = len(filling.changes)
+        every = filling.places.fitting(need).every
+        self._ranks = {
+            tree.root_id: self._rank(tree.root_id)
+            for tree in (trees_of(filling.places.snapshot) if every is None else every)
+            if self._admits(tree)
         }
-        self._heap = [(share, root_id) for root_id, share in self._shares.items()]
+        self._heap = [(rank, root_id) for root_id, rank in self._ranks.items()]
         heapq.heapify(self._heap)
-        filling.places.work.spend(PLACES_OF_SHARE * len(self._heap))
+        filling.places.work.spend(PLACES_OF_RANK * len(self._heap))
 
     def find(self, barred: Set[int]) -> Place | None:
-        self._note_given_back()
+        self._note_changes()
         filling, aside = self._filling, list[tuple[float, int]]()
         place = None
         while self._heap and place is None:
             filling.places.work.spend(1)
-            share, root_id = entry = heapq.heappop(self._heap)
-            if share != self._shares.get(root_id):
+            rank, root_id = heapq.heappop(self._heap)
+            if rank != self._ranks.get(root_id):
                 continue
-            if root_id in barred:
-                aside.append(entry)
-                continue
-            now = self._share(root_id)
-            if now > share:
-                self._push(root_id, now)
-                continue
-            candidate = filling.candidate(self._need, root_id)
-            if candidate is None or is_over_capacity(filling.tree(root_id)):
-                del self._shares[root_id]
-                continue
-            aside.append(entry)
-            place = Place(root_id, candidate, self._need)
+            if root_id not in barred:
+                candidate = filling.candidate(self._need, root_id)
+                if candidate is None or is_over_capacity(filling.tree(root_id)):
+                    del self._ranks[root_id]
+                    continue
+                place = Place(root_id, candidate, self._need)
+            aside.append((rank, root_id))
         for entry in aside:
             heapq.heappush(self._heap, entry)
         return place
 
-    def _note_given_back(self) -> None:
-        given_back = self._filling.given_back
-        roots = dict.fromkeys(given_back[self._given_back :])
-        self._filling.places.work.spend(PLACES_OF_SHARE * len(roots))
+    def _note_changes(self) -> None:
+        filling = self._filling
+        roots = dict.fromkeys(filling.changes[self._noted :])
+        self._noted = len(filling.changes)
+        filling.places.work.spend(PLACES_OF_RANK * len(roots))
         for root_id in roots:
-            tree, share = self._filling.tree(root_id), self._share(root_id)
-            is_known = self._shares.get(root_id) == share
-            if not is_known and not is_pool(tree) and self._need.admits(tree):
-                self._push(root_id, share)
-        self._given_back = len(given_back)
+            # One that has refused goes on refusing, unless something was given back.
+            if root_id not in self._ranks and root_id not in filling.given_back:
+                continue
+            rank = self._rank(root_id)
+            if rank != self._ranks.get(root_id) and self._admits(filling.tree(root_id)):
+                self._ranks[root_id] = rank
+                heapq.heappush(self._heap, (rank, root_id))
 
-    def _push(self, root_id: int, share: float) -> None:
-        self._shares[root_id] = share
-        heapq.heappush(self._heap, (share, root_id))
+    def _admits(self, tree: Tree) -> bool:
+        skipped = tree.root_id in self._filling.skipped
+        return not skipped and not is_pool(tree) and self._need.admits(tree)
 
-    def _share(self, root_id: int) -> float:
-        """How full the tree would be of that class of the need of which it would be fullest."""
+    def _rank(self, root_id: int) -> float:
+        """The part that would be used of that class of the need of which the tree would be
+        fullest, negative where fuller trees come first."""
         sums = self._filling.sums(root_id)
-        return max(
-            (
-                (sums[name][0] + amount) / max(sums[name][1], 1)
-                for name, amount in self._amounts
-                if name in sums
-            ),
-            default=0.0,
-        )
+        parts = [
+            (sums[name][0] + amount) / max(sums[name][1], 1)
+            for name, amount in self._amounts
+            if name in sums
+        ]
+        return self._sign * max(parts, default=0.0)

@@ -15,15 +15,15 @@ from placement.search.insight.explain import explain_request
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
-from placement.search.what_if.drain import OF_NO_TREE, OF_POOL, sum_of
-from placement.search.what_if.filling import Filling, Fullness, Place
+from placement.search.what_if.drain import OF_NO_TREE, OF_POOL, OF_UNITS, sum_of
+from placement.search.what_if.filling import Filling, Fullness, Order, Place
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Places, amounts_of, is_pool
 from placement.search.what_if.relocation import PLACES_TO_EXPLAIN, Homeless
 from placement.search.what_if.scenario import Held
 
 # How many places all moves may look at.
-MOVES_BUDGET = 4_000_000
+MOVES_BUDGET = 5_000_000
 
 HOLDS_NOTHING = 'It holds nothing.'
 ONLY_UNREACHED = 'The tree does not reach the pools that it holds of, or is but a pool.'
@@ -65,7 +65,7 @@ class Moves:
     ) -> None:
         self.places: dict[int, Provider] = {}
         self._work = work or SlicedWork(MOVES_BUDGET)
-        self._filling = Filling(Places(snapshot, self._work), roomy=True)
+        self._filling = Filling(Places(snapshot, self._work), order=Order.ROOMIEST)
         self._inference = Inference(snapshot)
         self._held = dict(held)
         self._at_once = at_once
@@ -107,11 +107,11 @@ class Moves:
             return self._lacking(move, needs[-1]) if needs else Homeless(move.consumer, OF_POOL)
         taken = amounts_of(place.candidate)
         after = self._held[move.consumer] = sum_of(kept, taken)
+        words = self._short_of_pools(kept, after)
+        if words:
+            filling.give_back(taken)
+            return Homeless(move.consumer, words)
         if not self._evacuate:
-            words = self._short_of_pools(kept, after)
-            if words:
-                filling.give_back(taken)
-                return Homeless(move.consumer, words)
             if self._at_once:
                 filling.take(kept)
             else:
@@ -149,14 +149,16 @@ class Moves:
         return None
 
     def _short_of_pools(self, kept: Held, after: Held) -> str:
-        """Why what it keeps of pools cannot be held twice, in words; nothing where it can."""
+        """Why what it keeps of pools cannot be held on the way, in words; nothing where it can."""
         for provider_id, amounts in kept.items():
             root_id = self._filling.places.snapshot.indexes.roots[provider_id]
             pool = self._filling.tree(root_id).member(provider_id)
             for name, amount in amounts.items():
                 capacity, used = pool.inventory(name)
                 free = max(capacity.ceiling - used, 0)
-                if amount > free or capacity.unit_refusal(after[provider_id][name]):
+                if capacity.unit_refusal(after[provider_id][name]):
+                    return OF_UNITS
+                if amount > free and not self._evacuate:
                     return f'Of its pool it holds twice on the way: {name} {amount}, {free} free.'
         return ''
 

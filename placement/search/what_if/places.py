@@ -34,6 +34,12 @@ class FittingTrees:
         self.candidates: dict[int, Candidate] = {}
         self._known = list[Tree]()
         self._others = self._trees()
+        self._are_all_known = False
+
+    @property
+    def every(self) -> list[Tree] | None:
+        """All of them, where it is known which these are."""
+        return self._known if self._are_all_known else None
 
     def at(self, number: int) -> Tree | None:
         """The tree with this number; None where there are fewer.
@@ -44,6 +50,7 @@ class FittingTrees:
             self._places.work.check()
             tree = next(self._others, None)
             if tree is None:
+                self._are_all_known = True
                 return None
             self._known.append(tree)
         return self._known[number]

@@ -17,17 +17,20 @@ from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import BudgetSpent
 from placement.search.what_if.domains import Domain
-from placement.search.what_if.filling import Filling
+from placement.search.what_if.filling import Filling, Order
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.left import Left, LeftAfter
 from placement.search.what_if.places import Places
-from placement.search.what_if.relocation import Homeless, Needs, Relocation, Terms, free_of
+from placement.search.what_if.relocation import Homeless, Needs, Placed, Relocation, Terms, free_of
 from placement.search.what_if.scenario import Held
+from placement.search.what_if.shortage import MAX_TREES, Wanted, is_short
 
 # How many places all domains of a page may look at.
 SURVIVAL_BUDGET = 4_000_000
 LEFT_BUDGET = 3_000_000
 MAX_HOMELESS_NAMED = 5
+# To look for a shortage takes as long as so many places, for each tree and need.
+PLACES_OF_TREE = 50
 
 DATA_GONE = 'It holds of a pool that is lost, so that its data is gone.'
 
@@ -102,9 +105,8 @@ class Survival:
 
     def _note_left(self, domain: Domain, needs: Needs) -> None:
         if self._left is not None and not self._is_left_unknown:
-            filling = Filling(*self._relocation.rest(domain.roots))
-            self._relocation.place(filling, needs.by_amounts)
-            self._left.note(domain, filling)
+            places, skipped = self._relocation.rest(domain.roots)
+            self._left.note(domain, self._filled(places, skipped, needs.by_amounts)[0])
 
     def _placed(self, outcome: DomainLoss, domain: Domain, needs: Needs) -> DomainLoss:
         """The outcome with the places. Raises `BudgetSpent`."""
@@ -140,7 +142,23 @@ class Survival:
         """Those that find no place, in the order in which they were placed."""
         if self._have_slots(places, skipped, needs):
             return []
-        return self._relocation.place(Filling(places, skipped), needs).homeless
+        return self._filled(places, skipped, needs)[1].homeless
+
+    def _filled(
+        self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
+    ) -> tuple[Filling, Placed]:
+        """The places that consumers find; if there are few trees to choose from, in that order of
+        them that leaves fewest without."""
+        best: tuple[Filling, Placed] | None = None
+        for order in (Order.FIRST, Order.FULLEST, Order.ROOMIEST):
+            filling = Filling(places, skipped, order)
+            placed = self._relocation.place(filling, needs)
+            if best is None or len(placed.homeless) < len(best[1].homeless):
+                best = filling, placed
+            if not best[1].homeless or not _are_few(places, needs):
+                break
+        assert best is not None
+        return best
 
     def _have_slots(
         self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
@@ -162,13 +180,47 @@ class Survival:
         needs: Mapping[str, tuple[Need, ...]],
         homeless: Sequence[str],
     ) -> bool:
-        """Tell if there is certainly no way: one fits nowhere alone, or a class is short."""
+        """Tell if there is certainly no way: one fits nowhere alone, or there is a shortage."""
         for of_consumer in {needs[consumer] for consumer in homeless}:
             if not any(places.fitting(n).has_others(domain.roots) for n in of_consumer):
                 return True
+        if self._is_short(places, domain, needs):
+            return True
         wanted, free = Counter[str](), Counter(self._relocation.free)
         for of_consumer in needs.values():
             wanted.update(of_consumer[0].totals)
         for root_id in domain.roots:
             free.subtract(free_of(self._snapshot.tree(root_id)))
         return any(amount > free[name] for name, amount in wanted.items())
+
+    def _is_short(
+        self, places: Places, domain: Domain, needs: Mapping[str, tuple[Need, ...]]
+    ) -> bool:
+        """Tell if the few trees that consumers fit are certainly short of room for all."""
+        if not _are_few(places, needs):
+            return False
+        consumers = Counter(needs.values())
+        of_pools = {
+            name
+            for pool in places.snapshot.sharing_providers
+            for name in pool.kind.profile.classes
+        }
+        wanted = [
+            Wanted(
+                {n: a for n, a in of_consumer[0].totals.items() if n not in of_pools},
+                number,
+                frozenset().union(*[places.fitting(need).candidates for need in of_consumer])
+                - domain.roots,
+            )
+            for of_consumer, number in consumers.items()
+        ]
+        roots = frozenset[int]().union(*[each.trees for each in wanted])
+        self.work.spend(PLACES_OF_TREE * len(wanted) * len(roots))
+        free = {root_id: free_of(places.snapshot.tree(root_id)) for root_id in roots}
+        return is_short(wanted, free)
+
+
+def _are_few(places: Places, needs: Mapping[str, tuple[Need, ...]]) -> bool:
+    """Tell if each need fits but few trees. Raises `BudgetSpent`."""
+    distinct = {need for of_consumer in needs.values() for need in of_consumer}
+    return all(places.fitting(need).scarcity <= MAX_TREES for need in distinct)

@@ -237,6 +237,26 @@ def test_a_pool_is_not_emptied() -> None:
     assert plan.homeless[0].lacking.words == 'It holds of no tree that it could leave.'
 
 
+def test_a_tree_without_inventories_is_not_full() -> None:
+    """A pool serves what was held of the old tree's own disk; two parts may be too much of it."""
+    snapshot = cloud(
+        provider('old', aggregates='room', DISK_GB={'total': 9, 'used': 3}),
+        provider('bare', aggregates='room'),
+        provider(
+            'pool',
+            traits='MISC_SHARES_VIA_AGGREGATE',
+            aggregates='room',
+            DISK_GB={'total': 90, 'used': 3, 'max_unit': 5},
+        ),
+    )
+    plan = plan_for(snapshot, {'c': {1: {'DISK_GB': 3}}}, frozenset([1]))
+    assert targets(plan) == {'c': 'bare'}
+    assert plan.fullest == []
+    plan = plan_for(snapshot, {'c': {1: {'DISK_GB': 3}, 3: {'DISK_GB': 3}}}, frozenset([1]))
+    assert not plan.moves
+    assert 'more of its pool' in plan.homeless[0].lacking.words
+
+
 def test_who_is_ignored_stays() -> None:
     terms = Terms(ignored=frozenset(['c0', 'pools']))
     held: dict[str, Held] = {**vcpus(1, 1), 'pools': {3: {'DISK_GB': 10}}}

@@ -3,11 +3,12 @@
 
 import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import UNBOUNDED, BudgetSpent
-from placement.search.what_if.filling import Filling, Place
+from placement.search.what_if.filling import Filling, Order, Place
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Places
 from placement.tests import thorough
@@ -26,12 +27,12 @@ def told(filled: list[Place]) -> list[object]:
 
 
 @examples(thorough.examples(600))
-@hypothesis.given(questions())
-def test_each_place_is_free_until_there_is_none(question: tuple) -> None:
+@hypothesis.given(questions(), st.sampled_from(Order))
+def test_each_place_is_free_until_there_is_none(question: tuple, order: Order) -> None:
     rows, request = question
     snapshot, need = Snapshot.of(rows), Need(request)
     before = contents(snapshot)
-    filling = Filling(places_of(snapshot))
+    filling = Filling(places_of(snapshot), order=order)
     filled = filling.fill(need, 4)
     for place in filled:
         assert shown(place.candidate) in places(rows, need)
@@ -39,7 +40,7 @@ def test_each_place_is_free_until_there_is_none(question: tuple) -> None:
     assert len(filled) == 4 or not places(rows, need)
     assert contents(filling.snapshot) == contents(Snapshot.of(rows))
     assert contents(snapshot) == before
-    by_steps = Filling(places_of(snapshot))
+    by_steps = Filling(places_of(snapshot), order=order)
     assert told(filled) == told([place for _ in range(4) for place in by_steps.fill(need, 1)])
 
 
@@ -75,6 +76,17 @@ def test_a_barred_tree_takes_others_afterwards() -> None:
     filling, need = Filling(places_of(snapshot)), Need(parse('resources=VCPU:1'))
     barred = [filling.fill(need, 1, {1}), filling.fill(need, 3)]
     assert [[place.root_id for place in filled] for filled in barred] == [[2], [1, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ('order', 'roots'),
+    [(Order.FIRST, [1, 1, 2, 3]), (Order.ROOMIEST, [3, 1, 2, 3]), (Order.FULLEST, [2, 1, 1, 3])],
+)
+def test_the_order_of_trees(order: Order, roots: list[int]) -> None:
+    totals = {'first': 4, 'small': 3, 'large': 6}
+    snapshot = cloud(*[provider(name, VCPU=total) for name, total in totals.items()])
+    filling, need = Filling(places_of(snapshot), order=order), Need(parse('resources=VCPU:2'))
+    assert [place.root_id for place in filling.fill(need, 4)] == roots
 
 
 def test_slots_count_only_where_a_smaller_need_is_served_as_well() -> None:

@@ -132,8 +132,8 @@ def test_falses_are_mostly_exact() -> None:
         assert is_possible or not loss.survives
         assert not (is_possible and loss.is_exact and not loss.survives)
     assert counts['survives'] > 100 < counts['exact']
-    assert counts['missed'] < 0.05 * 400
-    assert counts['inexact'] > 0
+    assert counts['missed'] < 0.01 * 400
+    assert 0 < counts['inexact'] < 0.05 * 400
 
 
 @examples(thorough.examples(200))
@@ -193,9 +193,23 @@ def test_a_class_may_be_short_in_sum() -> None:
     assert loss.homeless[0].words.startswith('There is room for it alone')
 
 
-def test_no_way_found_is_not_exact() -> None:
+def test_trees_may_be_short_in_whole_amounts() -> None:
     snapshot = cloud(host('lost', 8), host('a', 3), host('b', 3))
     loss = loss_of(snapshot, {1}, vcpus(1, 3, 3, 3))
+    assert (loss.survives, loss.placed, loss.is_exact) == (False, 2, True)
+
+
+def test_no_way_found_is_not_exact() -> None:
+    snapshot = cloud(
+        provider('lost', VCPU={'total': 8, 'used': 8}, MEMORY_MB={'total': 10, 'used': 10}),
+        provider('a', VCPU=6, MEMORY_MB=7),
+        provider('b', VCPU=2, MEMORY_MB=7),
+    )
+    held: dict[str, Held] = {
+        f'c{vcpu}': {1: {'VCPU': vcpu, 'MEMORY_MB': memory}}
+        for vcpu, memory in ((1, 5), (5, 4), (2, 1))
+    }
+    loss = loss_of(snapshot, {1}, held)
     assert (loss.survives, loss.placed, loss.is_exact) == (False, 2, False)
 
 
