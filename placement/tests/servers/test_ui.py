@@ -673,10 +673,12 @@ def test_capacity_is_shown_before_and_after_a_scenario_that_can_be_copied(
 
     choose(browser, 'step', 'ratio')
     choose(browser, 'ratio', '0.01')
+    browser.wait('document.querySelector("#ask")')
     browser.click('#ask')
     wait_for(browser, '#over', '1 provider over capacity after it')
     # What cannot be is refused in words, where the answer would be.
     choose(browser, 'ratio', '1e39')
+    browser.wait('document.querySelector("#ask")')
     browser.click('#ask')
     wait_for(browser, '.answer', 'greater than the maximum')
     assert len(browser.log()) == 1
