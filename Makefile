@@ -31,7 +31,7 @@ SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers mutants clean
+.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers region mutants clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
@@ -59,6 +59,7 @@ help:
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
 	@echo 'make bench-workers   measure throughput by number of processes and threads'
+	@echo 'make region   run clients against three database nodes and three API instances while faults happen'
 	@echo 'make mutants   change the search in small ways, and check that a test notices each: make mutants ARGS=nogoods'
 	@echo 'make clean   remove everything that these targets created, except ./state'
 
@@ -191,6 +192,9 @@ bench: $(MEASURABLE)
 
 bench-workers: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
+
+region: $(TESTABLE)
+	@$(BIN)/python -m benchmarks.region $(subst $(NEWLINE), ,$(ARGS))
 
 mutants: $(TESTABLE)
 	@$(BIN)/python tools/mutants.py $(subst $(NEWLINE), ,$(ARGS))

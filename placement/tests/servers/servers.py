@@ -52,6 +52,8 @@ class Process:
 
     #: What its manager sends to stop it.
     stop_signal = signal.SIGTERM
+    #: Seconds that it may take to start.
+    timeout = TIMEOUT
 
     def __init__(self, log: pathlib.Path) -> None:
         self.log = log
@@ -86,7 +88,7 @@ class Process:
 
     def wait_until_ready(self) -> None:
         """Return when it answers."""
-        deadline = time.monotonic() + TIMEOUT
+        deadline = time.monotonic() + self.timeout
         while not self._answers():
             assert self._process is not None
             assert self._process.poll() is None, self.log.read_text()

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The services of a region, from the samples in etc/: Galera, haproxy, uWSGI, haproxy."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from placement.tests.databases import clusters
+from placement.tests.databases.servers import free_port
+from placement.tests.functional.fixtures import databases
+from placement.tests.functional.fixtures.commit_proxy import CommitProxy
+from placement.tests.servers import installation, servers
+
+CONTROLLERS = 3
+GALERA = installation.REPOSITORY / 'etc' / 'haproxy' / 'galera.cfg'
+
+CONFIGURATION = """
+[DEFAULT]
+use_stderr = true
+[api]
+auth_strategy = noauth2
+noauth2_allowed_hosts = *
+[oslo_policy]
+enforce_new_defaults = false
+[history]
+enabled = true
+[placement_database]
+connection = {url}
+connection_parameters = {parameters}
+"""
+
+
+class NodeBalancer(servers.Process):
+    """haproxy before the nodes of a cluster, as each controller has one."""
+
+    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
+
+    def __init__(self, directory: pathlib.Path, nodes: Sequence[clusters.GaleraNode]) -> None:
+        super().__init__(directory / 'galera-haproxy.log')
+        self._nodes = nodes
+        self._path = directory / 'galera.cfg'
+        self.port = free_port()
+
+    @property
+    def url(self) -> str:
+        """The URL of the database of the service."""
+        return f'mysql+pymysql://root@127.0.0.1:{self.port}/placement'
+
+    def command(self) -> list[str]:
+        """haproxy with the sample."""
+        text = GALERA.read_text().replace('127.0.0.1:3306', f'127.0.0.1:{self.port}')
+        for number, node in enumerate(self._nodes, 1):
+            text = text.replace(f'db{number}.example.org:3306', f'127.0.0.1:{node.port}')
+        self._path.write_text('global\n    log stderr local0\n' + text)
+        return ['haproxy', '-db', '-f', str(self._path)]
+
+    def _answers(self) -> bool:
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        try:
+            with engine.connect() as connection:
+                return bool(connection.scalar(sa.text('SELECT 1')))
+        except sa.exc.DBAPIError:
+            return False
+
+
+class Controller(servers.Uwsgi):
+    """uWSGI with the service, whose database is behind a proxy that can lose commits."""
+
+    timeout = 300
+
+    def __init__(self, directory: pathlib.Path, url: str) -> None:
+        environment = installation.service_environment(
+            'region', sys.executable, 'pyuwsgi', 'PyMySQL'
+        )
+        super().__init__(directory, environment, '')
+        self.proxy = CommitProxy(url, seed=len(directory.name))
+
+    def configure(self) -> None:
+        """Write the configuration, with what the sample for the database asks for."""
+        found = re.search(
+            r'^# connection_parameters = (init_command=.*)\.  ', GALERA.read_text(), re.MULTILINE
+        )
+        assert found
+        text = CONFIGURATION.format(url=self.proxy.url, parameters=found[1])
+        self.directory.joinpath('placement.conf').write_text(text)
+
+    def kill(self) -> None:
+        """Kill all of its processes, as when the machine loses power, and wait for their end."""
+        subprocess.run(['pkill', '--signal', 'KILL', '--session', str(self.master)], check=False)
+        self.stop()
+
+    @property
+    def master(self) -> int:
+        """The first of its processes."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def workers(self) -> list[int]:
+        """The processes that answer."""
+        found = subprocess.run(
+            ['pgrep', '--parent', str(self.master)], capture_output=True, text=True, check=False
+        )
+        return [int(line) for line in found.stdout.split()]
+
+
+class Region(NamedTuple):
+    """All services; `balancer` is where clients ask."""
+
+    nodes: Sequence[clusters.GaleraNode]
+    controllers: Sequence[Controller]
+    balancer: servers.Haproxy
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """Where each instance answers, and the balancer."""
+        instances = {f'instance {n}': c.url for n, c in enumerate(self.controllers, 1)}
+        return {'balancer': f'http://127.0.0.1:{self.balancer.port}', **instances}
+
+
+@contextlib.contextmanager
+def region() -> Iterator[Region]:
+    """Start a region with an empty database; everything ends with the context."""
+    installation.install_system_packages('haproxy')
+    with contextlib.ExitStack() as stack:
+        nodes = stack.enter_context(clusters.galera())
+        nodes[0].execute('CREATE DATABASE placement')
+        nodes[0].execute("CREATE USER 'haproxy'@'%'")
+        databases.migrate(nodes[0].service_url())
+        controllers = []
+        for _ in range(CONTROLLERS):
+            directory = stack.enter_context(installation.directory())
+            behind = NodeBalancer(directory, nodes)
+            behind.start()
+            stack.callback(behind.stop)
+            controller = Controller(directory, behind.url)
+            stack.callback(controller.proxy.close)
+            controller.configure()
+            controller.restart()
+            stack.callback(controller.stop)
+            controllers.append(controller)
+        ports = [controller.port for controller in controllers]
+        directory = stack.enter_context(installation.directory())
+        balancer = servers.Haproxy(directory, *ports)
+        balancer.start()
+        stack.callback(balancer.stop)
+        yield Region(nodes, controllers, balancer)
