@@ -87,6 +87,7 @@ class Relocation:
         self.inference = Inference(snapshot)
         self.places = Places(snapshot, work)
         self._explanations: dict[Need, RequestExplanation] = {}
+        self._shares: dict[Need, float] = {}
         # The lists in which a consumer is, and the trees that members of each list hold of.
         self._apart: dict[str, list[int]] = defaultdict(list)
         self._homes = list[frozenset[int]]()
@@ -145,12 +146,13 @@ class Relocation:
         # By the number of a list, the trees that no other member of it may be in.
         taken: dict[int, set[int]] = {}
         for consumer in self._in_order(filling.places, needs):
-            lists = [
-                taken.setdefault(number, set(self._homes[number]))
-                for number in self._apart.get(consumer, ())
-            ]
+            numbers = self._apart.get(consumer, ())
+            for number in numbers:
+                if number not in taken:
+                    taken[number] = set(self._homes[number])
+            lists = [taken[number] for number in numbers]
             own = NOWHERE if homes is None else homes[consumer]
-            barred = self._union([*lists, own])
+            barred = self._union([*lists, own]) if lists or own else NOWHERE
             of_consumer = needs[consumer]
             filled = next((f for need in of_consumer if (f := filling.fill(need, 1, barred))), [])
             if not filled:
@@ -178,8 +180,10 @@ class Relocation:
 
     def _share(self, need: Need) -> float:
         """The largest part of what is free of a class that a need takes."""
-        free = self.free
-        return max((n / max(free[name], 1) for name, n in need.totals.items()), default=0)
+        if need not in self._shares:
+            parts = [n / max(self.free[name], 1) for name, n in need.totals.items()]
+            self._shares[need] = max(parts, default=0)
+        return self._shares[need]
 
     @functools.cached_property
     def free(self) -> Counter[str]:

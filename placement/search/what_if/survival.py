@@ -147,15 +147,18 @@ class Survival:
     def _filled(
         self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
     ) -> tuple[Filling, Placed]:
-        """The places that consumers find; if there are few trees to choose from, in that order of
-        them that leaves fewest without."""
+        """The places that consumers find; if there are few trees to choose from, and all of them
+        fit some tree alone, in that order of trees that leaves fewest without."""
         best: tuple[Filling, Placed] | None = None
         for order in (Order.FIRST, Order.FULLEST, Order.ROOMIEST):
             filling = Filling(places, skipped, order)
             placed = self._relocation.place(filling, needs)
             if best is None or len(placed.homeless) < len(best[1].homeless):
                 best = filling, placed
-            if not best[1].homeless or not _are_few(places, needs):
+            wanted = {needs[consumer] for consumer in best[1].homeless}
+            if not wanted or not _fit_alone(places, wanted, skipped):
+                break
+            if not _are_few(places, needs):
                 break
         assert best is not None
         return best
@@ -181,9 +184,8 @@ class Survival:
         homeless: Sequence[str],
     ) -> bool:
         """Tell if there is certainly no way: one fits nowhere alone, or there is a shortage."""
-        for of_consumer in {needs[consumer] for consumer in homeless}:
-            if not any(places.fitting(n).has_others(domain.roots) for n in of_consumer):
-                return True
+        if not _fit_alone(places, {needs[consumer] for consumer in homeless}, domain.roots):
+            return True
         if self._is_short(places, domain, needs):
             return True
         wanted, free = Counter[str](), Counter(self._relocation.free)
@@ -218,6 +220,14 @@ class Survival:
         self.work.spend(PLACES_OF_TREE * len(wanted) * len(roots))
         free = {root_id: free_of(places.snapshot.tree(root_id)) for root_id in roots}
         return is_short(wanted, free)
+
+
+def _fit_alone(places: Places, wanted: Set[tuple[Need, ...]], lost: Set[int]) -> bool:
+    """Tell if each of some consumers fits a tree that is not lost. Raises `BudgetSpent`."""
+    return all(
+        any(places.fitting(need).has_others(lost) for need in of_consumer)
+        for of_consumer in wanted
+    )
 
 
 def _are_few(places: Places, needs: Mapping[str, tuple[Need, ...]]) -> bool:
