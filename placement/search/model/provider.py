@@ -96,7 +96,11 @@ class Provider:
         It is the same record when that is so already.
         """
         used = tuple([amounts.get(name, 0) for name in self.kind.profile.classes])
-        return self if used == self.used else dataclasses.replace(self, used=used)
+        if used == self.used:
+            return self
+        # As `dataclasses.replace`, which takes three times as long.
+        relatives = self.parent_id, self.parent_uuid, self.root_id, self.root_uuid
+        return Provider(self.id, self.uuid, *relatives, self.kind, used)
 
     def as_row(self) -> ProviderRow:
         """The row this record stands for, in plain comparable values."""
