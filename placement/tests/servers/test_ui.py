@@ -202,7 +202,8 @@ def test_the_token_is_kept_in_memory_alone(browser: Browser, demo: str) -> None:
 
 
 def choose(browser: Browser, control: str, value: str) -> None:
-    """Choose from a list."""
+    """Choose from a list, or fill a field, as soon as it is there."""
+    browser.wait(f'document.getElementById("{control}")')
     browser.run(
         'const field = document.getElementById(arguments[0]); field.value = arguments[1];'
         ' field.dispatchEvent(new Event("change"))',
