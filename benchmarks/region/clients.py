@@ -16,7 +16,7 @@ import requests
 
 from benchmarks.region.record import Operation, Record, State
 
-HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement 1.39'}
+HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'}
 OWNER = {'project_id': 'project', 'user_id': 'user', 'consumer_type': 'INSTANCE'}
 TIMEOUT = 60
 HOSTS = 6

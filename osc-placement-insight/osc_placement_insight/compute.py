@@ -43,16 +43,22 @@ ADVICE = {
 }
 
 
+def adapter_of(manager: Any, service_type: str, **versions: Any) -> adapter.Adapter:
+    """Requests to a service in the cloud of a client, with the same credentials."""
+    config = manager.sdk_connection.config
+    return adapter.Adapter(
+        manager.session,
+        service_type=service_type,
+        interface=config.get_interface(service_type),
+        region_name=config.get_region_name(service_type),
+        endpoint_override=config.get_endpoint(service_type),
+        **versions,
+    )
+
+
 def of_manager(manager: Any, purpose: Purpose = AUDIT) -> Compute:
     """Nova in the cloud of a client, with the same credentials."""
-    config = manager.sdk_connection.config
-    client = adapter.Adapter(
-        manager.session,
-        service_type='compute',
-        interface=config.get_interface('compute'),
-        region_name=config.get_region_name('compute'),
-        endpoint_override=config.get_endpoint('compute'),
-    )
+    client = adapter_of(manager, 'compute')
     return Compute(client, purpose)
 
 

@@ -12,7 +12,6 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as keystone
 from osc_lib import exceptions
 
@@ -132,16 +131,7 @@ def _servers(nova: compute.Compute) -> Names:
 
 
 def _projects(manager: Any) -> Names:
-    config = manager.sdk_connection.config
-    client = adapter.Adapter(
-        manager.session,
-        service_type='identity',
-        interface=config.get_interface('identity'),
-        region_name=config.get_region_name('identity'),
-        endpoint_override=config.get_endpoint('identity'),
-        min_version='3',
-        max_version='3.latest',
-    )
+    client = compute.adapter_of(manager, 'identity', min_version='3', max_version='3.latest')
     try:
         rows = client.get('/projects', headers={'Accept': 'application/json'}).json()['projects']
     except (keystone.ClientException, ValueError, LookupError, TypeError) as error:
