@@ -157,6 +157,7 @@ def is_noticed(mutant: Mutant, folder: pathlib.Path) -> bool:
         raise ValueError(f'{mutant.file} has not once: {mutant.text}')
     test = f'placement/tests/unit/search/{mutant.test}'
     environment = {**os.environ, 'PYTHONPATH': str(folder), 'PYTHONDONTWRITEBYTECODE': '1'}
+    environment['PLACEMENT_TEST_THOROUGH'] = '1'
     command = [sys.executable, '-m', 'pytest', '-x', '-q', '-p', 'no:cacheprovider', test]
     file.write_text(source.replace(mutant.text, mutant.replacement))
     try:

@@ -127,8 +127,8 @@ def _read(
 def _held_in(after: Scenario, domains: Page[Domain], holders: Holders) -> DomainPage:
     """The page after the steps: who was released holds nothing, who was claimed does."""
     root_of = after.snapshot.indexes.roots
-    held = dict(_still_held(after, holders.held))
-    held |= {f'claimed by the scenario: {n}': each for n, each in enumerate(after.claimed, 1)}
+    claimed = {f'claimed by the scenario: {n}': each for n, each in enumerate(after.claimed, 1)}
+    held = dict(_still_held(after, {**holders.held, **claimed}))
     by_root: dict[int | None, dict[str, Held]] = defaultdict(dict)
     for consumer, of_consumer in SlicedWork().paused(list(held.items())):
         for provider_id in of_consumer:

@@ -68,6 +68,14 @@ class Provider:
         position = self.kind.profile.position[resource_class]
         return self.kind.capacities[position], self.used[position]
 
+    def may_hold(self, resource_class: str, amount: int) -> bool:
+        """Tell if one consumer may hold so much of a class, whatever others hold.
+
+        False of a class that the provider does not have, of which allocations may be left over.
+        """
+        position = self.kind.profile.position.get(resource_class)
+        return position is not None and not self.kind.capacities[position].unit_refusal(amount)
+
     @property
     def traits(self) -> frozenset[str]:
         """Every trait of the provider."""

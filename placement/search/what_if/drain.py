@@ -18,14 +18,13 @@ from placement.search.solver.work import BudgetSpent
 from placement.search.what_if.filling import Filling, Fullness, Order, Place
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.places import amounts_of
-from placement.search.what_if.relocation import Homeless, Needs, Placed, Relocation
+from placement.search.what_if.relocation import Homeless, Needs, Placed, Relocation, sum_of
 from placement.search.what_if.scenario import Held
 
 # How many places a drain may look at.
 DRAIN_BUDGET = 4_000_000
 
 OF_POOL = 'It holds of a pool that it would have to leave, and moves do not empty pools.'
-OF_UNITS = 'It would hold more of its pool than one consumer may, or an amount that none may.'
 OF_NO_TREE = 'It holds of no tree that it could leave.'
 NOT_EXAMINED = 'The budget of one question did not suffice to tell.'
 
@@ -85,14 +84,12 @@ class Drain:
         holders = {c: self._holders[c] for c in self._holders if self._lost[c]}
         needs = relocation.needs(holders, self._lost, relocation.terms.within)
         filling, placed = self._best(needs)
-        found = [self._move(c, place, needs.alike[c][0]) for c, place in placed.places.items()]
-        moves = [move for move in found if not self._exceeds_units(move)]
+        moves = [self._move(c, needs, place) for c, place in placed.places.items()]
         ignored = relocation.terms.ignored
         homeless = [
             *(Homeless(c, OF_NO_TREE) for c in sorted(self._nowhere) if c not in ignored),
             *(Homeless(c, OF_POOL) for c in sorted(needs.gone)),
-            *(Homeless(move.consumer, OF_UNITS) for move in found if self._exceeds_units(move)),
-            *self._described({c: needs.by_amounts[c][0] for c in placed.homeless}),
+            *self._described(placed.homeless, needs),
         ]
         staying = [
             Staying(each, self._sources(each.consumer), each.consumer in relocation.terms.asked)
@@ -111,7 +108,7 @@ class Drain:
         orders = Order.ROOMIEST, Order.FIRST, Order.FULLEST
         for wanted, order in itertools.product((alike, amounts), orders):
             filling = Filling(self._places, self._skipped, order)
-            placed = self._relocation.place(filling, wanted, self._own)
+            placed = self._relocation.place(filling, wanted, needs.kept, self._own)
             if best is None:
                 hopeless = sum(not self._fits(c, amounts[c]) for c in placed.homeless)
             if best is None or len(placed.homeless) < len(best[1].homeless):
@@ -126,52 +123,29 @@ class Drain:
         lost = self._lost[consumer]
         return any(self._places.fitting(need).has_others(lost) for need in needs)
 
-    def _described(self, homeless: Mapping[str, Need]) -> Iterator[Homeless]:
-        for consumer, need in homeless.items():
+    def _described(self, homeless: Mapping[str, str], needs: Needs) -> Iterator[Homeless]:
+        for consumer, words in homeless.items():
+            lost, need = self._lost[consumer], needs.by_amounts[consumer][0]
             try:
-                yield self._relocation.described(
-                    self._places, self._lost[consumer], consumer, need
-                )
+                yield self._relocation.described(self._places, lost, consumer, need, words)
             except BudgetSpent:
                 yield Homeless(consumer, NOT_EXAMINED)
-
-    def _exceeds_units(self, move: Move) -> bool:
-        """Tell if what it takes of a pool, and what it keeps there, is too much or odd in sum."""
-        return any(
-            self._snapshot.provider(provider_id).inventory(name)[0].unit_refusal(amount)
-            for provider_id in move.holds.keys() & self._holders[move.consumer].keys()
-            for name, amount in move.holds[provider_id].items()
-        )
 
     def _sources(self, consumer: str) -> list[Provider]:
         roots = {self._snapshot.indexes.roots[i] for i in self._holders[consumer]}
         return [self._snapshot.provider(i) for i in sorted(roots & self._lost[consumer])]
 
-    def _move(self, consumer: str, place: Place, alike: Need) -> Move:
-        held, lost = self._holders[consumer], self._lost[consumer]
-        roots = self._snapshot.indexes.roots
+    def _move(self, consumer: str, needs: Needs, place: Place) -> Move:
         is_known = consumer in self._relocation.terms.asked
-        # A request as a whole takes the place of all that was held.
-        is_whole = is_known and not place.need.reaches
-        kept = {} if is_whole else {i: held[i] for i in held if roots[i] not in lost}
+        kept = {} if place.need.is_whole else needs.kept.get(consumer, {})
         target = self._snapshot.provider(place.root_id)
         return Move(
             consumer,
             self._sources(consumer),
             target,
             sum_of(kept, amounts_of(place.candidate)),
-            None if is_known else _is_alike(alike, place, target),
+            None if is_known else _is_alike(needs.alike[consumer][0], place, target),
         )
-
-
-def sum_of(first: Held, second: Held) -> Held:
-    """The amounts of both."""
-    total = {provider_id: dict(amounts) for provider_id, amounts in first.items()}
-    for provider_id, amounts in second.items():
-        of_provider = total.setdefault(provider_id, {})
-        for name, amount in amounts.items():
-            of_provider[name] = of_provider.get(name, 0) + amount
-    return total
 
 
 def moves_at_once(snapshot: Snapshot, changes: Iterable[tuple[Held, Held]]) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import enum
 import heapq
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple, Protocol
 
 from placement.search.candidate import Candidate
 from placement.search.insight.feasibility import Feasibility
+from placement.search.insight.tree_sums import ClassSum, sums_of
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
@@ -26,7 +27,6 @@ from placement.search.what_if.places import (
     amounts_of,
     is_over_capacity,
     is_pool,
-    sums_of,
     with_taken,
 )
 from placement.search.what_if.scenario import Held
@@ -43,6 +43,15 @@ class Place(NamedTuple):
     root_id: int
     candidate: Candidate
     need: Need
+
+
+# Tells if a candidate of a tree that has room suits a consumer, too.
+Suits = Callable[[Candidate], bool]
+
+
+def suits_all(_candidate: Candidate) -> bool:
+    """Every candidate suits."""
+    return True
 
 
 class Order(enum.Enum):
@@ -81,7 +90,7 @@ class Filling:
         self.order = order
         # The trees that were claimed of, by root id, and pools as they are after that.
         self._changed: dict[int, Tree] = {}
-        self._sums: dict[int, Mapping[str, tuple[int, int]]] = {}
+        self._sums: dict[int, Mapping[str, ClassSum]] = {}
         self._snapshot = places.snapshot
         self._classes_of_pools = set[str]()
         self._searches: dict[Need, Feasibility] = {}
@@ -99,11 +108,11 @@ class Filling:
         """A tree as it is then."""
         return self._changed.get(root_id) or self.places.snapshot.tree(root_id)
 
-    def sums(self, root_id: int) -> Mapping[str, tuple[int, int]]:
-        """By class what is used of a tree, and what there is."""
+    def sums(self, root_id: int) -> Mapping[str, ClassSum]:
+        """The sums of a tree as it is then, by class."""
         sums = self._sums.get(root_id)
         if sums is None:
-            sums = self._sums[root_id] = sums_of(self.tree(root_id))
+            sums = self._sums[root_id] = sums_of(self.tree(root_id)).resources
         return sums
 
     @property
@@ -117,17 +126,24 @@ class Filling:
         gone = [m.id for root_id in self.skipped for m in after.tree(root_id).members]
         return after.with_changes((), gone)
 
-    def fill(self, need: Need, consumers: int, barred: Set[int] = NOWHERE) -> list[Place]:
+    def fill(
+        self,
+        need: Need,
+        consumers: int,
+        barred: Set[int] = NOWHERE,
+        suits: Suits = suits_all,
+    ) -> list[Place]:
         """Place so many consumers of a need, outside of `barred` trees: where they are.
 
-        Fewer where no tree takes another one. Raises `BudgetSpent`.
+        Only a candidate that `suits` them is taken. Fewer where no tree takes another one. Raises
+        `BudgetSpent`.
         """
         if need not in self._queues:
             of_order = _FirstTrees if self.order is Order.FIRST else _RankedTrees
             self._queues[need] = of_order(self, need)
         filled = list[Place]()
         while len(filled) < consumers:
-            place = self._queues[need].find(barred)
+            place = self._queues[need].find(barred, suits)
             if place is None:
                 break
             self.take(amounts_of(place.candidate))
@@ -188,16 +204,16 @@ class Filling:
     def _fullness(self, root_id: int) -> list[Fullness]:
         root = self.tree(root_id).members[0]
         return [
-            Fullness(root, name, used, capacity)
-            for name, (used, capacity) in sorted(self.sums(root_id).items())
+            Fullness(root, name, of_class.used, of_class.capacity)
+            for name, of_class in sorted(self.sums(root_id).items())
         ]
 
 
 class _Trees(Protocol):
     """The trees that may still serve a need, in some order."""
 
-    def find(self, barred: Set[int]) -> Place | None:
-        """The next place outside of `barred` trees. Raises `BudgetSpent`."""
+    def find(self, barred: Set[int], suits: Suits) -> Place | None:
+        """The next place outside of `barred` trees that suits. Raises `BudgetSpent`."""
 
 
 class _FirstTrees:
@@ -209,16 +225,16 @@ class _FirstTrees:
         self._fitting = filling.places.fitting(need)
         self._first = 0
 
-    def find(self, barred: Set[int]) -> Place | None:
+    def find(self, barred: Set[int], suits: Suits) -> Place | None:
         filling, number = self._filling, self._first
         while (tree := self._fitting.at(number)) is not None:
             filling.places.work.spend(1)
-            root_id = tree.root_id
+            root_id, candidate = tree.root_id, None
             if root_id not in filling.skipped and root_id not in barred:
                 candidate = filling.candidate(self._need, root_id)
-                if candidate is not None:
+                if candidate is not None and suits(candidate):
                     return Place(root_id, candidate, self._need)
-            if number == self._first and root_id not in barred:
+            if number == self._first and candidate is None and root_id not in barred:
                 self._first = number + 1
             number += 1
         return None
@@ -244,7 +260,7 @@ class _RankedTrees:
         heapq.heapify(self._heap)
         filling.places.work.spend(PLACES_OF_RANK * len(self._heap))
 
-    def find(self, barred: Set[int]) -> Place | None:
+    def find(self, barred: Set[int], suits: Suits) -> Place | None:
         self._note_changes()
         filling, aside = self._filling, list[tuple[float, int]]()
         place = None
@@ -258,7 +274,8 @@ class _RankedTrees:
                 if candidate is None or is_over_capacity(filling.tree(root_id)):
                     del self._ranks[root_id]
                     continue
-                place = Place(root_id, candidate, self._need)
+                if suits(candidate):
+                    place = Place(root_id, candidate, self._need)
             aside.append((rank, root_id))
         for entry in aside:
             heapq.heappush(self._heap, entry)
@@ -287,7 +304,7 @@ class _RankedTrees:
         fullest, negative where fuller trees come first."""
         sums = self._filling.sums(root_id)
         parts = [
-            (sums[name][0] + amount) / max(sums[name][1], 1)
+            (sums[name].used + amount) / max(sums[name].capacity, 1)
             for name, amount in self._amounts
             if name in sums
         ]

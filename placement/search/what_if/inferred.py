@@ -47,6 +47,11 @@ class Need:
         )
 
     @property
+    def is_whole(self) -> bool:
+        """Tell if it takes the place of all that its consumer holds."""
+        return self.parts is None and not self.reaches
+
+    @property
     def totals(self) -> dict[str, int]:
         """All that is asked for, by class."""
         totals = Counter[str]()

@@ -15,11 +15,11 @@ from placement.search.insight.explain import explain_request
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
-from placement.search.what_if.drain import OF_NO_TREE, OF_POOL, OF_UNITS, sum_of
+from placement.search.what_if.drain import OF_NO_TREE, OF_POOL
 from placement.search.what_if.filling import Filling, Fullness, Order, Place
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Places, amounts_of, is_pool
-from placement.search.what_if.relocation import PLACES_TO_EXPLAIN, Homeless
+from placement.search.what_if.relocation import OF_UNITS, PLACES_TO_EXPLAIN, Homeless, sum_of
 from placement.search.what_if.scenario import Held
 
 # How many places all moves may look at.
@@ -154,10 +154,10 @@ class Moves:
             root_id = self._filling.places.snapshot.indexes.roots[provider_id]
             pool = self._filling.tree(root_id).member(provider_id)
             for name, amount in amounts.items():
+                if not pool.may_hold(name, after[provider_id][name]):
+                    return OF_UNITS
                 capacity, used = pool.inventory(name)
                 free = max(capacity.ceiling - used, 0)
-                if capacity.unit_refusal(after[provider_id][name]):
-                    return OF_UNITS
                 if amount > free and not self._evacuate:
                     return f'Of its pool it holds twice on the way: {name} {amount}, {free} free.'
         return ''

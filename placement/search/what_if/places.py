@@ -194,16 +194,6 @@ def with_taken(tree: Tree, taken: Mapping[int, Mapping[str, int]]) -> Tree:
     return tree.with_used(changed)
 
 
-def sums_of(tree: Tree) -> dict[str, tuple[int, int]]:
-    """By class what is used of all members of a tree, and what there is."""
-    sums: dict[str, tuple[int, int]] = {}
-    for member in tree.members:
-        for name, capacity, used in member.inventories:
-            before_used, before = sums.get(name, (0, 0))
-            sums[name] = before_used + used, before + max(capacity.ceiling, 0)
-    return sums
-
-
 def is_pool(tree: Tree) -> bool:
     """Tell if a tree is but a pool, where nobody has a place."""
     return len(tree.members) == 1 and tree.shape.structure.has_sharing

@@ -7,17 +7,19 @@ import dataclasses
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import NamedTuple
 
+from placement.search.candidate import Candidate
 from placement.search.insight.explain import explain_request
 from placement.search.insight.explanation import RequestExplanation
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
 from placement.search.what_if.domains import trees_of
-from placement.search.what_if.filling import Filling, Place
+from placement.search.what_if.filling import Filling, Place, suits_all
 from placement.search.what_if.inferred import Inference, Need
-from placement.search.what_if.places import NOWHERE, Places, is_over_capacity
+from placement.search.what_if.places import NOWHERE, Places, amounts_of, is_over_capacity
 from placement.search.what_if.scenario import Held
 
 # How many places each explanation may look at.
@@ -26,6 +28,7 @@ PLACES_TO_EXPLAIN = 200_000
 PLACES_OF_CONSUMER = 10
 
 ONLY_ALONE = 'There is room for it alone, which others that lose their trees take.'
+OF_UNITS = 'It would hold more of its pool than one consumer may, or an amount that none may.'
 ONLY_OUTSIDE = (
     'None of these trees is outside of what is lost, reaches the pools that it holds of and is '
     'within its capacity.'
@@ -61,20 +64,23 @@ class Needs(NamedTuple):
     """The needs of consumers, of which any will do, and what those hold that have none: their data
     is gone.
 
-    So many as `in_several_trees` hold of other trees too.
+    `kept` is what some go on holding of pools and of other trees. So many as `in_several_trees`
+    hold of other trees too.
     """
 
     by_amounts: dict[str, tuple[Need, ...]]
     alike: dict[str, tuple[Need, ...]]
     gone: dict[str, Held]
+    kept: dict[str, Held]
     in_several_trees: int
 
 
 class Placed(NamedTuple):
-    """The places of consumers, and those that found none, in order of placing."""
+    """The places of consumers, and those that found none, in order of placing, with what they lack
+    in words, if room is not what they lack."""
 
     places: dict[str, Place]
-    homeless: list[str]
+    homeless: dict[str, str]
 
 
 class Relocation:
@@ -104,7 +110,8 @@ class Relocation:
         within: frozenset[str],
     ) -> Needs:
         """What consumers need who lose the trees with these roots, or each those of its own."""
-        terms, needs, several = self.terms, Needs({}, {}, {}, 0), 0
+        terms, needs, several = self.terms, Needs({}, {}, {}, {}, 0), 0
+        roots = self.snapshot.indexes.roots
         for consumer, held in holders.items():
             self.work.count(PLACES_OF_CONSUMER)
             if consumer in terms.ignored:
@@ -117,6 +124,9 @@ class Relocation:
             else:
                 needs.by_amounts[consumer] = (inferred.by_amounts,)
                 needs.alike[consumer] = (inferred.alike,)
+                kept = {i: held[i] for i in held if roots[i] not in of_consumer}
+                if kept:
+                    needs.kept[consumer] = kept
             asked = terms.asked.get(consumer)
             if asked is not None and consumer not in needs.gone:
                 less = self.inference.less_held(asked, held, of_consumer)
@@ -138,11 +148,15 @@ class Relocation:
         self,
         filling: Filling,
         needs: Mapping[str, Sequence[Need]],
+        kept: Mapping[str, Held],
         homes: Mapping[str, Set[int]] | None = None,
     ) -> Placed:
         """Place consumers, each by the first of its needs that finds a place, which is never in
-        one of its `homes`. Raises `BudgetSpent`."""
-        placed = Placed({}, [])
+        one of its `homes`, and has amounts that it may hold beside those that it has `kept`.
+
+        Raises `BudgetSpent`.
+        """
+        placed = Placed({}, {})
         # By the number of a list, the trees that no other member of it may be in.
         taken: dict[int, set[int]] = {}
         for consumer in self._in_order(filling.places, needs):
@@ -153,14 +167,13 @@ class Relocation:
             lists = [taken[number] for number in numbers]
             own = NOWHERE if homes is None else homes[consumer]
             barred = self._union([*lists, own]) if lists or own else NOWHERE
-            of_consumer = needs[consumer]
-            filled = next((f for need in of_consumer if (f := filling.fill(need, 1, barred))), [])
-            if not filled:
-                placed.homeless.append(consumer)
+            place, words = _fill(filling, needs[consumer], barred, kept.get(consumer))
+            if place is None:
+                placed.homeless[consumer] = words
                 continue
-            placed.places[consumer] = filled[0]
+            placed.places[consumer] = place
             for of_list in lists:
-                of_list.add(filled[0].root_id)
+                of_list.add(place.root_id)
         return placed
 
     def _union(self, sets: Sequence[Set[int]]) -> Set[int]:
@@ -195,8 +208,13 @@ class Relocation:
             free.update(free_of(tree))
         return free
 
-    def described(self, places: Places, lost: Set[int], consumer: str, need: Need) -> Homeless:
-        """What a consumer lacks that loses the trees with these roots. Raises `BudgetSpent`."""
+    def described(
+        self, places: Places, lost: Set[int], consumer: str, need: Need, words: str
+    ) -> Homeless:
+        """What a consumer lacks that loses the trees with these roots, where that is not known in
+        words. Raises `BudgetSpent`."""
+        if words:
+            return Homeless(consumer, words)
         if places.fitting(need).has_others(lost):
             return Homeless(consumer, ONLY_ALONE)
         explanation = self._explanations.get(need)
@@ -207,6 +225,47 @@ class Relocation:
             self._explanations[need] = explanation
         words = ONLY_OUTSIDE if explanation.trees_fitting else ''
         return Homeless(consumer, words, explanation)
+
+
+def _fill(
+    filling: Filling, needs: Sequence[Need], barred: Set[int], kept: Held | None
+) -> tuple[Place | None, str]:
+    """Place a consumer by the first of its needs that finds a place, or tell why not in words,
+    if room is not what it lacks. Raises `BudgetSpent`."""
+    words = ''
+
+    def suits(candidate: Candidate) -> bool:
+        nonlocal words
+        if kept is None or may_hold(filling.places.snapshot, kept, amounts_of(candidate)):
+            return True
+        words = OF_UNITS
+        return False
+
+    for need in needs:
+        for place in filling.fill(need, 1, barred, suits_all if need.is_whole else suits):
+            return place, ''
+    return None, words
+
+
+def may_hold(snapshot: Snapshot, kept: Held, taken: Held = MappingProxyType({})) -> bool:
+    """Tell if one consumer may hold what it takes beside what it has kept of the same providers:
+    units and steps count for the sum."""
+    held = sum_of(kept, taken)
+    return all(
+        snapshot.provider(provider_id).may_hold(name, amount)
+        for provider_id in kept
+        for name, amount in held[provider_id].items()
+    )
+
+
+def sum_of(first: Held, second: Held) -> Held:
+    """The amounts of both."""
+    total = {provider_id: dict(amounts) for provider_id, amounts in first.items()}
+    for provider_id, amounts in second.items():
+        of_provider = total.setdefault(provider_id, {})
+        for name, amount in amounts.items():
+            of_provider[name] = of_provider.get(name, 0) + amount
+    return total
 
 
 def free_of(tree: Tree) -> dict[str, int]:

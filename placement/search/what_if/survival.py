@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.request import CandidateRequest
@@ -21,7 +21,15 @@ from placement.search.what_if.filling import Filling, Order
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.left import Left, LeftAfter
 from placement.search.what_if.places import Places
-from placement.search.what_if.relocation import Homeless, Needs, Placed, Relocation, Terms, free_of
+from placement.search.what_if.relocation import (
+    Homeless,
+    Needs,
+    Placed,
+    Relocation,
+    Terms,
+    free_of,
+    may_hold,
+)
 from placement.search.what_if.scenario import Held
 from placement.search.what_if.shortage import MAX_TREES, Wanted, is_short
 
@@ -106,15 +114,16 @@ class Survival:
     def _note_left(self, domain: Domain, needs: Needs) -> None:
         if self._left is not None and not self._is_left_unknown:
             places, skipped = self._relocation.rest(domain.roots)
-            self._left.note(domain, self._filled(places, skipped, needs.by_amounts)[0])
+            filling, _ = self._filled(places, skipped, needs.by_amounts, needs.kept)
+            self._left.note(domain, filling)
 
     def _placed(self, outcome: DomainLoss, domain: Domain, needs: Needs) -> DomainLoss:
         """The outcome with the places. Raises `BudgetSpent`."""
         self.work.check()
         places, skipped = self._relocation.rest(domain.roots)
-        without = self._homeless(places, skipped, needs.by_amounts)
+        without = self._homeless(places, skipped, needs.by_amounts, needs.kept)
         homeless = {consumer: needs.by_amounts[consumer][0] for consumer in without}
-        homeless_alike = self._homeless(places, skipped, needs.alike)
+        homeless_alike = self._homeless(places, skipped, needs.alike, needs.kept)
         lacking = Counter[str]()
         for need in homeless.values():
             lacking.update(need.totals)
@@ -123,36 +132,47 @@ class Survival:
                 if self._snapshot.indexes.roots.get(provider_id) in domain.roots:
                     lacking.update(held[provider_id])
         gone = [Homeless(consumer, DATA_GONE) for consumer in sorted(needs.gone)]
-        named = list(homeless.items())[: max(MAX_HOMELESS_NAMED - len(gone), 0)]
+        named = [(c, homeless[c], without[c]) for c in homeless]
+        named = named[: max(MAX_HOMELESS_NAMED - len(gone), 0)]
         return dataclasses.replace(
             outcome,
             placed=len(needs.by_amounts) - len(homeless),
             placed_alike=len(needs.alike) - len(homeless_alike),
             is_exact=not homeless
             or bool(gone)
-            or self._is_hopeless(places, domain, needs.by_amounts, without),
+            or self._is_hopeless(places, domain, needs.by_amounts, homeless),
             lacking=dict(lacking),
             homeless=tuple(gone[:MAX_HOMELESS_NAMED])
             + tuple([self._relocation.described(places, domain.roots, *item) for item in named]),
         )
 
     def _homeless(
-        self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
-    ) -> list[str]:
-        """Those that find no place, in the order in which they were placed."""
-        if self._have_slots(places, skipped, needs):
-            return []
-        return self._filled(places, skipped, needs)[1].homeless
+        self,
+        places: Places,
+        skipped: Set[int],
+        needs: Mapping[str, tuple[Need, ...]],
+        kept: Mapping[str, Held],
+    ) -> dict[str, str]:
+        """Those that find no place, in the order in which they were placed, with what they lack in
+        words, if room is not what they lack."""
+        may_keep = all(may_hold(self._snapshot, of_consumer) for of_consumer in kept.values())
+        if may_keep and self._have_slots(places, skipped, needs):
+            return {}
+        return self._filled(places, skipped, needs, kept)[1].homeless
 
     def _filled(
-        self, places: Places, skipped: Set[int], needs: Mapping[str, tuple[Need, ...]]
+        self,
+        places: Places,
+        skipped: Set[int],
+        needs: Mapping[str, tuple[Need, ...]],
+        kept: Mapping[str, Held],
     ) -> tuple[Filling, Placed]:
         """The places that consumers find; if there are few trees to choose from, and all of them
         fit some tree alone, in that order of trees that leaves fewest without."""
         best: tuple[Filling, Placed] | None = None
         for order in (Order.FIRST, Order.FULLEST, Order.ROOMIEST):
             filling = Filling(places, skipped, order)
-            placed = self._relocation.place(filling, needs)
+            placed = self._relocation.place(filling, needs, kept)
             if best is None or len(placed.homeless) < len(best[1].homeless):
                 best = filling, placed
             wanted = {needs[consumer] for consumer in best[1].homeless}
@@ -181,7 +201,7 @@ class Survival:
         places: Places,
         domain: Domain,
         needs: Mapping[str, tuple[Need, ...]],
-        homeless: Sequence[str],
+        homeless: Iterable[str],
     ) -> bool:
         """Tell if there is certainly no way: one fits nowhere alone, or there is a shortage."""
         if not _fit_alone(places, {needs[consumer] for consumer in homeless}, domain.roots):

@@ -13,8 +13,9 @@ from placement.feed import follower_token
 from placement.feed import position as position_module
 from placement.feed.follower import MAX_LAG_SECONDS, FollowedFeed, Interruption
 from placement.feed.follower_token import FollowerToken
+from placement.tests.thorough import examples
 
-from .fixtures.feed_cluster import Cluster, Rows, Values, examples, sequences
+from .fixtures.feed_cluster import Cluster, Rows, Values, sequences
 
 FOLLOWERS = 3
 

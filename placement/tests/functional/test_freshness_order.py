@@ -17,7 +17,7 @@ from placement.feed import position as position_module
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import News, Position, Reload
 
-from .fixtures.feed_cluster import Cluster, examples, sequences
+from .fixtures.feed_cluster import Cluster, sequences
 
 # How many workers search; each remembers a position of its own.
 WORKERS = 3
@@ -57,7 +57,7 @@ class Workers(Cluster):
         self.seen[worker] = self.committed
 
 
-@pytest.mark.parametrize('window', [2, 10])
+@pytest.mark.parametrize('window', [2, 4, 10])
 @pytest.mark.parametrize('nodes', [1, 3])
 def test_each_search_sees_whatever_was_committed_before(
     database: Database, nodes: int, window: int, monkeypatch: pytest.MonkeyPatch
@@ -71,7 +71,8 @@ def test_each_search_sees_whatever_was_committed_before(
     )
     found: collections.Counter[str] = collections.Counter()
 
-    @hypothesis.settings(max_examples=examples(40))
+    # Fewer do not have each kind of news.
+    @hypothesis.settings(max_examples=40)
     @hypothesis.given(sequences(search=4))
     def run(events: list[tuple[str, int]]) -> None:
         cluster = Workers(database, nodes)
@@ -81,8 +82,10 @@ def test_each_search_sees_whatever_was_committed_before(
         found.update(cluster.found)
 
     run()
-    # Whether anybody searches while the feed is empty is left to chance.
-    assert set(found) >= {'news', 'LATE', 'OTHER', 'PRUNED'}
+    # Whether anybody searches while the feed is empty is left to chance, and with a large window
+    # whether an entry is late or pruned.
+    usual = {'news', 'OTHER'} if window == 10 else {'news', 'LATE', 'OTHER', 'PRUNED'}
+    assert set(found) >= usual
 
 
 def test_a_statement_sees_one_moment_in_all_of_its_parts(database: Database) -> None:

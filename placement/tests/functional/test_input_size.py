@@ -193,7 +193,7 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
             {'remove': [f'host{m}' for m in range(n)]}])),
         'steps': body(lambda n: scenario([
             {'change': {'where': [HOST], 'traits': {'add': [standard_trait(m)]}}}
-            for m in range(n // 20)])),
+            for m in range(n // 40)])),
         'more steps than are allowed': body(lambda n: scenario([{'remove': [HOST]}] * 2 * n)),
         'consumers': body(lambda n: scenario([
             {'release': {'consumers': [some_uuid(m) for m in range(n)]}}])),

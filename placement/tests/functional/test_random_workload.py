@@ -16,10 +16,11 @@ from .fixtures.follower import Follower
 from .fixtures.freshness_workload import CONSUMERS, Workload
 from .fixtures.history_replay import Replay, rows_of, shown_by
 
-# How many requests are sent at least: more, until each kind has succeeded.
-STEPS = examples(300)
+# How many requests are sent at least, and at most: more, until each kind has succeeded.
+STEPS, MOST_STEPS = examples(300), 1500
 PROCESSES = 3
-STEPS_OF_PROCESS = examples(100)
+# Fewer may do next to nothing beside the others.
+STEPS_OF_PROCESS = max(examples(100), 30)
 
 # That of the service, and one so small that workers and followers fall behind now and then.
 BLOCK, SMALL_BLOCK = position.BLOCK, 30
@@ -44,7 +45,7 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
         watch, seldom = freshness.Watch(client.database), freshness.Watch(client.database)
         close, far = Follower(client), Follower(other, client)
         replay, replayed = Replay(), 0
-        for number in range(5 * STEPS):
+        for number in range(MOST_STEPS):
             title = workload.step()
             watch.check(title)
             watch.audit(title)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from placement.db.schema import tables
 from placement.insight.what_if import statements
 from placement.microversions import NEWEST
 
@@ -194,6 +196,43 @@ def test_after_a_scenario(cloud: Cloud) -> None:
     racks = {'copy': ['flat1+1'], 'host': ['cn2']}
     answer = cloud.send('POST', '/insight/survival', body | {'lose': {'domains': racks}})
     assert [row['consumers'] for row in answer['domains']] == [1, 2]
+
+
+@pytest.mark.parametrize('names', [{'max_unit': 5}, {'step_size': 15}])
+def test_units_count_for_what_is_kept_of_a_pool(cloud: Cloud, names: dict[str, int]) -> None:
+    change = {'where': ['pool'], 'inventories': {'DISK_GB': names}}
+    row = cloud.rows(EACH, scenario=[{'change': change}])['cn3']
+    assert row['survives']
+    row = cloud.rows(EACH, scenario=[{'change': change}])['cn1']
+    assert (row['placed'], row['consumers']) == (0, 2)
+    assert 'more of its pool than one consumer may' in row['homeless'][0]['lacks']
+
+
+def test_nobody_can_keep_what_its_pool_does_not_have(cloud: Cloud) -> None:
+    """Allocations of a class may be left over in a database whose inventory somebody deleted."""
+    pool = sa.select(tables.resource_providers.c.id).where(
+        tables.resource_providers.c.name == 'pool'
+    )
+    with cloud.service.engine.begin() as connection:
+        of_pool = tables.inventories.c.resource_provider_id.in_(pool)
+        connection.execute(sa.delete(tables.inventories).where(of_pool))
+    cloud.send('PUT', f'/resource_providers/{uuid_of("pool")}', {'name': 'pool'})
+    rows = cloud.rows(EACH)
+    assert (rows['cn1']['placed'], rows['cn3']['survives']) == (0, True)
+    plan = cloud.send('POST', '/insight/drain', {'providers': ['cn1']})
+    assert [one['consumer'] for one in plan['homeless']] == sorted([uuid_of('c1'), uuid_of('c2')])
+    move = {'consumer': uuid_of('c1'), 'to': None}
+    assert not cloud.send('POST', '/insight/moves', {'moves': [move]})['possible']
+
+
+def test_what_was_claimed_of_a_pool_goes_with_it(cloud: Cloud) -> None:
+    query = f'resources=VCPU:4,MEMORY_MB:1,DISK_GB:1&required={AVX}'
+    steps: list[Any] = [{'claim': {'query': query, 'count': 1}}, {'remove': ['pool']}]
+    plan = cloud.send(
+        'POST', '/insight/drain', {'providers': ['cn1', 'cn2', 'cn3'], 'scenario': steps}
+    )
+    of_claimed = [one['from'] for one in plan['moves'] if one['consumer'].startswith('claimed')]
+    assert [[place['name'][:2] for place in places] for places in of_claimed] == [['cn']]
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,29 @@ def asked() -> Iterator[Asked]:
     asked.service.stop()
 
 
+def check_losses(asked: Asked, written: Written, steps: list[Any]) -> None:
+    """Each tree can be lost and drained after the steps as it can be once they are taken.
+
+    Those that a step claimed have other uuids than those that were claimed for real, so that the
+    orders differ in which places are tried, but not what can be told for certain.
+    """
+    body: dict[str, Any] = {'lose': {'each': 'root'}}
+    after = asked.send('POST', '/insight/survival', body | {'scenario': steps})['domains']
+    real = written.send('POST', '/insight/survival', body)['domains']
+    assert [(row['domain'], row['consumers']) for row in after] == [
+        (row['domain'], row['consumers']) for row in real
+    ], steps
+    for one, other in zip(after, real, strict=True):
+        assert one['survives'] is other['survives'] or not (one['exact'] and other['exact'])
+        body = {'providers': [one['domain']]}
+        plan = asked.send('POST', '/insight/drain', body | {'scenario': steps})
+        same = written.send('POST', '/insight/drain', body)
+        for shown in (plan, same):
+            count = len(shown['moves']) + len(shown['homeless'])
+            assert count == one['consumers']
+            assert not (one['survives'] and other['survives'] and shown['homeless'])
+
+
 @pytest.mark.parametrize('seed', range(examples(24)))
 def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed: int) -> None:
     written, before = Written(seed), asked.everything()
@@ -286,6 +309,7 @@ def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed
                 named = provider.replace('+', '%2B')
                 path = f'/insight/allocation_candidates?{query}&provider={named}'
                 assert explained == written.send('GET', path), steps
+            check_losses(asked, written, steps)
     finally:
         written.service.stop()
     assert asked.everything() == before

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from osc_placement_insight.tests.client import Client
 from placement.cmd import demo, serve
-from placement.tests.functional.fixtures import openstack_client
 
 SECONDS = 120
 COMMAND = [sys.executable, '-m', 'placement.cmd.demo', '--port', '0']
@@ -61,7 +61,7 @@ class Demo:
         (exported,) = [line for line in self.said if line.startswith('export ')]
         variables = dict(word.split('=', 1) for word in exported.split()[1:])
         _, *arguments = shlex.split(self.commands[question][0])
-        return openstack_client.run(*arguments, environ=variables).stdout
+        return Client(variables)(*arguments).out
 
 
 @pytest.fixture(scope='module')

@@ -7,10 +7,22 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
+from placement.feed import change_feed
+from placement.feed.change_feed import ChangeFeed
 from placement.tests.unit.db.conftest import engine, rows, statements
 from placement.tests.unit.objects.cloud import create_database
 
 __all__ = ['engine', 'rows', 'statements']
+
+
+@pytest.fixture(autouse=True)
+def _never_prune_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
+
+
+def prune(database: Database) -> None:
+    with database.writer() as connection:
+        ChangeFeed(connection).prune()
 
 
 @pytest.fixture(scope='module')

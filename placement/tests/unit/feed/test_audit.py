@@ -102,7 +102,7 @@ def fill(connection: sa.Connection, data: st.DataObject, chance: random.Random) 
                 {'resource_provider_id': provider_id, 'trait_id': trait_id},
             )
     # These tables have no foreign keys, so they may hold rows of providers that are gone.
-    for provider_id in (*ids, 99_999):
+    for provider_id in dict.fromkeys((*ids, 99_999)):
         fill_provider(connection, provider_id, data, chance)
 
 

@@ -15,16 +15,12 @@ from placement.db.schema.own_tables import removed_changes
 from placement.feed import change_feed, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import News, Position, Reload, Zone
+from placement.tests.unit.feed.conftest import prune
 
 Rows = Callable[..., list[tuple[object, ...]]]
 
 # Every feed begins with this entry, which is about no provider.
 FIRST = (1, 0)
-
-
-@pytest.fixture(autouse=True)
-def _never_prune_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
 
 
 # What an entry has besides.
@@ -41,11 +37,6 @@ def write(database: Database, *ids: int) -> None:
     rows = [{'id': i, 'provider_id': 10 * i, **ENTRY, 'token': i} for i in ids]
     with database.writer() as connection:
         connection.execute(sa.insert(feed), rows)
-
-
-def prune(database: Database) -> None:
-    with database.writer() as connection:
-        ChangeFeed(connection).prune()
 
 
 def position_in(database: Database) -> Position:

@@ -18,6 +18,7 @@ from placement.feed.follower import (
 )
 from placement.feed.follower_token import FollowerToken
 from placement.feed.position import Zone
+from placement.tests.unit.feed.conftest import prune
 
 NOW = 1_000.0
 LIMIT = 100
@@ -26,7 +27,6 @@ LIMIT = 100
 @pytest.fixture(autouse=True)
 def _small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follower_token, 'WINDOW', 4)
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
 
 
 @pytest.fixture
@@ -188,11 +188,6 @@ def test_an_entry_that_appears_below_all_others_is_told(database: Database) -> N
     assert 70 in changed
     write(database, 9)
     assert 90 in told(database, after)[0]
-
-
-def prune(database: Database) -> None:
-    with database.writer() as connection:
-        ChangeFeed(connection).prune()
 
 
 # From 14 on as where a server gives out other ids than those of the backup that it was restored

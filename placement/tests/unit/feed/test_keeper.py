@@ -24,6 +24,7 @@ from placement.feed.keeper import SnapshotKeeper, load_providers
 from placement.objects.allocation import AllocationList
 from placement.objects.resource_class import ResourceClass
 from placement.search.model.snapshot import Snapshot
+from placement.tests.unit.feed.conftest import prune
 from placement.tests.unit.objects.cloud import Cloud, create_database, uuid_of
 from placement.tests.unit.search.cloud import contents, rows_in
 
@@ -38,11 +39,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture(autouse=True)
-def _prune_never(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
 
 
 @pytest.fixture
@@ -451,7 +447,7 @@ def test_a_block_may_be_removed_while_a_search_reads_claims(
     caplog.set_level(logging.INFO)
     claim(filed, 'root', 3)()
 
-    assert contents(between.search(lambda: prune(filed))) == fresh(filed)
+    assert contents(between.search(lambda: prune(filed.database))) == fresh(filed)
     assert contents(between.search()) == fresh(filed)
     assert caplog.text == ''
 
@@ -658,11 +654,6 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, 'MAX_LATE', 2)
 
 
-def prune(cloud: Cloud) -> None:
-    with cloud.database.writer() as connection:
-        ChangeFeed(connection).prune()
-
-
 def fill_block(cloud: Cloud) -> None:
     """Write until the oldest block may be removed."""
     while newest(cloud) < 2 * position.BLOCK:
@@ -675,7 +666,7 @@ def test_a_worker_that_slept_while_a_block_was_removed_loads_everything(
 ) -> None:
     caplog.set_level(logging.INFO)
     fill_block(cloud)
-    prune(cloud)
+    prune(cloud.database)
 
     assert contents(keeper.current()) == fresh(cloud)
     assert 'fallen behind' in caplog.text
@@ -689,7 +680,7 @@ def test_a_worker_that_read_a_block_before_it_was_removed_reads_on(
     fill_block(cloud)
     keeper.current()
     caplog.set_level(logging.INFO)
-    prune(cloud)
+    prune(cloud.database)
 
     # The lowest id is another one: the window is read, and the number of entries removed.
     assert selects(cloud, keeper) == 3
@@ -708,7 +699,7 @@ def test_a_change_whose_entry_filled_a_gap_in_a_removed_block_is_seen(
     set_total(cloud, 'leaf', 11)
     feed(cloud, (last + 1, 'leaf'))
     # The entries that were read last stay, and the one that was missing goes.
-    prune(cloud)
+    prune(cloud.database)
 
     assert total(keeper.current(), 'leaf') == 11
 

@@ -6,7 +6,7 @@ isolated or in overlapping subtrees. The caches of the search are so small that 
 the time, and the slices so short that trees are left and taken up again. The budget is so small
 that it cuts anywhere.
 
-SEARCH_EXAMPLES=20 in the environment tries twenty times as many, and other ones each time.
+PLACEMENT_TEST_THOROUGH=20 tries twenty times as many, and other ones each time.
 """
 
 import contextlib
@@ -23,8 +23,9 @@ from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
+from placement.tests.thorough import THOROUGH, examples
 from placement.tests.unit.search.oracle import SHARING, Cloud, Found, solutions, solve
-from placement.tests.unit.search.test_oracle import TIMES, ask
+from placement.tests.unit.search.test_oracle import ask
 
 BATCHES, SEEDS_IN_BATCH = 8, 50
 # What the oracle can try in a moment.
@@ -180,8 +181,8 @@ def forgetful(chance: random.Random) -> Iterator[None]:
 
 def questions(batch: int) -> Iterator[tuple[int, list[ProviderRow], CandidateRequest]]:
     """Clouds and requests that the oracle can answer, each with the seed it is made from."""
-    start = random.randrange(2**40) if TIMES > 1 else batch * SEEDS_IN_BATCH
-    for seed in range(start, start + SEEDS_IN_BATCH * TIMES):
+    start = random.randrange(2**40) if THOROUGH > 1 else batch * SEEDS_IN_BATCH
+    for seed in range(start, start + examples(SEEDS_IN_BATCH)):
         chance = random.Random(seed)
         rows = odd_rows(chance)
         request = odd_request(chance, rows)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search and the oracle find the same, whatever the cloud and the request.
 
-SEARCH_EXAMPLES=20 in the environment tries twenty times as many, and other ones each time.
+PLACEMENT_TEST_THOROUGH=20 tries twenty times as many clouds, and other ones each time.
 """
 
 import collections
 import dataclasses
 import itertools
-import os
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -21,11 +20,10 @@ from placement.search.candidates import find_candidates
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
+from placement.tests import thorough
 from placement.tests.unit.search import test_examples
 from placement.tests.unit.search.cloud import contents, parse, rows_in
 from placement.tests.unit.search.oracle import SHARING, Cloud, Found, solve, summarised
-
-TIMES = int(os.environ.get('SEARCH_EXAMPLES', '1'))
 
 CLASSES = ['VCPU', 'DISK_GB', 'FPGA']
 TRAITS = ['T1', 'T2', 'T3']
@@ -238,8 +236,8 @@ def test_the_oracle_knows_the_worked_examples(
 def examples(count: int) -> hypothesis.settings:
     """Settings under which nothing depends on the time or on an earlier run."""
     return hypothesis.settings(
-        max_examples=count * TIMES,
-        derandomize=TIMES == 1,
+        max_examples=thorough.examples(count),
+        derandomize=thorough.THOROUGH <= 1,
         database=None,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),

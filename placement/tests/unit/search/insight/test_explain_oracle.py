@@ -2,7 +2,7 @@
 """The explanation and brute force say the same of every small cloud.
 
 Each count of the funnels, the verdict, each relaxation, each pair, and what the nearest trees
-miss. SEARCH_EXAMPLES=20 in the environment tries twenty times as many, and other ones each time.
+miss. PLACEMENT_TEST_THOROUGH=20 tries twenty times as many, and other ones each time.
 """
 
 import itertools

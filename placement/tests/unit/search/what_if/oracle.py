@@ -4,7 +4,6 @@
 It shares no code with scenarios but the steps themselves. Specification: insight, "Scenarios".
 """
 
-import itertools
 import uuid
 from collections import Counter
 
@@ -22,7 +21,7 @@ class Rows:
     def __init__(self, rows: list[ProviderRow]) -> None:
         self.rows = {row.id: row for row in rows}
         self.copies = Counter[str]()
-        self.ids = itertools.count(FIRST_COPY_ID)
+        self.next_id = FIRST_COPY_ID
         self.claimed: list[Held] = []
         self.gone: set[str] = set()
 
@@ -53,7 +52,10 @@ class Rows:
         for _ in range(step.count):
             self.copies[model.uuid] += 1
             number = self.copies[model.uuid]
-            ids: dict[int | None, int] = {row.id: next(self.ids) for row in members}
+            ids: dict[int | None, int] = {
+                row.id: new_id for new_id, row in enumerate(members, self.next_id)
+            }
+            self.next_id += len(members)
             for row in members:
                 wanted = step.member_of if row is model else None
                 self.rows[ids[row.id]] = ProviderRow(

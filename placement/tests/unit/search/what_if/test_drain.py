@@ -16,7 +16,6 @@ from placement.search.what_if.inferred import Need
 from placement.search.what_if.relocation import Relocation, Terms
 from placement.search.what_if.scenario import Held
 from placement.search.what_if.survival import Survival
-from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, parse, provider
 from placement.tests.unit.search.test_oracle import AGGREGATES, examples
 from placement.tests.unit.search.what_if.consumers import Inhabited, held_of, inhabited
@@ -81,7 +80,7 @@ def assert_can_be_made(
                     nova.end(move)
 
 
-@examples(thorough.examples(400))
+@examples(400)
 @hypothesis.given(inhabited())
 def test_moves_of_a_drain_can_be_made_in_any_order(given: Inhabited) -> None:
     snapshot, roots = Snapshot.of(given.rows), sorted({row.root_id or 0 for row in given.rows})
@@ -101,7 +100,7 @@ def test_moves_of_a_drain_can_be_made_in_any_order(given: Inhabited) -> None:
         assert len(moved) >= (loss.placed or 0)
 
 
-@examples(thorough.examples(200))
+@examples(200)
 @hypothesis.given(inhabited(), st.booleans())
 def test_consumers_that_leave_their_trees_can_do_so_in_any_order(
     given: Inhabited, apart: bool

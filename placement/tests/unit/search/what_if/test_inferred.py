@@ -6,13 +6,12 @@ import hypothesis
 from placement.search.candidates import find_candidates
 from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.inferred import Inference
-from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, provider
 from placement.tests.unit.search.oracle import Cloud, solve
 from placement.tests.unit.search.test_oracle import examples, questions
 
 
-@examples(thorough.examples(800))
+@examples(800)
 @hypothesis.given(questions())
 def test_what_was_claimed_fits_the_very_place_it_came_from(question: tuple) -> None:
     rows, request = question

@@ -16,7 +16,6 @@ from placement.search.what_if.inferred import Need
 from placement.search.what_if.moves import Moves, Refused, WantedMove
 from placement.search.what_if.relocation import Relocation, Terms
 from placement.search.what_if.scenario import Held
-from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, contents, parse, provider, rows_in
 from placement.tests.unit.search.test_oracle import examples
 from placement.tests.unit.search.what_if.consumers import Inhabited, held_of, inhabited
@@ -43,7 +42,7 @@ def used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     }
 
 
-@examples(thorough.examples(300))
+@examples(300)
 @hypothesis.given(inhabited(), st.booleans())
 def test_a_drain_can_be_verified(given: Inhabited, at_once: bool) -> None:
     """In the order that it tells; at once where pools have room for all."""

@@ -11,7 +11,6 @@ from placement.search.solver.work import UNBOUNDED, BudgetSpent
 from placement.search.what_if.filling import Filling, Order, Place
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Places
-from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, contents, parse, provider
 from placement.tests.unit.search.oracle import claimed
 from placement.tests.unit.search.test_oracle import examples, questions, shown
@@ -26,7 +25,7 @@ def told(filled: list[Place]) -> list[object]:
     return [(place.root_id, shown(place.candidate)) for place in filled]
 
 
-@examples(thorough.examples(600))
+@examples(600)
 @hypothesis.given(questions(), st.sampled_from(Order))
 def test_each_place_is_free_until_there_is_none(question: tuple, order: Order) -> None:
     rows, request = question
@@ -44,7 +43,7 @@ def test_each_place_is_free_until_there_is_none(question: tuple, order: Order) -
     assert told(filled) == told([place for _ in range(4) for place in by_steps.fill(need, 1)])
 
 
-@examples(thorough.examples(300))
+@examples(300)
 @hypothesis.given(questions())
 def test_trees_that_are_skipped_take_nothing(question: tuple) -> None:
     rows, request = question

@@ -21,7 +21,6 @@ from placement.search.what_if.places import Places
 from placement.search.what_if.relocation import Terms
 from placement.search.what_if.scenario import Held
 from placement.search.what_if.survival import DomainLoss, Survival
-from placement.tests import thorough
 from placement.tests.unit.search.cloud import cloud, parse, provider, rows_of
 from placement.tests.unit.search.test_oracle import AGGREGATES, examples
 from placement.tests.unit.search.what_if.consumers import (
@@ -61,7 +60,7 @@ def domains_of(given: Inhabited) -> list[frozenset[int]]:
     return [*(frozenset([root]) for root in roots), frozenset(roots[:2])]
 
 
-@examples(thorough.examples(500))
+@examples(500)
 @hypothesis.given(inhabited())
 def test_what_survives_can_be_placed_and_what_exactly_does_not_cannot(given: Inhabited) -> None:
     snapshot = Snapshot.of(given.rows)
@@ -84,7 +83,7 @@ def test_what_survives_can_be_placed_and_what_exactly_does_not_cannot(given: Inh
         assert loss.consumers == len(held)
 
 
-@examples(thorough.examples(400))
+@examples(400)
 @hypothesis.given(inhabited())
 def test_slots_are_no_proof_where_there_is_no_way(given: Inhabited) -> None:
     snapshot = Snapshot.of(given.rows)
@@ -136,7 +135,7 @@ def test_falses_are_mostly_exact() -> None:
     assert 0 < counts['inexact'] < 0.05 * 400
 
 
-@examples(thorough.examples(200))
+@examples(200)
 @hypothesis.given(inhabited())
 def test_a_row_does_not_depend_on_the_others_of_its_page(given: Inhabited) -> None:
     domains, snapshot = domains_of(given), Snapshot.of(given.rows)
@@ -145,7 +144,7 @@ def test_a_row_does_not_depend_on_the_others_of_its_page(given: Inhabited) -> No
     assert together == alone[::-1]
 
 
-@examples(thorough.examples(200))
+@examples(200)
 @hypothesis.given(inhabited())
 def test_who_is_placed_is_placed_where_there_was_room(given: Inhabited) -> None:
     snapshot = Snapshot.of(given.rows)
@@ -326,7 +325,7 @@ def test_what_is_left_after_the_worst() -> None:
     assert survival.left['large'] == Left(1, 1, 'all but a')
 
 
-@examples(thorough.examples(200))
+@examples(200)
 @hypothesis.given(inhabited())
 def test_what_is_left_is_the_capacity_of_what_stays(given: Inhabited) -> None:
     snapshot = Snapshot.of(given.rows)
