@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -15,6 +16,11 @@ from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
 from placement.insight.history.keeper import ChangeHistory
 from placement.insight.searches import Searches
+
+# How soon a thread that answers the API has the interpreter back from a question, in seconds. Such
+# a thread gives it away at each statement, and would wait ten times as long by default: 99 % of
+# searches beside survival of 10,000 hosts took 30 ms, and take 15.
+SECONDS_UNTIL_SWITCH = 0.000_5
 
 
 class Insight:
@@ -106,9 +112,12 @@ class Insight:
             raise errors.InsightOff(option=self.options[name])
         if not self._asked.acquire(blocking=False):
             raise errors.InsightBusy
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(SECONDS_UNTIL_SWITCH)
         try:
             yield
         finally:
+            sys.setswitchinterval(interval)
             self._asked.release()
 
 
