@@ -8,7 +8,7 @@ import {change, hostAddress} from './route.js';
 import {store} from './store.js';
 import {MORE_ROWS, ROWS, saveButton, sortedTable} from './table.js';
 import {View} from './view.js';
-import {minute, number, plural} from './words.js';
+import {byName, minute, number, plural} from './words.js';
 
 /**
  * @typedef {import('./history.js').Change} Change
@@ -34,6 +34,34 @@ async function newest(path, signal) {
   return rows;
 }
 
+/** A provider that changed, or was deleted: of that the service knows the uuid alone.
+ * @typedef {{uuid: string, name: string, root_provider_uuid: string | null}} Changed
+ */
+
+/** The providers that have changed since a moment, those first that were deleted; null where the service does not know them all.
+ * @param {string} path @param {AbortSignal} signal
+ */
+async function changedSince(path, signal) {
+  /** @type {Map<string, Changed>} */
+  const deleted = new Map();
+  /** @type {Map<string, Changed>} */
+  const changed = new Map();
+  for await (const page of pages(path, signal)) {
+    if (!page.complete) return {rows: null};
+    // A later page may have it again.
+    for (const one of page.providers) {
+      deleted.delete(one.uuid);
+      changed.set(one.uuid, one);
+    }
+    for (const uuid of page.deleted) {
+      changed.delete(uuid);
+      deleted.set(uuid, {uuid, name: uuid, root_provider_uuid: null});
+    }
+    if (deleted.size + changed.size >= MAX_ROWS) break;
+  }
+  return {rows: [...deleted.values(), ...[...changed.values()].sort((a, b) => byName(a.name, b.name))]};
+}
+
 export class ChangesView extends View {
   constructor() {
     super();
@@ -47,7 +75,29 @@ export class ChangesView extends View {
     return [h('h1', {}, 'Changes'), off ? [
       h('p', {class: 'refusal'}, `${off} An operator who switches it on will see here who changed what. Until then, this is what has changed since this page was opened:`),
       this.told(),
+      this.hourBefore(),
     ] : this.history()];
+  }
+
+  /** The providers that changed in the hour before this view was opened, of which the feed of changes knows no more.
+   * @returns {Child}
+   */
+  hourBefore() {
+    const since = new Date(this.openedAt - 3600_000).toISOString().slice(0, 19);
+    const answer = this.ask(`insight/changes?since=${since}Z`, {seconds: 3600, read: changedSince});
+    return this.shown(answer, (/** @type {{rows: Changed[] | null}} */ {rows}) => {
+      if (rows === null) return h('p', {id: 'hour'}, 'The service does not know all that changed in the hour before.');
+      const most = rows.length >= MAX_ROWS ? 'at least ' : '';
+      const title = `In the hour before, ${most}${plural(rows.length, 'provider')} changed`;
+      /** @type {import('./table.js').Column<Changed>[]} */
+      const columns = [
+        {name: 'Provider', value: ({name}) => name, cell: ({uuid, name}) => h('a', {href: hostAddress(uuid)}, name)},
+        {name: 'Host', value: ({root_provider_uuid: root}) => (root === null ? 'deleted' : store.cloud.byUuid.get(root)?.name ?? '')},
+      ];
+      return h('section', {'aria-labelledby': 'hour'},
+        h('div', {class: 'title'}, h('h2', {id: 'hour'}, title), saveButton('changed.csv', columns, () => rows)),
+        rows.length > 0 && this.table('Providers that changed in the hour before', columns, rows, (one) => one.uuid, ''));
+    });
   }
 
   /** @returns {Child} */

@@ -36,18 +36,20 @@ VIEWS = {
     'what if': '#/what-if?ask=1',
 }
 LIVE = 'document.querySelector("#activity").innerText.startsWith("live")'
+# A view is drawn in the frame after the activity is told.
+ALL_DRAWN = f'{LIVE} && !document.querySelector(".count").innerText.includes("so far")'
 # What says that a view has all that it is going to have.
 READY = {
     'overview': 'document.querySelectorAll(".fit strong").length === 24'
     ' && document.querySelectorAll(".holders li").length === 8'
     ' && document.querySelector("#hosts-map").innerText === "Where does m1.small fit?"',
-    'map': f'document.querySelectorAll("tbody tr").length > 20 && {LIVE}',
-    'fit': f'document.querySelector("tbody").innerText.startsWith("az4-cpu") && {LIVE}',
+    'map': f'document.querySelectorAll("tbody tr").length > 20 && {ALL_DRAWN}',
+    'fit': f'document.querySelector("tbody").innerText.startsWith("az4-cpu") && {ALL_DRAWN}',
     'host': 'document.querySelector("tbody")?.innerText.includes("project-web")',
     'shared': 'document.querySelector("#sharing") && document.querySelector("#consumers")',
     'holders': 'document.querySelectorAll("tbody tr").length > 8',
     'held': 'document.querySelector("#held")',
-    'changes': 'document.querySelector("#told")',
+    'changes': 'document.querySelector("#hour")',
     'what if': 'document.querySelector("#losses")',
     'why': 'document.querySelector("#unmet")',
     'answer': 'document.querySelector("#capacity ~ * .tile")',
@@ -427,7 +429,7 @@ def test_reading_and_its_failure_are_seen(browser: Browser, demo: str) -> None:
     wait_for(browser, '.count', 'so far')
     # Sums of a part would look like those of the cloud.
     assert browser.text('.tiles') == browser.text('#complaint') == ''
-    browser.wait(LIVE)
+    browser.wait(ALL_DRAWN)
     assert browser.text('.tiles')
 
     # What was read before stays, with its age, and the message goes when the service is back.
@@ -465,7 +467,7 @@ def test_after_a_token_has_expired_the_page_goes_on_where_it_was(cloud: Browser)
     cloud.run('window.fetch = window.kept')
     cloud.type('#token', 'admin')
     cloud.click('#token-form button[type=submit]')
-    cloud.wait(f'document.querySelector("#complaint").innerText === "" && {LIVE}')
+    cloud.wait(f'document.querySelector("#complaint").innerText === "" && {ALL_DRAWN}')
     assert cloud.text('.count').startswith('60 of 1,000 hosts')
 
 
@@ -637,7 +639,7 @@ def test_hosts_that_must_not_fail_are_outlined_and_the_homeless_listed(
     browser: Browser, demo: str
 ) -> None:
     enter(browser, demo, hash='#/what-if')
-    browser.wait(LIVE)
+    browser.wait(f'{LIVE} && document.querySelector("#ask")')
     browser.click('#ask')
     wait_for(browser, '#losses', 'must not fail')
     assert browser.text('#losses').startswith('2 of ')
@@ -699,6 +701,14 @@ def test_what_has_changed_is_told_though_the_history_is_off(browser: Browser, de
     request(demo, 'DELETE', f'/resource_providers/{made["short-lived"]}')
     wait_for(browser, 'tbody', '8 VCPU more')
     wait_for(browser, 'tbody', 'was deleted')
+    show(browser, 'holders')
+    show(browser, 'changes')
+    wait_for(browser, '#hour', 'In the hour before, ')
+    rows = browser.text('[aria-labelledby=hour] tbody').splitlines()
+    deleted = rows[: rows.index('az1-cpu-001\taz1-cpu-001')]
+    assert f'{made["short-lived"]}\tdeleted' in deleted
+    assert all(row.endswith('\tdeleted') for row in deleted)
+    assert len(set(rows)) == len(rows)
     request(demo, 'DELETE', f'/resource_providers/{made["new-host"]}')
 
 
