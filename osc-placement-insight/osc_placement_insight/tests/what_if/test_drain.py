@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import shlex
-from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -14,23 +13,12 @@ import pytest
 from openstackclient.compute.v2 import server as server_commands
 from openstackclient.compute.v2 import service as service_commands
 
-from osc_placement_insight.tests import zones
 from osc_placement_insight.tests.audit.clouds import Cloud
 from osc_placement_insight.tests.client import Client, Printed
+from osc_placement_insight.tests.what_if.conftest import LARGE, SMALL, ZONES
 
 PLAN = ('placement', 'drain', 'plan')
 VERIFY = ('placement', 'moves', 'verify')
-
-
-@pytest.fixture
-def cloud() -> Iterator[Cloud]:
-    with zones.running_cloud() as cloud:
-        yield cloud
-
-
-@pytest.fixture
-def openstack(cloud: Cloud) -> Client:
-    return zones.client_of(cloud)
 
 
 def lines(printed: Printed, status: int = 0) -> list[str]:
@@ -166,7 +154,7 @@ def test_commands_name_who_finds_no_place_and_whom_nova_does_not_know(
 def test_hosts_that_are_not_alike_are_told_where_only_amounts_are_known(
     openstack: Client, cloud: Cloud
 ) -> None:
-    next(iter(cloud.nova.servers.values())).flavor = zones.SMALL
+    next(iter(cloud.nova.servers.values())).flavor = SMALL
     told = ' '.join(lines(openstack(*PLAN, 'c1', '--disable', 'c2')))
 
     assert 'Of 1 only amounts are known, and their new host lacks traits of the old one, ' in told
@@ -182,7 +170,7 @@ def test_pools_have_room_for_so_many_moves_at_once(
     openstack: Client, cloud: Cloud, tmp_path: pathlib.Path
 ) -> None:
     shares = ('MISC_SHARES_VIA_AGGREGATE',)
-    pool = cloud.provider('pool', {'DISK_GB': 100}, shares, tuple(zones.ZONES))
+    pool = cloud.provider('pool', {'DISK_GB': 100}, shares, tuple(ZONES))
     c1, *_others = cloud.nova.hypervisors
     for uuid, amount in zip(cloud.nova.servers, (12, 4), strict=False):
         cloud.claim(uuid, {c1: {'VCPU': amount}, pool: {'DISK_GB': 30}})
@@ -209,7 +197,7 @@ def test_a_plan_is_verified_as_it_was_printed(
     assert lines(openstack(*VERIFY, '-')) == verified
 
     c3 = [*cloud.nova.hypervisors][2]
-    thief = cloud.server('c3', {c3: {'VCPU': 12}}, zones.LARGE, 'thief')
+    thief = cloud.server('c3', {c3: {'VCPU': 12}}, LARGE, 'thief')
     (first, *_rest) = lines(openstack(*VERIFY, plan), status=2)
     assert first.startswith('Move 1 of 2 is not possible, at NOW: db-1 to c3. Fits nowhere now')
     rows = openstack(*VERIFY, plan, '-f', 'csv').out.splitlines()

@@ -3,28 +3,16 @@
 
 import json
 import pathlib
-from collections.abc import Iterator
 
 import pytest
 
-from osc_placement_insight.tests import zones
 from osc_placement_insight.tests.audit import nova
 from osc_placement_insight.tests.audit.clouds import Cloud, Host
 from osc_placement_insight.tests.client import Client, Printed
+from osc_placement_insight.tests.what_if.conftest import SMALL
 from osc_placement_insight.what_if import losses, seeking
 
 SHOW = ('placement', 'survival', 'show')
-
-
-@pytest.fixture
-def cloud() -> Iterator[Cloud]:
-    with zones.running_cloud() as cloud:
-        yield cloud
-
-
-@pytest.fixture
-def openstack(cloud: Cloud) -> Client:
-    return zones.client_of(cloud)
 
 
 def failing(printed: Printed) -> list[str]:
@@ -83,7 +71,7 @@ def test_what_a_server_may_not_leave_is_known_from_nova(openstack: Client, cloud
     db.pinned_zone = 'az1'
     assert openstack(*SHOW).status == 0
     # Nobody else of a group on the only host that has room.
-    cloud.server('c2', {[*cloud.nova.hypervisors][1]: {'VCPU': 4}}, zones.SMALL, 'web-3')
+    cloud.server('c2', {[*cloud.nova.hypervisors][1]: {'VCPU': 4}}, SMALL, 'web-3')
     cloud.nova.server_groups += [
         {'policy': 'affinity', 'rules': {}, 'members': [db.uuid, web.uuid]},
         {'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}, 'members': []},
@@ -117,7 +105,7 @@ def test_servers_are_known_by_what_they_hold_where_that_is_not_their_flavor(
     openstack: Client, cloud: Cloud
 ) -> None:
     db, web, _other = cloud.nova.servers.values()
-    db.flavor = zones.SMALL
+    db.flavor = SMALL
     cloud.nova.flavors.append(nova.flavor(4, 0, 0, name='odd', trait__CUSTOM_NOBODY='required'))
     web.flavor = cloud.nova.flavors[-1]
     lines = openstack(*SHOW).lines()

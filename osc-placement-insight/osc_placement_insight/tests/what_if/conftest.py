@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cloud of two zones with few servers, for questions about places."""
 
-import contextlib
 from collections.abc import Iterator
+
+import pytest
 
 from osc_placement_insight.tests import client
 from osc_placement_insight.tests.audit import clouds, nova
@@ -15,8 +16,8 @@ SMALL = nova.flavor(4, 0, 0, name='m1.small')
 LARGE = nova.flavor(12, 0, 0, name='m1.large')
 
 
-@contextlib.contextmanager
-def running_cloud() -> Iterator[Cloud]:
+@pytest.fixture
+def cloud() -> Iterator[Cloud]:
     """Three hosts of 16 processors, two of them in az1 and one in az2; a server of 12 is on the
     first, one of 4 on each of the first two."""
     with clouds.running_cloud() as cloud:
@@ -35,7 +36,8 @@ def running_cloud() -> Iterator[Cloud]:
         yield cloud
 
 
-def client_of(cloud: Cloud) -> Client:
+@pytest.fixture
+def openstack(cloud: Cloud) -> Client:
     """The client of an administrator of the cloud and its nova."""
     override = {'OS_COMPUTE_ENDPOINT_OVERRIDE': cloud.nova_endpoint}
     return client.administrator_at(cloud.endpoint, **override)
