@@ -249,7 +249,10 @@ def working(
     """Let clients work on hosts that they create."""
     hosts = [str(uuid.uuid4()) for _ in range(HOSTS)]
     claimers = [Claimer(f'claimer {n}', urls, record, seed, hosts) for n in range(CLAIMERS)]
-    agents = [Agent(f'agent {n}', urls, record, seed) for n in range(2)]
+    # As clients of a region are. Those that ask any instance wait for one that listens and still
+    # starts, and would soon all do so.
+    balanced = {'balancer': urls['balancer']}
+    agents = [Agent(f'agent {n}', balanced, record, seed) for n in range(2)]
     follower = Follower('follower', urls, record, seed)
     capacities = dict.fromkeys(hosts, CAPACITY) | {one.own: 1 for one in claimers}
     for host in [*capacities, *(agent.own for agent in agents)]:
