@@ -18,6 +18,8 @@ DRIPPING = 500
 KEEPING = 2000
 # Connections that are opened at a time.
 _AT_ONCE = 50
+# As long as etc/haproxy/placement.cfg waits for a connection, and then for an answer to a check.
+_CHECK_SECONDS = 5 + 5
 
 _TOKEN = b'X-Auth-Token: admin\r\n'
 _BODY = b'Content-Type: application/json\r\nContent-Length: 10000\r\n'
@@ -112,7 +114,7 @@ async def _watch(port: int, outcome: Outcome, seconds: float) -> None:
     while time.monotonic() < end:
         started = time.monotonic()
         try:
-            async with _connected(port, started + 30) as (reader, writer):
+            async with _connected(port, started + _CHECK_SECONDS) as (reader, writer):
                 writer.write(b'GET /healthcheck HTTP/1.1\r\nHost: localhost\r\n\r\n')
                 status = await _read_answer(reader)
             if status != 200:
