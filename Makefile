@@ -23,8 +23,8 @@ UPSTREAM_PYTHON ?= $(UPSTREAM)/bin/python
 AXE := .axe/node_modules/axe-core/axe.min.js
 TYPESCRIPT := .axe/node_modules/.bin/tsc
 
-# Files in their order: functional tests, whose files are long, before unit tests, so that no process
-# is left with a long file at the end.
+# Files in their order, long ones first, so that no process is left with a long file at the end. Those
+# that start servers wait for them most of the time.
 SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Servers on which the tests create databases, as a user who has the right to.
@@ -109,9 +109,8 @@ test-faults: $(TESTABLE)
 
 test-clusters: $(TESTABLE)
 	@echo '==> read replicas, Galera, and restarts of database servers'
-	@$(BIN)/pytest placement/tests/databases/test_healthcheck.py \
-	    placement/tests/databases/test_replicas.py placement/tests/databases/test_galera.py \
-	    placement/tests/databases/test_galera_haproxy.py
+	@$(BIN)/pytest $(SHARED_OUT) $(addprefix placement/tests/databases/test_, \
+	    galera.py galera_haproxy.py replicas.py healthcheck.py)
 
 test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> upgrade from upstream, and rollback'
@@ -145,11 +144,12 @@ dist: changelog
 # These create virtual environments of their own in the directory for temporary files.
 test-apache: $(TESTABLE)
 	@echo '==> gabbi tests under Apache, uWSGI and gunicorn'
-	@$(BIN)/pytest placement/tests/servers/test_wsgi_servers.py placement/tests/servers/test_log.py placement/tests/servers/test_recipes.py placement/tests/servers/test_high_availability.py
+	@$(BIN)/pytest $(SHARED_OUT) $(addprefix placement/tests/servers/test_, \
+	    recipes.py high_availability.py wsgi_servers.py log.py)
 
 test-attacks: $(TESTABLE)
 	@echo '==> slow and malformed requests to each web server'
-	@$(BIN)/pytest placement/tests/servers/test_bounds.py placement/tests/servers/test_fuzz.py
+	@$(BIN)/pytest $(SHARED_OUT) $(addprefix placement/tests/servers/test_, bounds.py fuzz.py)
 
 test-metrics: $(TESTABLE)
 	@echo '==> metrics under each web server, and Prometheus'
@@ -167,7 +167,7 @@ test-ui: $(TESTABLE) $(AXE) $(TYPESCRIPT)
 
 test-install: $(TESTABLE)
 	@echo '==> instructions of the pages, on new machines with Debian'
-	@$(BIN)/pytest placement/tests/servers/test_install.py placement/tests/servers/test_containers.py
+	@$(BIN)/pytest $(SHARED_OUT) $(addprefix placement/tests/servers/test_, install.py containers.py)
 
 lint: $(TESTABLE)
 	@echo '==> ruff, check and format'

@@ -23,7 +23,7 @@ from placement.tests.servers.raw_requests import MARK, Generator
 # None behind nginx, which would keep most malformed requests from them.
 NAMES = ('apache', 'uwsgi', 'gunicorn')
 
-SECONDS = float(os.environ.get('PLACEMENT_TEST_FUZZ_SECONDS', '120')) / len(NAMES)
+SECONDS = float(os.environ.get('PLACEMENT_TEST_FUZZ_SECONDS', '60')) / len(NAMES)
 SEED = int(os.environ.get('PLACEMENT_TEST_FUZZ_SEED', str(random.SystemRandom().getrandbits(32))))
 
 # A client that has sent everything it will is answered, or its connection ends, in this time.
