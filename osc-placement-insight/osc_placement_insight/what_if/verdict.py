@@ -44,6 +44,10 @@ def _wanted(move: Answer) -> Wanted:
     if isinstance(to, dict):
         body['to'] = to.get('uuid')
         to = to.get('name') or to.get('uuid')
+    if isinstance(move.get('from'), list):
+        body['from'] = [
+            source.get('uuid') if isinstance(source, dict) else source for source in move['from']
+        ]
     return Wanted(body, str(move.get('server') or move.get('consumer')), to)
 
 

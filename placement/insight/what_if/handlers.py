@@ -132,8 +132,8 @@ def moves(request: Request) -> Reply:
         flags = bool(body.get('at_once')), bool(body.get('evacuate'))
         if flags[0] and len(consumers) < len(body['moves']):
             raise errors.BadRequest('With at_once, each consumer can be moved but once.')
-        targets = {move['to'] for move in body['moves'] if move['to'] is not None}
-        page = read_page(request, body.get('scenario', ()), NO_DOMAINS, consumers, targets)
+        named = {name for move in body['moves'] for name in (move['to'], *move.get('from', ()))}
+        page = read_page(request, body.get('scenario', ()), NO_DOMAINS, consumers, named - {None})
         after = page.after
         check_requests(request, requests, after)
         wanted = _wanted_moves(after, body['moves'], requests)
@@ -164,16 +164,22 @@ def _wanted_moves(
 ) -> list[WantedMove]:
     """The moves of a body. Raises `errors.BadRequest`, which names the move."""
     needs = {name: enabled_need(wanted) for name, wanted in requests.items()}
-    roots, wanted = dict[str | None, Provider | None]({None: None}), list[WantedMove]()
+    roots, wanted = dict[str, Provider](), list[WantedMove]()
     for number, move in enumerate(sent, 1):
-        name, target = move.get('request'), move['to']
+        name, target, sources = move.get('request'), move['to'], move.get('from', ())
         if name is not None and name not in needs:
             raise errors.BadRequest(f'Move {number}: there is no request {name!r}.')
-        if target not in roots:
-            with refusals_reported(f'Move {number}: '):
-                roots[target] = after.root(target)
-        need = None if name is None else needs[name]
-        wanted.append(WantedMove(move['consumer'], roots[target], need))
+        with refusals_reported(f'Move {number}: '):
+            for each in {*sources, target} - roots.keys() - {None}:
+                roots[each] = after.root(each)
+        wanted.append(
+            WantedMove(
+                move['consumer'],
+                None if target is None else roots[target],
+                None if name is None else needs[name],
+                frozenset([roots[each].id for each in sources]),
+            )
+        )
     return wanted
 
 

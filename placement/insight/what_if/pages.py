@@ -62,16 +62,18 @@ def read_page(
     scenario: Sequence[Mapping[str, Any]],
     part: Part,
     others: Collection[str],
-    targets: Collection[str] = (),
+    roots_named: Collection[str] = (),
 ) -> DomainPage:
-    """The domains of a part, and what some other consumers hold. `targets` can be found by name.
+    """The domains of a part, and what some other consumers hold.
+
+    Roots can be found by those of their names that are in `roots_named`.
 
     Raises `errors.BadRequest`, which names the domain or the step, and `errors.InsightBusy` where
     the cloud changes too fast.
     """
     lose, marker, limit, _ = part
     lists = [where for where in lose.get('domains', {}).values() if isinstance(where, list)]
-    named = [*targets, *(name for where in lists for name in where)]
+    named = [*roots_named, *(name for where in lists for name in where)]
     if len(named) > MAX_PROVIDERS:
         raise errors.BadRequest(
             f'The request names {len(named)} resource providers, more than {MAX_PROVIDERS}.'

@@ -12,6 +12,7 @@ MAX_CONSUMERS = 10_000
 MAX_DOMAINS = 1_000
 MAX_REQUESTS = 100
 MAX_MOVES = 20_000
+MAX_SOURCES = 100
 
 QUERY: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 65_536}
 UUID_OR_NAME: common.Schema = {'type': 'string', 'minLength': 1, 'maxLength': 200}
@@ -121,6 +122,7 @@ _MOVE = common.an_object(
         'consumer': common.UUID,
         # One type of two is checked in half the time of one schema of two, 20,000 times.
         'to': UUID_OR_NAME | {'type': ['string', 'null']},
+        'from': a_list(UUID_OR_NAME, MAX_SOURCES),
         'request': {'type': 'string', 'pattern': _ANY_NAME},
     },
     required=('consumer', 'to'),

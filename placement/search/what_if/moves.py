@@ -26,6 +26,7 @@ from placement.search.what_if.scenario import Held
 MOVES_BUDGET = 5_000_000
 
 HOLDS_NOTHING = 'It holds nothing.'
+HOLDS_NOTHING_THERE = 'It holds nothing of the trees that it is to leave.'
 ONLY_UNREACHED = 'The tree does not reach the pools that it holds of, or is but a pool.'
 ONLY_UNFIT = (
     'Each of these trees is its own, does not reach the pools that it holds of, or is over '
@@ -34,11 +35,15 @@ ONLY_UNFIT = (
 
 
 class WantedMove(NamedTuple):
-    """A consumer that moves to the tree of a root, or to any, and may become another need."""
+    """A consumer that moves to the tree of a root, or to any, and may become another need.
+
+    It leaves the trees with the root ids `sources`, and all of its trees where there are none.
+    """
 
     consumer: str
     root: Provider | None
     need: Need | None = None
+    sources: frozenset[int] = frozenset()
 
 
 class Refused(NamedTuple):
@@ -92,51 +97,64 @@ class Moves:
     def _make(self, number: int, move: WantedMove) -> Homeless | None:
         """Make a move, or return what it lacks."""
         filling, held = self._filling, self._held.get(move.consumer, {})
-        homes = self._inference.homes(held)
-        if move.need is None and not homes:
-            return Homeless(move.consumer, OF_NO_TREE if held else HOLDS_NOTHING)
+        left, words = self._left(move, held)
+        if words:
+            return Homeless(move.consumer, words)
         roots = filling.places.snapshot.indexes.roots
-        pools = {i: held[i] for i in held if roots[i] not in homes}
-        # Of these it goes on holding, and holds them twice while it is under way.
-        kept = pools if move.need is None else {}
+        others = {i: held[i] for i in held if roots[i] not in left}
+        kept = others if move.need is None else {}
         if self._evacuate and not kept:
-            filling.give_back(pools)
-        needs = self._needs(move, held, homes)
-        place = self._place(move.root, needs, homes)
+            filling.give_back(others)
+        needs = self._needs(move, held, left)
+        place = self._place(move.root, needs, left)
         if place is None:
             return self._lacking(move, needs[-1]) if needs else Homeless(move.consumer, OF_POOL)
         taken = amounts_of(place.candidate)
         after = self._held[move.consumer] = sum_of(kept, taken)
-        words = self._short_of_pools(kept, after)
+        pools = {i: kept[i] for i in kept if self._is_pool(i)}
+        words = self._short_of(kept, after, pools)
         if words:
             filling.give_back(taken)
             return Homeless(move.consumer, words)
         if not self._evacuate:
             if self._at_once:
-                filling.take(kept)
+                filling.take(pools)
             else:
                 filling.give_back({i: held[i] for i in held if i not in kept})
         self.places[number] = filling.tree(place.root_id).members[0]
         return None
 
-    def _needs(self, move: WantedMove, held: Held, homes: frozenset[int]) -> tuple[Need, ...]:
+    def _left(self, move: WantedMove, held: Held) -> tuple[frozenset[int], str]:
+        """The roots of the trees that a consumer leaves, or why it cannot, in words."""
+        homes = self._inference.homes(held)
+        left = homes & move.sources if move.sources else homes
+        if left or (move.need is not None and not move.sources):
+            return left, ''
+        if not held:
+            return left, HOLDS_NOTHING
+        return left, HOLDS_NOTHING_THERE if homes else OF_NO_TREE
+
+    def _is_pool(self, provider_id: int) -> bool:
+        return self._filling.places.snapshot.provider(provider_id).kind.profile.is_sharing
+
+    def _needs(self, move: WantedMove, held: Held, left: frozenset[int]) -> tuple[Need, ...]:
         """What a consumer needs, above all a place that is alike; nothing will do for one that
         would have to leave a pool."""
         if move.need is not None:
             return (move.need,)
-        inferred = self._inference.of(held, homes)
+        inferred = self._inference.of(held, left)
         if inferred.by_amounts is None or inferred.alike is None:
             return ()
         return inferred.alike, inferred.by_amounts
 
     def _place(
-        self, root: Provider | None, needs: Iterable[Need], homes: frozenset[int]
+        self, root: Provider | None, needs: Iterable[Need], left: frozenset[int]
     ) -> Place | None:
         """Take a place in a tree, or in that which has most room left."""
         filling = self._filling
         for need in needs:
             if root is None:
-                for place in filling.fill(need, 1, homes):
+                for place in filling.fill(need, 1, left):
                     return place
                 continue
             tree = filling.tree(root.id)
@@ -148,17 +166,18 @@ class Moves:
                 return Place(root.id, candidate, need)
         return None
 
-    def _short_of_pools(self, kept: Held, after: Held) -> str:
-        """Why what it keeps of pools cannot be held on the way, in words; nothing where it can."""
+    def _short_of(self, kept: Held, after: Held, pools: Held) -> str:
+        """Why a consumer cannot hold what it keeps, and that of pools twice on the way, in words;
+        nothing where it can."""
         for provider_id, amounts in kept.items():
             root_id = self._filling.places.snapshot.indexes.roots[provider_id]
-            pool = self._filling.tree(root_id).member(provider_id)
+            provider = self._filling.tree(root_id).member(provider_id)
             for name, amount in amounts.items():
-                if not pool.may_hold(name, after[provider_id][name]):
+                if not provider.may_hold(name, after[provider_id][name]):
                     return OF_UNITS
-                capacity, used = pool.inventory(name)
+                capacity, used = provider.inventory(name)
                 free = max(capacity.ceiling - used, 0)
-                if amount > free and not self._evacuate:
+                if provider_id in pools and amount > free and not self._evacuate:
                     return f'Of its pool it holds twice on the way: {name} {amount}, {free} free.'
         return ''
 

@@ -190,6 +190,23 @@ def candidate(cloud: MovingCloud, consumer: str, target: str) -> dict[str, Any] 
     return None
 
 
+def test_a_plan_is_verified_for_who_goes_on_holding_of_another_tree(cloud: MovingCloud) -> None:
+    steps = [{'change': {'where': ['pool'], 'traits': {'remove': [clouds.SHARES]}}}]
+    plan = cloud.ask('drain', providers=['cn1'], scenario=steps)
+    assert len(plan['moves']) == 2
+    chosen = [
+        {'consumer': move['consumer'], 'to': move['to']['name'], 'from': ['cn1']}
+        for move in plan['moves']
+    ]
+    assert cloud.ask('moves', moves=chosen, scenario=steps)['possible']
+    elsewhere = [chosen[0] | {'from': ['cn2', 'cn3']}]
+    refused = cloud.ask('moves', moves=elsewhere, scenario=steps)['refused']
+    assert refused['lacks'] == 'It holds nothing of the trees that it is to leave.'
+    # Without sources the pool is left, too.
+    all_trees = [{name: move[name] for name in ('consumer', 'to')} for move in chosen]
+    assert not cloud.ask('moves', moves=all_trees, scenario=steps)['possible']
+
+
 def test_a_verdict_has_all_that_there_is_to_know(cloud: MovingCloud) -> None:
     flat1, flat2 = ({'uuid': uuid_of(name), 'name': name} for name in ('flat1', 'flat2'))
     verdict = cloud.ask(
@@ -236,6 +253,8 @@ C1, C2 = uuid_of('c1'), uuid_of('c2')
          "Move 1: there is no resource provider 'cn9'"),
         ('moves', {'moves': [{'consumer': C1, 'to': 'cn2'}, {'consumer': C2, 'to': 'cn2_numa0'}]},
          'Move 2: resource provider'),
+        ('moves', {'moves': [{'consumer': C1, 'to': 'cn2', 'from': ['cn9']}]},
+         "Move 1: there is no resource provider 'cn9'"),
         ('moves', {'moves': [{'consumer': C1, 'to': None, 'request': 'x'}]},
          "Move 1: there is no request 'x'"),
         ('moves', {'moves': [{'consumer': C1, 'to': None}] * 2, 'at_once': True}, 'but once'),

@@ -204,6 +204,10 @@ def test_a_plan_is_verified_as_it_was_printed(
     assert rows[1].startswith('1,"db-1","c3","not possible: Fits nowhere now')
     assert rows[2] == '2,"web-1","c2","not examined"'
     assert lines(openstack(*VERIFY, plan, '--release', thief))[-1].startswith('  1. release ')
+    db, *_others = cloud.nova.servers
+    cloud.claim(db, {[*cloud.nova.hypervisors][1]: {'VCPU': 1}})
+    refusal = ' '.join(lines(openstack(*VERIFY, plan), status=2))
+    assert 'db-1 to c3. It holds nothing of the trees that it is to leave.' in refusal
 
 
 def test_moves_may_leave_open_where_they_go(

@@ -51,10 +51,7 @@ def test_a_drain_can_be_verified(given: Inhabited, at_once: bool) -> None:
     held = held_of(given.consumers, given.rows, roots)
     work = SlicedWork(pause=lambda: None)
     plan = Drain(Relocation(snapshot, Terms(), work), held, roots).plan()
-    # The drain leaves one tree, a move all that the consumer holds of.
-    homes = Relocation(snapshot, Terms(), work).inference.homes
-    hypothesis.assume(all(homes(held[move.consumer]) == roots for move in plan.moves))
-    wanted = [WantedMove(move.consumer, move.target) for move in plan.moves]
+    wanted = [WantedMove(move.consumer, move.target, sources=roots) for move in plan.moves]
     before = contents(snapshot)
     moves = Moves(snapshot, held, work, at_once=at_once)
     refused = moves.make(wanted)
@@ -194,6 +191,23 @@ def test_what_a_request_takes_of_pools(pool_used: int, evacuate: bool, is_possib
     if is_possible:
         assert used(moves.snapshot)['pool'] == {'DISK_GB': pool_used}
         assert used(moves.snapshot)['a'] == {'VCPU': 2 if evacuate else 0}
+
+
+@pytest.mark.parametrize('at_once', [False, True])
+def test_a_consumer_of_several_trees_can_leave_one_of_them(at_once: bool) -> None:
+    snapshot = cloud(host('a', 4), host('b', 8), host('c'))
+    held: dict[str, Held] = {'c0': {1: {'VCPU': 4}, 2: {'VCPU': 8}}}
+    wanted = WantedMove('c0', snapshot.find_by_uuid('c'), sources=frozenset([1]))
+    moves = Moves(snapshot, held, at_once=at_once)
+    assert moves.make([wanted]) is None
+    left = {'VCPU': 4 if at_once else 0}
+    assert used(moves.snapshot) == {'a': left, 'b': {'VCPU': 8}, 'c': {'VCPU': 4}}
+    refused = moves.make([wanted])
+    assert refused is not None
+    assert refused.lacking.words == 'It holds nothing of the trees that it is to leave.'
+    # All of it is more than there is room for.
+    _, refused = made(snapshot, held, ('c0', 'c'))
+    assert refused is not None
 
 
 @pytest.mark.parametrize(
