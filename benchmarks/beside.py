@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of the API beside a question about the whole cloud, and without it, in turns."""
+"""Requests of the API beside a question about the whole cloud, and without it, in turns.
+
+A question may be answered by the same worker or by another one, which takes processor time as any
+program does: a program that only computes tells that apart.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import random
+import subprocess
+import sys
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +23,8 @@ from benchmarks.loading import claim
 from benchmarks.scenarios.claims import new_consumer
 from benchmarks.services import Service
 
-TURNS = 8
+#: How often each way is measured.
+TURNS = 4
 TURN_SECONDS = 2.5
 SMALL = {'VCPU': 1, 'MEMORY_MB': 512}
 SEARCH = '/allocation_candidates?resources=VCPU:1,MEMORY_MB:512&limit=10'
@@ -62,23 +70,38 @@ def path_of(link: str) -> str:
     return f'{parts.path}?{parts.query}'
 
 
+@contextlib.contextmanager
+def _computing() -> Iterator[None]:
+    """Run a program that only computes."""
+    program = subprocess.Popen([sys.executable, '-c', 'while True: sum(range(1000))'])
+    try:
+        yield
+    finally:
+        program.kill()
+        program.wait()
+
+
 def measure_beside(
-    service: Service, hosts: list[str], path: str, body: Any
-) -> tuple[Latencies, Latencies]:
-    """The latencies of requests without the question, and beside it."""
+    service: Service, other: Service, hosts: list[str], path: str, body: Any
+) -> tuple[Latencies, ...]:
+    """The latencies of requests to a service without the question, beside it in the same service
+    and in another one, and beside a program that only computes."""
     client = Client(service.port)
     chance = random.Random(1)
-    without: dict[str, list[float]] = {}
-    beside: dict[str, list[float]] = {}
+    ways: tuple[Callable[[], contextlib.AbstractContextManager[object]], ...] = (
+        contextlib.nullcontext,
+        partial(Asking, service.port, path, body),
+        partial(Asking, other.port, path, body),
+        _computing,
+    )
+    latencies: tuple[dict[str, list[float]], ...] = ({}, {}, {}, {})
     _work(client, hosts, chance, {}, seconds=1)
-    for turn in range(TURNS):
-        if turn % 2:
-            with Asking(service.port, path, body):
-                _work(client, hosts, chance, beside)
-        else:
-            _work(client, hosts, chance, without)
+    for _ in range(TURNS):
+        for beside, of_way in zip(ways, latencies, strict=True):
+            with beside():
+                _work(client, hosts, chance, of_way)
     client.close()
-    return without, beside
+    return latencies
 
 
 def _work(

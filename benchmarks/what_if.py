@@ -48,11 +48,10 @@ class Figure(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """The latencies of requests on one engine, without survival and beside it."""
+    """The latencies of requests on one engine, by what they are beside."""
 
     engine: str
-    without: Latencies
-    beside: Latencies
+    latencies: Sequence[Latencies]
 
 
 def is_chosen(only: Sequence[str]) -> bool:
@@ -146,12 +145,17 @@ def _drains(engine: str, database: str, consumers: int) -> Iterator[Figure]:
 
 def _beside(engine: str, database: str, directory: pathlib.Path, family: Family) -> Beside:
     hosts = [provider.uuid for provider in family.make(0, USUAL).providers]
-    service = Service('what_if', sys.executable, database, directory)
+    service, other = (
+        Service(f'what_if_{name}', sys.executable, database, directory)
+        for name in ('api', 'insight')
+    )
     try:
         service.start()
-        return Beside(engine, *measure_beside(service, hosts, SURVIVAL, EACH_HOST))
+        other.start()
+        return Beside(engine, measure_beside(service, other, hosts, SURVIVAL, EACH_HOST))
     finally:
         service.stop()
+        other.stop()
 
 
 HEADINGS = (
@@ -188,21 +192,23 @@ def table(figures: Sequence[Figure]) -> str:
     return f'{rst(lines)}\n\n{LEGEND}'
 
 
-HEADINGS_BESIDE = ('Request', 'Database', 'Median', '99 % within', 'Longest')
+HEADINGS_BESIDE = ('Request', 'Database', 'Median', '99 % within')
 
 
 def table_beside(besides: Iterable[Beside]) -> str:
-    """A line for each request of the API, without survival / beside it, in milliseconds."""
+    """A line for each request of the API: milliseconds without survival / beside it in the same
+    worker / in another one / beside a program that only computes."""
     lines: list[Sequence[str]] = [HEADINGS_BESIDE]
-    for engine, without, beside in besides:
-        for name in without:
-            pair = without[name], beside[name]
+    for engine, latencies in besides:
+        for name in latencies[0]:
             lines.append(
                 (
                     name.capitalize(), ENGINES[engine],
                     *(
-                        ' / '.join(f'{percentile(one, part) * 1000:.1f}' for one in pair)
-                        for part in (0.5, 0.99, 1.0)
+                        ' / '.join(
+                            f'{percentile(one[name], part) * 1000:.1f}' for one in latencies
+                        )
+                        for part in (0.5, 0.99)
                     ),
                 )
             )  # fmt: skip

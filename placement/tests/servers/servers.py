@@ -428,7 +428,7 @@ class Haproxy(Process):
                 f'    server controller{number} 127.0.0.1:{port}'
                 for number, port in enumerate(self.ports, 1)
             ),
-            (installation.REPOSITORY / 'etc' / 'haproxy' / 'placement.cfg').read_text(),
+            self.configuration(),
         )
         assert text.count('bind :8778') == 1
         path = self.directory / 'haproxy.cfg'
@@ -437,6 +437,10 @@ class Haproxy(Process):
         other = self.directory / 'haproxy-socket.cfg'
         other.write_text(f'global\n    stats socket {self.socket}\n')
         return ['haproxy', '-db', '-f', str(other), '-f', str(path)]
+
+    def configuration(self) -> str:
+        """The sample."""
+        return (installation.REPOSITORY / 'etc' / 'haproxy' / 'placement.cfg').read_text()
 
     def passes_to(self, port: int) -> bool:
         """Tell if requests are passed to a server, as its health checks were until now."""

@@ -201,6 +201,47 @@ def test_the_api_answers_while_no_worker_has_its_database(
         assert requests.get(f'{url}/resource_providers', headers=HEADERS).status_code == 200
 
 
+class HaproxyWithInsight(servers.Haproxy):
+    """haproxy that passes questions below /insight to a server of their own."""
+
+    def __init__(self, directory: pathlib.Path, port: int, port_of_insight: int) -> None:
+        super().__init__(directory, port)
+        self._port_of_insight = port_of_insight
+
+    def configuration(self) -> str:
+        """The sample, with the lines for these questions."""
+        commented = re.compile('^( *)#(use_backend|backend|    )', re.MULTILINE)
+        text = commented.sub(r'\1\2', super().configuration())
+        assert text.count('127.0.0.1:8780') == 1
+        return text.replace('127.0.0.1:8780', f'127.0.0.1:{self._port_of_insight}')
+
+
+#: What the log has of a question before it is answered.
+ASKED = 'Starting request: 127.0.0.1 "GET /insight/names"'
+
+
+def test_processes_of_their_own_answer_questions_while_they_are_there(
+    controllers: Sequence[Machine],
+) -> None:
+    of_api, of_insight = (machine.server for machine in controllers)
+
+    def answered(path: str, by_api: int, by_insight: int) -> bool:
+        url = f'http://127.0.0.1:{haproxy.port}/{path}'
+        is_answered = requests.get(url, headers=HEADERS).ok
+        logs = of_api.log.read_text(), of_insight.log.read_text()
+        return is_answered and [log.count(ASKED) for log in logs] == [by_api, by_insight]
+
+    installation.install_system_packages('haproxy')
+    with HaproxyWithInsight(of_api.directory, of_api.port, of_insight.port) as haproxy:
+        # Its health checks have passed.
+        time.sleep(6)
+        assert answered('insight/names', 0, 1)
+        assert answered('%69nsight/names', 0, 2)
+        assert answered('resource_providers', 0, 2)
+        of_insight.stop()
+        wait_for(lambda: answered('insight/names', 1, 2))
+
+
 def test_haproxy_itself_answers_with_errors_of_the_api(
     controllers: Sequence[Machine],
 ) -> None:
