@@ -166,13 +166,15 @@ class ResourceProvider(base.Timestamped):
         # InnoDB locks the entry of the uuid, then the row. A claim does so in this order, and
         # would deadlock with a deletion that has locked the row alone before.
         providers.increment_generation_of(connection, self.uuid)
-        self.lock()
+        row = self.lock()
         if providers.has_children(connection, self.id):
             raise errors.ResourceProviderHasChildren(uuid=self.uuid)
         if providers.has_allocations(connection, self.id):
             raise errors.ResourceProviderInUse(uuid=self.uuid)
         providers.delete(connection, self.id)
-        ChangeFeed(connection).record_former_uuid(self.id, self.uuid)
+        feed = ChangeFeed(connection)
+        feed.record_former_uuid(self.id, self.uuid)
+        feed.record({row.root_provider_id} - {self.id})
         note_deleted_provider(self._context, self.uuid)
 
     def _check_name_is_free(self, connection: db.Connection, name: str) -> None:
@@ -231,6 +233,8 @@ class ResourceProvider(base.Timestamped):
             raise _update_failed(reason='creating loop in the provider tree is not allowed.')
         providers.move(connection, subtree, new_root)
         record_changes(self._context, subtree, Part.PLACE)
+        # The tree that it leaves has changed, too.
+        ChangeFeed(connection).record(roots - subtree)
 
 
 def record_changes(context: RequestContext, provider_ids: Collection[int], changed: Part) -> None:

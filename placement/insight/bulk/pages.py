@@ -132,7 +132,7 @@ def described(
 
     Raises `FeedBypassed` for one that is not in it.
     """
-    ids = _ids_in(snapshot, rows)
+    ids = ids_in(snapshot, rows)
     taken = None
     if with_allocations:
         taken = _grouped(
@@ -153,7 +153,7 @@ def summed(
 
     Raises `FeedBypassed` for one that is not in it.
     """
-    trees = [snapshot.tree(root_id) for root_id in _ids_in(snapshot, rows)]
+    trees = [snapshot.tree(root_id) for root_id in ids_in(snapshot, rows)]
     sums = list(map(sums_of, trees))
     fullest = {of_tree.fullest.provider for of_tree in sums if of_tree.fullest is not None}
     names = {row.uuid: row.name for row in rows}
@@ -166,7 +166,7 @@ def summed(
     ]
 
 
-def _ids_in(snapshot: Snapshot, rows: Sequence[db.Row]) -> list[int]:
+def ids_in(snapshot: Snapshot, rows: Sequence[db.Row]) -> list[int]:
     """The ids of rows; raises `FeedBypassed` for one that is not in a snapshot of this moment."""
     ids = [row.id for row in rows]
     if not all(map(snapshot.has_provider, ids)):

@@ -3,33 +3,44 @@
 
 import dataclasses
 import datetime
+import functools
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import provider_filters, providers
 from placement.feed.follower import FollowedFeed, Interruption
 from placement.feed.follower_token import FollowerToken
-from placement.insight.bulk.pages import CloudProvider, described
+from placement.insight.bulk.pages import CloudProvider, CloudTree, described, ids_in, summed
 from placement.insight.changes import statements
 from placement.search.model.snapshot import Snapshot
 
+Changed = TypeVar('Changed')
 
-class Changes(NamedTuple):
-    """Providers that changed, as they are now, and the uuids of those that were deleted.
+
+class Changes(NamedTuple, Generic[Changed]):
+    """Providers or trees that changed, as they are now, and the uuids of those that are gone.
 
     `token` is the one after that; None where nobody can tell any more what changed since the
     one before, so that everything has to be read again.
     """
 
-    providers: Sequence[CloudProvider]
+    items: Sequence[Changed]
     deleted: Sequence[str]
     token: FollowerToken | None
 
 
-LOST = Changes((), (), None)
+class _Described(NamedTuple, Generic[Changed]):
+    """What is told of providers that changed, and the uuids of those of which nothing is."""
+
+    items: Sequence[Changed]
+    gone: Collection[str] = ()
+
+
+# Tells something of the rows of providers that changed.
+_Describe = Callable[[db.Connection, Snapshot, Sequence[db.Row]], _Described[Changed]]
 
 
 # Entries are dated before their transaction commits, by the clocks of several hosts.
@@ -41,33 +52,68 @@ def list_changes(
     since: FollowerToken | datetime.datetime,
     limit: int,
     with_allocations: bool = False,
-) -> Changes:
+) -> Changes[CloudProvider]:
     """List the changes since a token or a time, `limit` providers at most, all of one moment.
 
     One statement where nothing has changed since a token. The answer is empty, and the token
     stays, while the database is a node of a cluster that has not applied yet what the token
     knows. Raises `errors.DatabaseUnavailable`.
     """
+    return _list(context, since, limit, functools.partial(_each, with_allocations))
+
+
+def list_changed_trees(
+    context: RequestContext, since: FollowerToken | datetime.datetime, limit: int
+) -> Changes[CloudTree]:
+    """List the trees of which some provider changed; otherwise as `list_changes`.
+
+    A provider that is no root is among those that are gone, since it may have been one.
+    """
+    return _list(context, since, limit, _trees)
+
+
+def _each(
+    with_allocations: bool, connection: db.Connection, snapshot: Snapshot, rows: Sequence[db.Row]
+) -> _Described[CloudProvider]:
+    return _Described(described(connection, snapshot, rows, with_allocations))
+
+
+def _trees(
+    connection: db.Connection, snapshot: Snapshot, rows: Sequence[db.Row]
+) -> _Described[CloudTree]:
+    roots = {snapshot.indexes.roots[provider_id] for provider_id in ids_in(snapshot, rows)}
+    rows_of_roots = provider_filters.list_by_ids(connection, roots)
+    return _Described(
+        summed(connection, snapshot, rows_of_roots),
+        [row.uuid for row in rows if row.id not in roots],
+    )
+
+
+def _list(
+    context: RequestContext,
+    since: FollowerToken | datetime.datetime,
+    limit: int,
+    describe: _Describe[Changed],
+) -> Changes[Changed]:
     if isinstance(since, FollowerToken) and _is_unchanged(context, since):
         return Changes((), (), since)
 
-    def read(connection: db.Connection, snapshot: Snapshot) -> Changes:
+    def read(connection: db.Connection, snapshot: Snapshot) -> Changes[Changed]:
         feed = FollowedFeed(connection, time.time())
         token = since if isinstance(since, FollowerToken) else _find(connection, feed, since)
         batch = Interruption.LOST if token is None else feed.read(token, limit)
         if batch is Interruption.BEHIND:
             return Changes((), (), token)
         if batch is Interruption.LOST:
-            return LOST
+            return Changes((), (), None)
         ids = {change.provider_id for change in batch.changes if change.deleted_uuid is None}
-        rows = provider_filters.list_by_ids(connection, ids)
-        listed = described(connection, snapshot, rows, with_allocations)
+        items, gone = describe(connection, snapshot, provider_filters.list_by_ids(connection, ids))
         uuids = {
             change.deleted_uuid for change in batch.changes if change.deleted_uuid is not None
         }
         # But for those that other providers have by now.
-        deleted = sorted(uuids - providers.list_ids(connection, uuids).keys())
-        return Changes(listed, deleted, batch.token)
+        deleted = uuids - providers.list_ids(connection, uuids).keys()
+        return Changes(items, sorted(deleted.union(gone)), batch.token)
 
     return context.snapshots.read_at_one_moment(read)
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of what has changed: minute by minute, by action and caller.
 
-import {pages} from './api.js';
+import {get, pages} from './api.js';
 import {field, h, select} from './dom.js';
 import {callerOf, historyRows, subjectLink} from './history.js';
-import {change, hostAddress} from './route.js';
+import {UUID, change, hostAddress} from './route.js';
 import {store} from './store.js';
 import {MORE_ROWS, ROWS, saveButton, sortedTable} from './table.js';
 import {View} from './view.js';
@@ -62,6 +62,11 @@ async function changedSince(path, signal) {
   return {rows: [...deleted.values(), ...[...changed.values()].sort((a, b) => byName(a.name, b.name))]};
 }
 
+/** Tell if a text is the uuid of a provider. @param {string} text */
+async function isProvider(text) {
+  return UUID.test(text) && (await get(`insight/providers?uuid=${text}`)).providers.length > 0;
+}
+
 export class ChangesView extends View {
   constructor() {
     super();
@@ -106,8 +111,7 @@ export class ChangesView extends View {
     /** @type {import('./table.js').Column<Told>[]} */
     const columns = [
       {name: 'Time', value: ({at}) => -at, cell: ({at}) => new Date(at).toTimeString().slice(0, 8)},
-      {name: 'Provider', value: ({name}) => name, cell: ({uuid, name}) => h('a', {href: hostAddress(uuid)}, name)},
-      {name: 'Host', value: ({root}) => store.cloud.byUuid.get(root)?.name ?? ''},
+      {name: 'Host', value: ({name}) => name, cell: ({uuid, name}) => h('a', {href: hostAddress(uuid)}, name)},
       {name: 'What', value: ({words}) => words},
     ];
     return h('section', {'aria-labelledby': 'told'},
@@ -161,16 +165,15 @@ export class ChangesView extends View {
 
   /** @param {string} name @param {string} id @returns {Child} */
   controls(name, id) {
-    const uuid = /^[0-9a-f]{8}-/;
     return h('div', {class: 'controls'},
       field('Time', select(HOURS, this.route.get('hours', '1'), (hours) => change({hours, provider: '', consumer: '', request: ''})), 'hours'),
       field('Of a host, a server or a request', h('input', {
         type: 'search', value: id, placeholder: 'name, uuid or req-…', autocomplete: 'off', spellcheck: 'false',
-        onchange: (/** @type {Event} */ event) => {
+        onchange: async (/** @type {Event} */ event) => {
           const text = /** @type {HTMLInputElement} */ (event.target).value.trim();
           const known = store.cloud.roots.find((one) => one.name === text)?.uuid;
-          const of = text.startsWith('req-') ? 'request' : known || store.cloud.rootOf.has(text) ? 'provider' : 'consumer';
-          change({provider: '', consumer: '', request: '', of: '', ...(known || uuid.test(text) || of === 'request' ? {[of]: known ?? text} : {})});
+          const of = text.startsWith('req-') ? 'request' : known || await isProvider(text) ? 'provider' : 'consumer';
+          change({provider: '', consumer: '', request: '', of: '', ...(known || UUID.test(text) || of === 'request' ? {[of]: known ?? text} : {})});
         },
       }), 'of'),
       name === 'request' && h('label', {class: 'check'}, h('input', {

@@ -7,7 +7,7 @@ import {byName} from './words.js';
  * @typedef {{total: number, reserved: number, min_unit: number, max_unit: number, step_size: number, allocation_ratio: number}} Inventory
  * @typedef {{uuid: string, name: string, generation: number, parent_provider_uuid: string | null, root_provider_uuid: string,
  *   inventories: Record<string, Inventory>, usages: Record<string, number>, traits: string[], aggregates: string[]}} Provider
- * @typedef {{capacity: number, used: number}} Sum
+ * @typedef {{capacity: number, used: number, free: number}} Sum
  * @typedef {{provider: string, name: string, used: number, capacity: number}} Over
  * @typedef {{name: string, capacity: number, used: number, disabled: number, roots: number}} ClassSum
  * @typedef {{key: string, label: string, roots: Root[]}} Group
@@ -24,7 +24,7 @@ export function capacityOf(inventory) {
 }
 
 /** The part of a sum that is used; null where there is none of the class.
- * @param {Sum | undefined} sum
+ * @param {{capacity: number, used: number} | undefined} sum
  */
 export function partOf(sum) {
   if (sum === undefined) return null;
@@ -32,62 +32,46 @@ export function partOf(sum) {
   return sum.used / sum.capacity;
 }
 
-/** A provider as it is kept: most have the traits and aggregates of others.
- * @typedef {{uuid: string, name: string, root: string, traits: Set<string>, aggregates: string[], classes: [string, number, number][]}} Member
+/** A tree in sums, as the service has it.
+ * @typedef {{root: {uuid: string, name: string}, providers: number, disabled: number, over_capacity: number, sharing: boolean,
+ *   resources: Record<string, Sum>, traits: string[], aggregates: string[],
+ *   fullest: {provider: {uuid: string, name: string}, resource_class: string, capacity: number, used: number} | null}} Tree
  */
 
-/** @type {Map<string, Set<string>>} */
+/** The traits of roots: most have those of others.
+ * @type {Map<string, Set<string>>} */
 const traitSets = new Map();
 
-/** @param {Provider} provider @returns {Member} */
-function memberOf({uuid, name, root_provider_uuid: root, traits, aggregates, inventories, usages}) {
+/** @param {string[]} traits */
+function traitSet(traits) {
   const key = traits.join();
   const set = traitSets.get(key) ?? new Set(traits);
   traitSets.set(key, set);
-  const classes = Object.entries(inventories).map(([one, inventory]) =>
-    /** @type {[string, number, number]} */ ([one, capacityOf(inventory), usages[one] ?? 0]));
-  return {uuid, name, root, traits: set, aggregates, classes};
+  return set;
 }
 
+/** The root of a tree, with the sums over it. */
 export class Root {
-  /** @param {string} uuid */
-  constructor(uuid) {
-    this.uuid = uuid;
-    this.name = uuid;
-    /** @type {string[]} */
-    this.aggregates = [];
-    /** @type {Map<string, Member>} */
-    this.members = new Map();
-    /** @type {Map<string, Sum>} */
-    this.classes = new Map();
+  /** @param {Tree} tree */
+  constructor({root, providers, disabled, over_capacity, sharing, resources, traits, aggregates, fullest}) {
+    this.uuid = root.uuid;
+    this.name = root.name;
+    this.searched = `${root.name} ${root.uuid}`.toLowerCase();
+    this.providers = providers;
+    this.traits = traitSet(traits);
+    this.aggregates = aggregates;
+    this.classes = new Map(Object.entries(resources));
+    this.isDisabled = disabled > 0;
+    // A provider that shares with hosts is none.
+    this.isSharing = sharing && !this.traits.has('COMPUTE_NODE');
+    /** How many inventories are over their capacity. */
+    this.over = over_capacity;
     /** The inventory that is furthest over its capacity.
      * @type {Over | null} */
-    this.worst = null;
-    /** How many inventories are over their capacity. */
-    this.over = 0;
-    this.isDisabled = false;
-    // A provider that shares with hosts is none.
-    this.isSharing = false;
-    /** @type {number | null} */
-    this.most = null;
-    this.searched = uuid;
-  }
-
-  get isOver() {
-    return this.worst !== null;
-  }
-
-  /** Sum its members anew. */
-  sum() {
-    this.classes = new Map();
-    this.worst = null;
-    this.over = 0;
-    this.isDisabled = false;
-    for (const member of this.members.values()) {
-      if (member.traits.has(DISABLED)) this.isDisabled = true;
-      if (member.uuid === this.uuid) this.take(member);
-      for (const [name, capacity, used] of member.classes) this.add(member, name, capacity, used);
-    }
+    this.worst = over_capacity && fullest
+      ? {provider: fullest.provider.name, name: fullest.resource_class, used: fullest.used, capacity: fullest.capacity} : null;
+    /** The part of the class that is used most.
+     * @type {number | null} */
     this.most = null;
     for (const sum of this.classes.values()) {
       const part = partOf(sum);
@@ -95,26 +79,8 @@ export class Root {
     }
   }
 
-  /** @param {Member} member the root itself */
-  take(member) {
-    this.name = member.name;
-    this.aggregates = member.aggregates;
-    this.isSharing = member.traits.has(SHARING) && !member.traits.has('COMPUTE_NODE');
-    this.searched = `${member.name} ${member.uuid}`.toLowerCase();
-  }
-
-  /** @param {Member} member @param {string} name @param {number} capacity @param {number} used */
-  add(member, name, capacity, used) {
-    const sum = this.classes.get(name);
-    if (sum === undefined) this.classes.set(name, {capacity, used});
-    else {
-      sum.capacity += capacity;
-      sum.used += used;
-    }
-    if (used <= capacity) return;
-    this.over += 1;
-    const over = {provider: member.name, name, used, capacity};
-    if (this.worst === null || (partOf(over) ?? 0) > (partOf(this.worst) ?? 0)) this.worst = over;
+  get isOver() {
+    return this.over > 0;
   }
 
   /** The part of a class that is used; of the class that is used most without a name.
@@ -128,13 +94,7 @@ export class Root {
    * @param {string} name
    */
   free(name) {
-    const sum = this.classes.get(name);
-    return sum === undefined ? 0 : Math.max(0, sum.capacity - sum.used);
-  }
-
-  /** @param {string} trait */
-  hasTrait(trait) {
-    return [...this.members.values()].some((member) => member.traits.has(trait));
+    return this.classes.get(name)?.free ?? 0;
   }
 }
 
@@ -143,9 +103,6 @@ export class Cloud {
   constructor() {
     /** @type {Map<string, Root>} */
     this.byUuid = new Map();
-    /** The root of every provider.
-     * @type {Map<string, string>} */
-    this.rootOf = new Map();
     /** @type {Root[]} */
     this.roots = [];
     /** @type {ClassSum[]} */
@@ -159,57 +116,20 @@ export class Cloud {
     this.changedAt = 0;
     /** @type {string | null} */
     this.token = null;
-    // Whether roots have come, gone or got another name since they were put in order.
-    this.isMixed = false;
   }
 
-  /** Put providers in the place of what they were, and take some away; then `summarise`.
-   * @param {Provider[]} providers
+  /** Put trees in the place of what they were, and take some away; then `summarise`.
+   * @param {Tree[]} trees
    * @param {string[]} deleted uuids
    */
-  put(providers, deleted = []) {
-    /** @type {Set<Root>} */
-    const changed = new Set();
-    for (const uuid of deleted) this.remove(uuid, changed);
-    for (const provider of providers) {
-      if (this.rootOf.get(provider.uuid) !== provider.root_provider_uuid) this.remove(provider.uuid, changed);
-      const root = this.root(provider.root_provider_uuid);
-      root.members.set(provider.uuid, memberOf(provider));
-      this.rootOf.set(provider.uuid, root.uuid);
-      changed.add(root);
-    }
-    for (const root of changed) {
-      const {name} = root;
-      if (root.members.size) root.sum();
-      else this.byUuid.delete(root.uuid);
-      if (root.members.size === 0 || root.name !== name) this.isMixed = true;
-    }
+  put(trees, deleted = []) {
+    for (const uuid of deleted) this.byUuid.delete(uuid);
+    for (const tree of trees) this.byUuid.set(tree.root.uuid, new Root(tree));
   }
 
-  /** @param {string} uuid @param {Set<Root>} changed */
-  remove(uuid, changed) {
-    const root = this.byUuid.get(this.rootOf.get(uuid) ?? '');
-    if (root === undefined) return;
-    root.members.delete(uuid);
-    this.rootOf.delete(uuid);
-    changed.add(root);
-  }
-
-  /** @param {string} uuid */
-  root(uuid) {
-    const known = this.byUuid.get(uuid);
-    if (known !== undefined) return known;
-    const root = new Root(uuid);
-    this.byUuid.set(uuid, root);
-    return root;
-  }
-
-  /** Sum up all roots, once for each page: filters must not wait for it. */
+  /** Put roots in order and sum them up, once for each page: filters must not wait for it. */
   summarise() {
-    if (this.isMixed || this.roots.length !== this.byUuid.size) {
-      this.roots = [...this.byUuid.values()].sort((a, b) => byName(a.name, b.name));
-      this.isMixed = false;
-    }
+    this.roots = [...this.byUuid.values()].sort((a, b) => byName(a.name, b.name));
     this.hosts = this.roots.filter((root) => !root.isSharing).length;
     this.over = this.roots.filter((root) => root.isOver).length;
     this.disabled = this.roots.filter((root) => root.isDisabled).length;
@@ -225,10 +145,10 @@ export function sumsOf(roots) {
   /** @type {Map<string, ClassSum>} */
   const sums = new Map();
   for (const root of roots) {
-    for (const [name, {capacity, used}] of root.classes) {
+    for (const [name, {capacity, used, free}] of root.classes) {
       const sum = sums.get(name) ?? {name, capacity: 0, used: 0, disabled: 0, roots: 0};
       sum.capacity += capacity;
-      if (root.isDisabled) sum.disabled += Math.max(0, capacity - used);
+      if (root.isDisabled) sum.disabled += free;
       sum.used += used;
       sum.roots += 1;
       sums.set(name, sum);

@@ -91,9 +91,10 @@ export function byFit(answer) {
 export async function heldByRoot(path, signal) {
   /** @type {Map<string, Map<string, number>>} */
   const held = new Map();
+  const roots = await store.allRoots(signal);
   for (const {allocations} of await all(path, 'consumers', signal)) {
     for (const [uuid, {resources}] of Object.entries(allocations)) {
-      const root = store.cloud.rootOf.get(uuid) ?? uuid;
+      const root = roots.get(uuid) ?? uuid;
       const sums = held.get(root) ?? new Map();
       held.set(root, sums);
       for (const [name, value] of Object.entries(resources)) sums.set(name, (sums.get(name) ?? 0) + Number(value));

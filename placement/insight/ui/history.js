@@ -24,8 +24,7 @@ export function callerOf({caller}) {
  */
 export function subjectLink({kind, uuid, state}) {
   if (kind === 'provider' && uuid) {
-    const root = store.cloud.byUuid.get(store.cloud.rootOf.get(uuid) ?? '');
-    return h('a', {href: hostAddress(uuid)}, root?.members.get(uuid)?.name ?? state?.['name'] ?? uuid);
+    return h('a', {href: hostAddress(uuid)}, store.cloud.byUuid.get(uuid)?.name ?? state?.['name'] ?? uuid);
   }
   if (kind === 'consumer' && uuid) {
     return h('a', {href: address('changes', '', [['consumer', uuid]])}, store.names.servers.get(uuid) ?? uuid);

@@ -159,7 +159,7 @@ export class HoldersView extends View {
     const roots = new Set();
     for (const {allocations} of rows) {
       for (const [uuid, {resources}] of Object.entries(allocations)) {
-        roots.add(store.cloud.rootOf.get(uuid) ?? uuid);
+        roots.add(store.rootOf(uuid));
         for (const [name, used] of Object.entries(resources)) sums.set(name, (sums.get(name) ?? 0) + used);
       }
     }
@@ -184,7 +184,7 @@ export class HoldersView extends View {
 
   /** The hosts that a consumer holds of. @param {Consumer} consumer */
   places({allocations}) {
-    const roots = new Set(Object.keys(allocations).map((uuid) => store.cloud.rootOf.get(uuid) ?? uuid));
+    const roots = new Set(Object.keys(allocations).map((uuid) => store.rootOf(uuid)));
     return [...roots].map((uuid) => ({uuid, name: store.cloud.byUuid.get(uuid)?.name ?? uuid}));
   }
 }

@@ -8,7 +8,7 @@ import {allConsumers, consumerWords, projectLink, projectName, questionsAbout, s
 import {h, select, field, table} from './dom.js';
 import {asNova, flavorFields, queryOf, range} from './flavors.js';
 import {historyRows} from './history.js';
-import {address, change, hostAddress} from './route.js';
+import {UUID, address, change, hostAddress} from './route.js';
 import {store} from './store.js';
 import {ROWS, MORE_ROWS, saveButton, sortedTable} from './table.js';
 import {View} from './view.js';
@@ -22,7 +22,6 @@ import {amount, amounts, ago, minute, number, plural} from './words.js';
  * @typedef {{uuid: string, held: [string, Record<string, number>][], known: Consumer | undefined}} Holder
  */
 
-const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 const INCLUDE = 'include=inventories,usages,traits,aggregates';
 const TABS = {tree: 'Tree', traits: 'Traits', aggregates: 'Aggregates', history: 'History', raw: 'Raw'};
 

@@ -2,6 +2,7 @@
 // The view of all hosts: a heat map by use, by how many of a request fit, or by who has them; and the
 // same as a table beside it.
 
+import {Refused, all} from './api.js';
 import {groupsOf, sumsOf} from './cloud.js';
 import {byFit, byHolder, byUse, fitByRoot, fitPath, heldByRoot, overWords, rootTip, rootWords} from './colouring.js';
 import {field, h, say, select, wide} from './dom.js';
@@ -19,6 +20,8 @@ import {amount, number, percent, plural} from './words.js';
 
 // How many resource classes are summed up in view.
 const CLASSES = 6;
+// Milliseconds after the last letter of a trait, which the service is asked for.
+const TYPED = 300;
 // The selected hosts are in the address up to so many.
 const SELECTED = 100;
 /** @type {Record<string, [string, (root: Root, name: string) => boolean]>} */
@@ -63,11 +66,19 @@ export class MapView extends View {
 
   /** @returns {Root[]} */
   filtered() {
+    const having = this.having();
+    if (having?.value === null) return [];
     const words = this.route.get('q').toLowerCase().split(/\s+/).filter(Boolean);
     const [, isShown] = SHOWN[this.route.get('show', 'all')] ?? ['', () => true];
-    const [name, trait, zone] = [this.route.get('class'), this.route.get('trait'), this.route.get('zone')];
+    const [name, zone] = [this.route.get('class'), this.route.get('zone')];
     return store.cloud.roots.filter((root) => words.every((word) => root.searched.includes(word)) && isShown(root, name)
-      && (trait === '' || root.hasTrait(trait)) && (zone === '' || root.aggregates.includes(zone)));
+      && (having?.value.has(root.uuid) ?? true) && (zone === '' || root.aggregates.includes(zone)));
+  }
+
+  /** The roots of trees in which a provider has the trait that is asked for; null where none is. */
+  having() {
+    const trait = this.route.get('trait');
+    return trait === '' ? null : this.ask(`insight/providers?required=${encodeURIComponent(trait)}`, {read: rootsOf});
   }
 
   /** What the colours tell. @returns {Colouring} */
@@ -92,7 +103,7 @@ export class MapView extends View {
       field('Zone', select([['', 'All, by aggregate'], ...zones], this.route.get('zone'), set('zone')), 'zone'),
       field('Show', select(Object.entries(SHOWN).map(([key, [words]]) => [key, words]), this.route.get('show', 'all'),
         (value) => change({show: value === 'all' ? '' : value})), 'shown'),
-      field('With trait', typed('HW_CPU_X86_AVX512F', this.route.get('trait'), (text) => change({trait: text.trim()}, true)), 'trait'),
+      field('With trait', typed('HW_CPU_X86_AVX512F', this.route.get('trait'), (text) => change({trait: text.trim()}, true), TYPED), 'trait'),
       flavorFields(this.route.get('fit'), (fit) => change({fit, project: ''})),
       project && h('p', {class: 'chosen'}, `held by ${store.names.projects.get(project) ?? project} `,
         h('button', {type: 'button', class: 'small', onclick: () => change({project: ''})}, 'no longer')));
@@ -120,6 +131,7 @@ export class MapView extends View {
     const sharing = roots.filter((root) => root.isSharing).length;
     const hosts = roots.length - sharing;
     const others = sharing ? `, ${plural(sharing, 'sharing provider')}` : '';
+    if (this.having()?.value === null) return 'Asking for the trait …';
     if (!cloud.isComplete) return cloud.roots.length ? `${plural(hosts, 'host')}${others} so far …` : 'Reading the cloud …';
     if (roots.length < cloud.roots.length) return `${number(hosts)} of ${plural(cloud.hosts, 'host')}${others}`;
     return `${plural(hosts, 'host')}${others}${cloud.disabled ? `, ${number(cloud.disabled)} disabled` : ''}`;
@@ -164,7 +176,7 @@ export class MapView extends View {
       ...store.cloud.sums.filter((sum) => (name ? sum.name === name : true)).slice(0, name ? 1 : 3).map((sum) => ({
         name: `Free ${sum.name}`, isNumber: true, value: (/** @type {Root} */ root) => root.free(sum.name),
         cell: (/** @type {Root} */ root) => (root.classes.has(sum.name) ? amount(sum.name, root.free(sum.name)) : '–')})),
-      {name: 'Providers', isNumber: true, value: (root) => root.members.size},
+      {name: 'Providers', isNumber: true, value: (root) => root.providers},
     ];
     const isRanked = this.route.get('show') || this.route.get('fit') || this.route.get('project');
     return h('section', {class: 'hosts', 'aria-label': 'Hosts'},
@@ -202,10 +214,31 @@ export class MapView extends View {
   }
 }
 
-/** @param {string} placeholder @param {string} value @param {(text: string) => void} ontext */
-function typed(placeholder, value, ontext) {
+/** The roots of the providers of a list; none where the service knows no such trait.
+ * @param {string} path @param {AbortSignal} signal
+ * @returns {Promise<Set<string>>}
+ */
+async function rootsOf(path, signal) {
+  try {
+    return new Set((await all(path, 'providers', signal)).map((one) => one.root_provider_uuid));
+  } catch (error) {
+    if (error instanceof Refused && error.status === 400) return new Set();
+    throw error;
+  }
+}
+
+/** @type {ReturnType<typeof setTimeout>} */
+let typing;
+
+/** A field whose text is told when nothing was typed for some milliseconds.
+ * @param {string} placeholder @param {string} value @param {(text: string) => void} ontext @param {number} [pause]
+ */
+function typed(placeholder, value, ontext, pause = 0) {
   return h('input', {
     type: 'search', value, placeholder, autocomplete: 'off', spellcheck: 'false',
-    oninput: (/** @type {Event} */ event) => ontext(/** @type {HTMLInputElement} */ (event.target).value),
+    oninput: (/** @type {Event} */ event) => {
+      clearTimeout(typing);
+      typing = setTimeout(() => ontext(/** @type {HTMLInputElement} */ (event.target).value), pause);
+    },
   });
 }

@@ -2,6 +2,8 @@
 // The state of the page is the part of its address behind "#", which is never sent: a view, an object
 // it is about, and parameters, such as #/map?class=VCPU and #/host/compute-17.
 
+export const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
 /** A query as text; what is safe in it stays readable.
  * @param {Iterable<[string, string]>} parameters
  */

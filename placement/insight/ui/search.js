@@ -3,14 +3,13 @@
 
 import {all} from './api.js';
 import {h, patch} from './dom.js';
-import {address, hostAddress, projectAddress} from './route.js';
+import {UUID, address, hostAddress, projectAddress} from './route.js';
 import {store} from './store.js';
 import {View} from './view.js';
 import {amounts, number, plural} from './words.js';
 
 /** @typedef {{href: string, words: string, quiet?: string}} Found */
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const REQUEST_ID = /req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 // How many are found at most in memory.
 const FOUND = 12;
@@ -131,13 +130,15 @@ export class SearchBox extends View {
 
   /** @param {string} uuid @returns {Found[]} */
   uuid(uuid) {
-    const root = store.cloud.byUuid.get(store.cloud.rootOf.get(uuid) ?? '');
-    if (root) return [{href: hostAddress(uuid), words: root.members.get(uuid)?.name ?? uuid, quiet: `on ${root.name}`}];
+    const root = store.cloud.byUuid.get(uuid);
+    if (root) return [{href: hostAddress(uuid), words: root.name, quiet: root.isSharing ? 'sharing provider' : 'host'}];
     if (store.labels.has(uuid)) return [{href: address('map', '', [['zone', uuid]]), words: store.labels.get(uuid) ?? uuid, quiet: 'zone'}];
+    const [provider] = this.ask(`insight/providers?uuid=${uuid}`).value?.providers ?? [];
+    if (provider) return [{href: hostAddress(uuid), words: provider.name, quiet: `on ${store.cloud.byUuid.get(provider.root_provider_uuid)?.name ?? ''}`}];
     const [consumer] = this.ask(`insight/consumers?uuid=${uuid}`).value?.consumers ?? [];
-    return Object.entries(consumer?.allocations ?? {}).map(([provider, {resources}]) => ({
-      href: address('host', provider, [['consumer', uuid]]),
-      words: store.cloud.byUuid.get(store.cloud.rootOf.get(provider) ?? '')?.name ?? provider,
+    return Object.entries(consumer?.allocations ?? {}).map(([place, {resources}]) => ({
+      href: address('host', place, [['consumer', uuid]]),
+      words: store.cloud.byUuid.get(store.rootOf(place))?.name ?? place,
       quiet: `has the ${consumer.consumer_type === 'INSTANCE' ? 'server' : 'consumer'}: ${amounts(resources)}`,
     }));
   }

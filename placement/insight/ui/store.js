@@ -13,7 +13,7 @@ import {HAS_PROXY, Refused, get, hasToken, isAbort, pages, sleep} from './api.js
 
 // Milliseconds between two looks at what has changed.
 const FOLLOW = 3000;
-const INCLUDE = 'include=inventories,usages,aggregates,traits';
+const TREES = 'by=root&include=aggregates,traits';
 
 class Store {
   constructor() {
@@ -33,6 +33,10 @@ class Store {
     /** What has changed since the page was opened, the newest first.
      * @type {import('./told.js').Told[]} */
     this.told = [];
+    /** The roots of providers that are none, by uuid; null until somebody asks.
+     * @type {Map<string, string> | null} */
+    this.rootsOfOthers = null;
+    this.readingRoots = Promise.resolve();
     /** @type {Map<string, Answer>} */
     this.answers = new Map();
     /** @type {Set<() => void>} */
@@ -66,6 +70,7 @@ class Store {
   /** Forget what was read with another token. */
   forget() {
     this.cloud = new Cloud();
+    this.rootsOfOthers = null;
     this.answers.clear();
     this.questions.clear();
     this.start();
@@ -172,14 +177,15 @@ class Store {
     const cloud = new Cloud();
     /** @type {string | null} */
     let token = null;
-    for await (const page of pages(`insight/providers?${INCLUDE}`, signal)) {
+    for await (const page of pages(`insight/providers?${TREES}`, signal)) {
       token ??= page.token;
-      cloud.put(page.providers);
+      cloud.put(page.trees);
       if (this.cloud.isComplete) continue;
       this.cloud = cloud;
       this.cloudChanged();
     }
     cloud.isComplete = true;
+    this.rootsOfOthers = null;
     cloud.token = token;
     cloud.readAt = Date.now();
     this.cloud = cloud;
@@ -190,12 +196,11 @@ class Store {
   async follow(signal) {
     const {cloud} = this;
     let isChanged = false;
-    for await (const page of pages(`insight/changes?since=${cloud.token}&${INCLUDE}`, signal)) {
+    for await (const page of pages(`insight/changes?since=${cloud.token}&${TREES}`, signal)) {
       cloud.token = page.token;
       if (!page.complete) return this.read(signal);
-      if (page.providers.length || page.deleted.length) isChanged = true;
-      this.tell([...page.providers.map((/** @type {{uuid: string}} */ one) => one.uuid), ...page.deleted],
-        () => cloud.put(page.providers, page.deleted));
+      if (page.trees.length || page.deleted.length) isChanged = true;
+      this.tell(page.trees, page.deleted);
     }
     cloud.readAt = Date.now();
     if (!isChanged) return undefined;
@@ -203,18 +208,60 @@ class Store {
     return this.cloudChanged();
   }
 
-  /** Note how some providers differ after a change. @param {string[]} uuids @param {() => void} apply */
-  tell(uuids, apply) {
-    const {cloud} = this;
-    const find = (/** @type {string} */ uuid) => cloud.byUuid.get(cloud.rootOf.get(uuid) ?? '')?.members.get(uuid);
-    const before = new Map(uuids.map((uuid) => [uuid, find(uuid)]));
-    apply();
+  /** Put changed trees in the place of what they were, and note how they differ.
+   * @param {import('./cloud.js').Tree[]} trees @param {string[]} deleted
+   */
+  tell(trees, deleted) {
+    const {byUuid} = this.cloud;
+    const uuids = [...trees.map(({root}) => root.uuid), ...deleted];
+    const before = new Map(uuids.map((uuid) => [uuid, byUuid.get(uuid)]));
+    this.cloud.put(trees, deleted);
     const told = uuids.flatMap((uuid) => {
-      const [had, has] = [before.get(uuid), find(uuid)];
+      const [had, has] = [before.get(uuid), byUuid.get(uuid)];
       const one = has ?? had;
-      return one ? [{at: Date.now(), uuid, name: one.name, root: one.root, words: difference(had, has)}] : [];
+      if (had?.providers !== has?.providers) this.rootsOfOthers = null;
+      return one ? [{at: Date.now(), uuid, name: one.name, words: difference(had, has)}] : [];
     });
     this.told = [...told, ...this.told].slice(0, MAX_TOLD);
+  }
+
+  /** The uuid of the root of a provider. Of those that are no roots it is read when it is asked for
+   * the first time; until then, and where nobody knows, it is their own.
+   * @param {string} uuid
+   */
+  rootOf(uuid) {
+    if (this.cloud.byUuid.has(uuid) || !this.cloud.isComplete) return uuid;
+    this.allRoots(this.stop.signal).catch(() => {});
+    return this.rootsOfOthers?.get(uuid) ?? uuid;
+  }
+
+  /** The roots of all providers that are none.
+   * @param {AbortSignal} signal
+   * @returns {Promise<Map<string, string>>}
+   */
+  async allRoots(signal) {
+    if (this.rootsOfOthers === null) {
+      this.rootsOfOthers = new Map();
+      this.readingRoots = this.readRoots(this.rootsOfOthers, signal);
+    }
+    const roots = this.rootsOfOthers;
+    await this.readingRoots;
+    return roots;
+  }
+
+  /** @param {Map<string, string>} roots @param {AbortSignal} signal */
+  async readRoots(roots, signal) {
+    // Of a cloud without nested providers everything is known.
+    if (this.cloud.roots.every(({providers}) => providers === 1)) return;
+    try {
+      for await (const page of pages('insight/providers', signal)) {
+        for (const {uuid, root_provider_uuid: root} of page.providers) if (uuid !== root) roots.set(uuid, root);
+      }
+    } catch (error) {
+      if (this.rootsOfOthers === roots) this.rootsOfOthers = null;
+      throw error;
+    }
+    this.changed();
   }
 
   cloudChanged() {

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has changed of providers since the page was opened, in words.
+// What has changed of trees since the page was opened, in words.
 
-import {amount} from './words.js';
+import {amount, plural} from './words.js';
 
 /**
- * A provider that changed: `at` as `Date.now()`, the newest first.
- * @typedef {{at: number, uuid: string, name: string, root: string, words: string}} Told
- * @typedef {import('./cloud.js').Member} Member
+ * A tree that changed: `at` as `Date.now()`, the newest first.
+ * @typedef {{at: number, uuid: string, name: string, words: string}} Told
+ * @typedef {import('./cloud.js').Root} Root
  */
 
 // So many are kept.
 export const MAX_TOLD = 2000;
 
-/** How a provider differs from what it was.
- * @param {Member | undefined} before
- * @param {Member | undefined} after
+/** How a tree differs from what it was.
+ * @param {Root | undefined} before
+ * @param {Root | undefined} after
  */
 export function difference(before, after) {
   if (after === undefined) return 'was deleted';
   if (before === undefined) return 'was created';
   const words = [];
   if (before.name !== after.name) words.push(`was called ${before.name}`);
-  if (before.root !== after.root) words.push('is in another tree');
+  const added = after.providers - before.providers;
+  if (added) words.push(`${plural(Math.abs(added), 'provider')} ${added > 0 ? 'more' : 'less'}`);
   words.push(...ofAmounts(before, after));
   words.push(...ofNames('trait', [...before.traits], [...after.traits]), ...ofNames('aggregate', before.aggregates, after.aggregates));
   return words.join(', ') || 'was written, the amounts are the same';
 }
 
-/** @param {Member} before @param {Member} after */
+/** @param {Root} before @param {Root} after */
 function ofAmounts(before, after) {
-  const had = new Map(before.classes.map(([name, capacity, used]) => [name, {capacity, used}]));
-  const words = after.classes.flatMap(([name, capacity, used]) => {
+  const had = new Map(before.classes);
+  const words = [...after.classes].flatMap(([name, {capacity, used}]) => {
     const was = had.get(name);
     had.delete(name);
     if (was === undefined) return [`${amount(name, capacity)} ${name} more`];

@@ -12,7 +12,7 @@ from placement.objects import provider_identity
 from placement.tests.thorough import examples
 
 from .fixtures import applications, follower, freshness
-from .fixtures.follower import Follower
+from .fixtures.follower import Follower, FollowerOfTrees
 from .fixtures.freshness_workload import CONSUMERS, Workload
 from .fixtures.history_replay import Replay, rows_of, shown_by
 
@@ -44,6 +44,7 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
         # The second of each reads several changes at once.
         watch, seldom = freshness.Watch(client.database), freshness.Watch(client.database)
         close, far = Follower(client), Follower(other, client)
+        of_trees = FollowerOfTrees(client)
         replay, replayed = Replay(), 0
         for number in range(MOST_STEPS):
             title = workload.step()
@@ -52,6 +53,8 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
             stored = follower.everything(client)
             close.follow()
             assert close.providers == stored, title
+            of_trees.follow()
+            assert of_trees.providers == follower.everything(client, FollowerOfTrees), title
             if number % 7 == 0:
                 seldom.check(title)
             if number % 20 == 0:
