@@ -22,6 +22,10 @@ from placement.insight.searches import Searches
 # searches beside survival of 10,000 hosts took 30 ms, and take 15.
 SECONDS_UNTIL_SWITCH = 0.000_5
 
+# Four who read the cloud at once, page after page, have all of it after 5 seconds: refused
+# at once, they wait for a second again and again while nobody asks, and need 8.
+SECONDS_TO_WAIT = 0.25
+
 
 class Insight:
     """The questions that a worker answers beside the API, one at a time.
@@ -68,6 +72,7 @@ class Insight:
         )
         self.searches = Searches(log_searches, self.unmet_demand, self.failures, database.recorder)
         self._asked = threading.Lock()
+        self._waiting = threading.Lock()
 
     @classmethod
     def from_conf(cls, conf: ConfigOpts, database: Database) -> Insight:
@@ -106,11 +111,12 @@ class Insight:
         """Answer a question, one at a time.
 
         Raises `errors.InsightOff` when it is off, and `errors.InsightBusy` while another one is
-        being answered: it does not wait, since that would take a thread from the API.
+        being answered. One question waits for that, `SECONDS_TO_WAIT` at most: more would take
+        threads from the API.
         """
         if name not in self.enabled:
             raise errors.InsightOff(option=self.options[name])
-        if not self._asked.acquire(blocking=False):
+        if not self._asked.acquire(blocking=False) and not self._acquired_after_waiting():
             raise errors.InsightBusy
         interval = sys.getswitchinterval()
         sys.setswitchinterval(SECONDS_UNTIL_SWITCH)
@@ -119,6 +125,14 @@ class Insight:
         finally:
             sys.setswitchinterval(interval)
             self._asked.release()
+
+    def _acquired_after_waiting(self) -> bool:
+        if not self._waiting.acquire(blocking=False):
+            return False
+        try:
+            return self._asked.acquire(timeout=SECONDS_TO_WAIT)
+        finally:
+            self._waiting.release()
 
 
 def _is_on(conf: ConfigOpts, option: str) -> bool:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files in which operators give names to requests and aggregates."""
 
+import functools
+import os
 from collections.abc import Mapping
 
 import yaml
@@ -20,10 +22,19 @@ def read_names(path: str | None) -> Mapping[str, str]:
     if not path:
         return {}
     try:
-        with open(path, encoding='utf-8') as file:
-            content = yaml.safe_load(file)
+        stat = os.stat(path)
+        return dict(_parsed(path, stat.st_ino, stat.st_mtime_ns, stat.st_size))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UnusableFile(f'{path}: {" ".join(str(error).split())}') from error
+
+
+# A process has two such files; to parse some hundred names takes longer than to answer with them.
+@functools.lru_cache(maxsize=4)
+def _parsed(path: str, *_version: int) -> Mapping[str, str]:
+    """The content of a file in one version. Raises `OSError`, `ValueError`, `yaml.YAMLError` and
+    `UnusableFile`."""
+    with open(path, encoding='utf-8') as file:
+        content = yaml.safe_load(file)
     content = {} if content is None else content
     if not isinstance(content, dict) or not all(
         isinstance(part, str) for pair in content.items() for part in pair

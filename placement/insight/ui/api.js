@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of the service, one after the other. The token is in this module's memory, and nowhere else.
-
-/** @type {string | null} */
-let token = null;
+// Reads of the service, one after the other. The token is in this module's memory, and nowhere else
+// unless somebody has it kept in the tab.
 
 // `openstack placement ui` adds the token to each request, and says so in the address.
 export const HAS_PROXY = new URLSearchParams(location.search).get('token') === 'proxy';
@@ -16,9 +14,28 @@ const EMPTY_WORDS = /^The server could not comply with the request since it is e
 const GIVE_UP = 120_000;
 const LONGEST = 10_000;
 
-/** @param {string | null} value */
-export function setToken(value) {
+// The storage of the tab; null where the browser is told to have none.
+const TAB = (() => {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null;
+  }
+})();
+const KEPT = 'token';
+/** @type {string | null} */
+let token = HAS_PROXY ? null : TAB?.getItem(KEPT) ?? null;
+
+/** @param {string} value @param {boolean} isKept in this tab until it is closed, or the token is not known any more */
+export function setToken(value, isKept) {
   token = value;
+  if (isKept) TAB?.setItem(KEPT, value);
+  else forgetToken();
+}
+
+/** Keep the token no longer, which the service does not know. */
+export function forgetToken() {
+  TAB?.removeItem(KEPT);
 }
 
 export function hasToken() {

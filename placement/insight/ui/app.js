@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which view is shown, and all that is around it: token, colours, and how old what is shown is.
 
-import {HAS_PROXY, activity, hasToken, setToken} from './api.js';
+import {HAS_PROXY, activity, forgetToken, hasToken, setToken} from './api.js';
 import {byId, h, patch} from './dom.js';
 import {ChangesView} from './changes.js';
 import {HoldersView} from './holders.js';
@@ -33,6 +33,7 @@ customElements.define('placement-search', SearchBox);
 const main = byId('main');
 const dialog = /** @type {HTMLDialogElement} */ (byId('token-dialog'));
 const tokenField = /** @type {HTMLInputElement} */ (byId('token'));
+const keepField = /** @type {HTMLInputElement} */ (byId('keep-token'));
 /** @type {import('./view.js').View | null} */
 let view = null;
 
@@ -89,7 +90,7 @@ function tell() {
 }
 
 byId('token-form').addEventListener('submit', () => {
-  setToken(tokenField.value.trim());
+  setToken(tokenField.value.trim(), keepField.checked);
   tokenField.value = '';
   // After a token that has expired everything goes on as it was.
   if (store.failure?.status === 401) store.start();
@@ -116,7 +117,10 @@ byId('theme').addEventListener('click', () => {
 });
 window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => store.changed());
 window.addEventListener('hashchange', show);
-store.onforgotten = askForToken;
+store.onforgotten = (words) => {
+  forgetToken();
+  askForToken(words);
+};
 store.subscribe(tell);
 activity.onchange = tell;
 setInterval(tell, 1000);

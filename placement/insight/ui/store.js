@@ -13,6 +13,8 @@ import {HAS_PROXY, Refused, get, hasToken, isAbort, pages, sleep} from './api.js
 
 // Milliseconds between two looks at what has changed.
 const FOLLOW = 3000;
+// Milliseconds between two pictures of a cloud that is being read: to draw one takes as long as to read more.
+const SHOW = 500;
 const TREES = 'by=root&include=aggregates,traits';
 
 class Store {
@@ -177,10 +179,12 @@ class Store {
     const cloud = new Cloud();
     /** @type {string | null} */
     let token = null;
+    let shownAt = 0;
     for await (const page of pages(`insight/providers?${TREES}`, signal)) {
       token ??= page.token;
       cloud.put(page.trees);
-      if (this.cloud.isComplete) continue;
+      if (this.cloud.isComplete || Date.now() - shownAt < SHOW) continue;
+      shownAt = Date.now();
       this.cloud = cloud;
       this.cloudChanged();
     }

@@ -471,6 +471,23 @@ def test_after_a_token_has_expired_the_page_goes_on_where_it_was(cloud: Browser)
     assert cloud.text('.count').startswith('60 of 1,000 hosts')
 
 
+def test_a_token_is_kept_in_the_tab_by_choice_until_it_has_expired(
+    browser: Browser, demo: str
+) -> None:
+    browser.open('about:blank')
+    browser.open(f'{demo}/ui/#/map')
+    browser.wait('document.querySelector("#token-dialog").open')
+    browser.click('#keep-token')
+    browser.type('#token', 'admin')
+    browser.click('#token-form button[type=submit]')
+    browser.wait(READY['map'])
+    browser.run('location.reload()')
+    browser.wait(READY['map'])
+    change(browser, '/insight/changes', 'answer = new Response("{}", {status: 401});')
+    browser.wait('document.querySelector("#token-dialog").open')
+    assert browser.run('return sessionStorage.length') == 0
+
+
 #: What is typed into the search, the beginning of what is found, and the address that it leads to.
 SEARCHES = {
     'numa-022': ('az3-numa-022 host', f'#/host/{uuid_of("az3-numa-022")}'),
@@ -1066,7 +1083,8 @@ def test_pages_of_others_can_neither_frame_nor_read_it(browser: Browser, demo: s
 
 
 def test_ten_thousand_hosts(browser: Browser, tmp_path: pathlib.Path) -> None:
-    """The page reads them in ten requests, and its document stays small: frames are short."""
+    """The page reads them in ten requests, whatever providers each has, and its document stays
+    small: frames are short."""
     with ui_services.cloud_of_hosts(tmp_path, HOSTS) as url:
         enter(browser, url)
         browser.wait(f'document.querySelector(".count span").textContent === "{HOSTS:,} hosts"')

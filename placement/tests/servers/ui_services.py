@@ -101,7 +101,7 @@ def demonstration(directory: pathlib.Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def cloud_of_hosts(directory: pathlib.Path, count: int) -> Iterator[str]:
-    """The address of a service with so many hosts."""
+    """The address of a service with so many hosts, of seven providers each."""
     state = directory / 'state'
     state.mkdir(mode=0o700)
     conf = _conf(state / 'placement.sqlite')
@@ -109,7 +109,7 @@ def cloud_of_hosts(directory: pathlib.Path, count: int) -> Iterator[str]:
     migration.sync(database.engine)
     standard_names.sync(database)
     database.dispose()
-    loading.load_as_rows(conf.placement_database.connection, clouds.flat(count))
+    loading.load_as_rows(conf.placement_database.connection, clouds.trees(count))
     with process(['placement.cmd.serve', '--state-dir', str(state)]) as url:
         yield url
 

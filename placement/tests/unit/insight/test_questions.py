@@ -2,9 +2,13 @@
 """Questions beside requests of the API."""
 
 import sys
+import threading
+import time
 
 import pytest
 
+from placement import errors
+from placement.insight import questions
 from placement.insight.questions import SECONDS_UNTIL_SWITCH, Insight
 from placement.tests.unit.objects.cloud import Cloud
 
@@ -16,3 +20,38 @@ def test_threads_of_the_api_have_the_interpreter_back_soon_while_a_question_is_a
     with insight.question('capacity'):
         assert sys.getswitchinterval() == pytest.approx(SECONDS_UNTIL_SWITCH)
     assert sys.getswitchinterval() == usual
+
+
+def test_one_question_waits_for_another_one_and_others_are_refused(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(questions, 'SECONDS_TO_WAIT', 60)
+    insight, answered = Insight(cloud.database), threading.Event()
+
+    def ask() -> None:
+        with insight.question('capacity'):
+            answered.set()
+
+    waiting = threading.Thread(target=ask)
+    with insight.question('capacity'):
+        waiting.start()
+        while not insight._waiting.locked():
+            time.sleep(0.001)
+        with pytest.raises(errors.InsightBusy), insight.question('survival'):
+            pass
+        assert not answered.is_set()
+    waiting.join()
+    assert answered.is_set()
+
+
+def test_a_question_that_has_waited_is_refused(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(questions, 'SECONDS_TO_WAIT', 0.01)
+    insight = Insight(cloud.database)
+    with (
+        insight.question('capacity'),
+        pytest.raises(errors.InsightBusy),
+        insight.question('capacity'),
+    ):
+        pass

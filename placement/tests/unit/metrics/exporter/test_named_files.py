@@ -5,8 +5,9 @@ import pathlib
 
 import pytest
 
+from placement.metrics import named_files
 from placement.metrics.exporter.gauges import read_requests
-from placement.metrics.named_files import UnusableFile, read_aggregate_names
+from placement.metrics.named_files import UnusableFile, read_aggregate_names, read_names
 
 
 @pytest.fixture
@@ -51,6 +52,18 @@ def test_file_that_cannot_be_used_says_why_in_one_line(
 def test_file_that_is_not_there_cannot_be_used(file: pathlib.Path) -> None:
     with pytest.raises(UnusableFile, match='No such file'):
         read_aggregate_names(str(file))
+
+
+def test_a_file_is_parsed_again_when_it_has_changed(
+    file: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text('a: one\n')
+    assert read_names(str(file)) == {'a': 'one'}
+    with monkeypatch.context() as patch:
+        patch.setattr(named_files.yaml, 'safe_load', None)
+        assert read_names(str(file)) == {'a': 'one'}
+    file.write_text('a: two, which is longer\n')
+    assert read_names(str(file)) == {'a': 'two, which is longer'}
 
 
 def test_names_of_aggregates_are_found_by_uuid_in_any_case(file: pathlib.Path) -> None:
