@@ -27,7 +27,6 @@ from placement.insight.changes import handlers as changes
 from placement.insight.demand import handlers as demand
 from placement.insight.explain import handlers as explain
 from placement.insight.history import handlers as history
-from placement.insight.names import handlers as names
 from placement.insight.what_if import handlers as what_if
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
@@ -113,7 +112,7 @@ HISTORY = (
             'insight.consumers': bulk.list_consumers,
             'insight.usages': bulk.list_usages,
             'insight.changes': changes.list_changes,
-            'insight.names': names.show,
+            'insight.names': insight.show_names,
             'insight.history': history.list_changes},
         accepts={
             'resource_providers.create': provider_schemas.CREATE,

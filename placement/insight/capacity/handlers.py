@@ -12,7 +12,7 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.explain.handlers import SCENARIO, list_names
 from placement.insight.explain.views import Names, provider
-from placement.insight.names.handlers import aggregate_names
+from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, members, page_limit
 from placement.insight.what_if import scenarios, schemas
 from placement.insight.what_if import views as what_if

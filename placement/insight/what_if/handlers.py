@@ -13,7 +13,7 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.capacity.handlers import parse_named_queries
 from placement.insight.explain.handlers import SCENARIO, list_names
-from placement.insight.names.handlers import aggregate_names
+from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement.insight.what_if import schemas, views
 from placement.insight.what_if.pages import NO_DOMAINS, DomainPage, Part, read_page
