@@ -2,15 +2,33 @@
 """Making SQLAlchemy engines, each prepared for the rules of its database."""
 
 import contextlib
+import itertools
+import logging
+import time
 from typing import Any
 
 import sqlalchemy as sa
 from oslo_db.sqlalchemy import engines
 
-from placement.db.engine import drivers, pool, sqlite, startup, timeouts
+from placement.db.engine import drivers, failures, pool, sqlite, timeouts
+from placement.db.engine.causes import DISCONNECTS
 from placement.db.engine.timeouts import Timeouts
 
+LOG = logging.getLogger(__name__)
+
 DEFAULT_TIMEOUTS = Timeouts()
+
+# PostgreSQL's drivers report a refused connection without an SQLSTATE. The message of a refusal
+# begins with the first of these; one of the others is in it when the refusal is temporary.
+_REFUSAL = 'FATAL'
+_TEMPORARY = (
+    'starting up',
+    'shutting down',
+    'recovery mode',
+    'not yet accepting',
+    'too many',
+    'connection slots',
+)
 
 
 def create_engine(
@@ -24,7 +42,7 @@ def create_engine(
     """Return an engine that raises the errors of oslo.db, for SQLite, MySQL or PostgreSQL.
 
     The parameters are options of ``[placement_database]``, `bounds` being the timeouts. A server
-    that is not up yet is waited for as `startup.wait_for_database` describes; raises what that
+    that is not up yet is waited for as `wait_for_database` describes; raises what that
     raises, and `drivers.MissingDriverError`.
     """
     parsed = drivers.check(url)
@@ -41,7 +59,7 @@ def create_engine(
     )
     timeouts.bound_responses(engine, bounds.response)
     _prepare_sessions(engine, bounds.lock)
-    startup.wait_for_database(engine, max_retries, retry_interval)
+    wait_for_database(engine, max_retries, retry_interval)
     return engine
 
 
@@ -73,3 +91,32 @@ def _prepare_sessions(engine: sa.Engine, lock_timeout: int) -> None:
             for statement in statements:
                 cursor.execute(statement)
         connection.commit()
+
+
+def wait_for_database(engine: sa.Engine, max_retries: int, retry_interval: int) -> None:
+    """Return as soon as the engine can connect.
+
+    oslo.db can wait too, but it recognises PostgreSQL's refusals by wordings that current drivers
+    no longer use, and gives up after the first attempt.
+
+    `max_retries` is the number of attempts (-1: unlimited, 0: none, return at once), and
+    `retry_interval` the seconds between two of them. Raises the error of the last attempt, or
+    the first error that waiting cannot cure, such as a wrong password.
+    """
+    for attempt in itertools.count(1) if max_retries == -1 else range(1, max_retries + 1):
+        try:
+            with engine.connect():
+                return
+        except failures.DATABASE_ERRORS as error:
+            if attempt == max_retries or not _is_temporary(error):
+                raise
+            LOG.warning('Attempt %d to connect to the database: %s', attempt, error)
+            time.sleep(retry_interval)
+
+
+def _is_temporary(error: Exception) -> bool:
+    """Return whether a later attempt may succeed."""
+    words = str(error)
+    if _REFUSAL in words and not any(temporary in words for temporary in _TEMPORARY):
+        return False
+    return failures.cause_of(error) in DISCONNECTS

@@ -2,8 +2,8 @@
 """The reasons why a request fits nowhere, or where it does not fit, and what would help.
 
 It reads from here downwards: `survey` looks at every tree once and says what stands in its way,
-`funnel` and `combination` lay the conditions over the trees, `nearest` finds those that miss
-least, `relaxations` what could be given up, and `disabled_trees` those with a disabled host.
+`funnel` and `combination` lay the conditions over the trees, `relaxations` finds what could be
+given up, and `named_trees` those that miss least and those with a disabled host.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import dataclasses
 
 from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Verdict
-from placement.search.insight.disabled_trees import disabled_trees
 from placement.search.insight.explanation import RequestExplanation, TreeReport
 from placement.search.insight.feasibility import Feasibility, could_be_found
 from placement.search.insight.funnel import group_funnels
-from placement.search.insight.nearest import nearest_trees
+from placement.search.insight.named_trees import disabled_trees, nearest_trees
 from placement.search.insight.relaxations import Relaxations, relaxations
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.survey import Survey

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement.db.engine import startup
+from placement.db.engine import engines
 
 
 class Engine:
@@ -52,7 +52,7 @@ WRONG = [
 
 
 def wait(engine: Any, max_retries: int) -> None:
-    startup.wait_for_database(engine, max_retries, 0)
+    engines.wait_for_database(engine, max_retries, 0)
 
 
 @pytest.mark.parametrize('error', AWAY, ids=str)
