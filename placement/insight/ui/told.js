@@ -22,7 +22,7 @@ export function difference(before, after) {
   const words = [];
   if (before.name !== after.name) words.push(`was called ${before.name}`);
   const added = after.providers - before.providers;
-  if (added) words.push(`${plural(Math.abs(added), 'provider')} ${added > 0 ? 'more' : 'less'}`);
+  if (added) words.push(`${plural(Math.abs(added), 'provider')} ${added > 0 ? 'more' : 'fewer'}`);
   words.push(...ofAmounts(before, after));
   words.push(...ofNames('trait', [...before.traits], [...after.traits]), ...ofNames('aggregate', before.aggregates, after.aggregates));
   return words.join(', ') || 'was written, the amounts are the same';
