@@ -20,11 +20,6 @@ class FullestInventory(NamedTuple):
     capacity: int
     used: int
 
-    @property
-    def part(self) -> float:
-        """The part of the capacity that is used, infinite where there is no capacity."""
-        return self.used / self.capacity if self.capacity > 0 else math.inf
-
 
 @dataclasses.dataclass(slots=True)
 class ClassSum:
@@ -60,16 +55,18 @@ class TreeSums(NamedTuple):
 def sums_of(tree: Tree) -> TreeSums:
     """The sums of a tree. Of inventories that are as full, the first member's is the fullest."""
     resources: dict[str, ClassSum] = {}
-    fullest, over_capacity = None, 0
+    fullest, largest, over_capacity = None, -1.0, 0
     for member in tree.members:
         for name, limits, used in member.inventories:
             capacity = limits.reported_capacity
-            resources.setdefault(name, ClassSum()).add(capacity, used)
+            if name not in resources:
+                resources[name] = ClassSum()
+            resources[name].add(capacity, used)
             over_capacity += used > limits.ceiling
             if capacity <= 0 and used == 0:
                 continue
-            inventory = FullestInventory(member.uuid, name, capacity, used)
-            if fullest is None or inventory.part > fullest.part:
-                fullest = inventory
+            part = used / capacity if capacity > 0 else math.inf
+            if part > largest:
+                largest, fullest = part, FullestInventory(member.uuid, name, capacity, used)
     disabled = sum(DISABLED_TRAIT in member.traits for member in tree.members)
     return TreeSums(len(tree.members), disabled, over_capacity, resources, fullest)
