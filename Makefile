@@ -58,7 +58,7 @@ help:
 	@echo 'make lint    run ruff and mypy'
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
-	@echo 'make bench-workers   measure throughput by number of processes and threads'
+	@echo 'make bench-workers   measure throughput by number of processes, and model that of more cores'
 	@echo 'make region   run clients against three database nodes and three API instances while faults happen'
 	@echo 'make mutants   change the search in small ways, and check that a test notices each: make mutants ARGS=nogoods'
 	@echo 'make clean   remove everything that these targets created, except ./state'

@@ -7,12 +7,24 @@ A cycle is four requests: a search, a claim on one of the candidates, a read of 
 Workers are processes on one database; clients are distributed over them as a load balancer would
 do. Clients and database run on the same machine, so on few cores the last workers gain less than
 they would elsewhere.
+
+*In turns* is the processor time of a cycle where one client asks all workers in turn, so that they
+do not compete for cores.
+
+Three or more numbers of processes with equally many threads are followed by a model of what more
+cores give: one of the cycles per second, of the pools that have a core for each process, and one
+of the processor time in turns. On a server with sixteen cores:
+
+    make bench-workers ARGS='--db mariadb --sizes 1000 --pools 1x2,2x2,4x2,8x2,16x2 --clients 32'
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
+import itertools
+import multiprocessing
 import os
 import pathlib
 import shutil
@@ -22,7 +34,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks import clouds, databases, services
+from benchmarks import clouds, databases, scalability, services
 from benchmarks.client import Client, TooSlow, Unexpected
 from benchmarks.loading import load_as_rows
 from benchmarks.measure import percentile, run_together
@@ -38,7 +50,15 @@ POOLS = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4))
 SIZES = (1_000, 10_000, 50_000)
 
 HEADINGS = (
-    'hosts', 'processes', 'threads each', 'cycles/s', 'median ms', 'p99 ms', 'CPU ms', 'MB each',
+    'hosts', 'processes', 'threads each', 'cycles/s', 'median ms', 'p99 ms', 'CPU ms', 'in turns',
+    'MB each',
+)  # fmt: skip
+
+# Numbers of cores that the model is asked about.
+CORES = (16, 64)
+MODEL_HEADINGS = (
+    'hosts', 'threads each', 'fitted to', 'one process', 'contention', 'coherency', 'most with',
+    *(f'{cores} cores' for cores in CORES),
 )  # fmt: skip
 
 
@@ -52,16 +72,33 @@ class WorkerPool:
     latencies: list[float]
     elapsed: float
     cpu_seconds: float
+    cpu_seconds_in_turns: float
     memory_mb: float
+
+    @property
+    def rate(self) -> float:
+        """Cycles per second."""
+        return len(self.latencies) / self.elapsed
+
+    @property
+    def has_cores(self) -> bool:
+        """A core for each worker; without it, throughput says nothing of what more cores give."""
+        return self.processes <= (os.cpu_count() or 1)
+
+    @property
+    def rate_of_own_cores(self) -> float:
+        """Cycles per second of workers that each keep one core of their own busy."""
+        return self.processes / self.cpu_seconds_in_turns
 
     def line(self) -> Sequence[str]:
         """One line of the table: totals of all workers, except memory, which is per worker."""
         done = len(self.latencies)
         figures = (
-            done / self.elapsed,
+            self.rate,
             statistics.median(self.latencies) * 1000,
             percentile(self.latencies, 0.99) * 1000,
             self.cpu_seconds / done * 1000,
+            self.cpu_seconds_in_turns * 1000,
             self.memory_mb,
         )
         return (
@@ -86,7 +123,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shutil.rmtree(directory)
     print(f'database: {options.db}, clients: {options.clients}, cores: {os.cpu_count()}\n')
     print(columns([HEADINGS, *(pool.line() for pool in found)]))
+    if lines := list(_model(found)):
+        print('\nModel, the universal scalability law, in cycles/s:\n')
+        print(columns([MODEL_HEADINGS, *lines]))
     return 0
+
+
+def _model(pools: Sequence[WorkerPool]) -> Iterator[Sequence[str]]:
+    """The lines of the law, for each cloud and number of threads with enough pools."""
+    for (size, threads), group in itertools.groupby(sorted(pools, key=_same_law), key=_same_law):
+        measured = list(group)
+        for name, rates in (
+            ('cycles/s', {pool.processes: pool.rate for pool in measured if pool.has_cores}),
+            ('in turns', {pool.processes: pool.rate_of_own_cores for pool in measured}),
+        ):
+            if len(rates) < scalability.UNKNOWNS:
+                continue
+            law = scalability.fit(rates)
+            rates_asked = (law.alone, law.best(), *map(law.throughput, CORES))
+            alone, *asked = map(significant, rates_asked)
+            constants = (f'{law.contention:.3f}', f'{law.coherency:.4f}')
+            yield f'{size:,}', str(threads), name, alone, *constants, *asked
+
+
+def _same_law(pool: WorkerPool) -> tuple[int, int]:
+    return pool.size, pool.threads
 
 
 def _measure_size(
@@ -125,19 +186,72 @@ def _measure_pool(
     size: int, threads: int, workers: Sequence[Service], options: argparse.Namespace
 ) -> WorkerPool:
     """The measurement of one pool, after each worker has searched once."""
-    clients = [Client(workers[n % len(workers)].port) for n in range(options.clients)]
-    works = [Schedule(size, number) for number in range(options.clients)]
-    for work, client in zip(works, clients[: len(workers)], strict=False):
-        work.run(client)
+    for number, worker in enumerate(workers):
+        client = Client(worker.port)
+        Schedule(size, number).run(client)
+        client.close()
     cpu_before = sum(worker.cpu_seconds() for worker in workers)
     begin = time.perf_counter()
-    latencies = run_together(begin + options.seconds, works, clients)
+    latencies = _run_clients(size, begin + options.seconds, workers, options.clients)
     elapsed = time.perf_counter() - begin
+    cpu_seconds = sum(worker.cpu_seconds() for worker in workers) - cpu_before
+    return WorkerPool(
+        size=size,
+        processes=len(workers),
+        threads=threads,
+        latencies=latencies,
+        elapsed=elapsed,
+        cpu_seconds=cpu_seconds,
+        cpu_seconds_in_turns=_measure_turns(size, workers, options.seconds),
+        memory_mb=statistics.fmean(worker.memory_mb() for worker in workers),
+    )
+
+
+def _measure_turns(size: int, workers: Sequence[Service], seconds: float) -> float:
+    """The processor time of a cycle of workers that one client asks in turn.
+
+    Each worker has read in what all others have done since its last search, as it has on cores of
+    its own, but none of them competes for a core here.
+    """
+    clients = [Client(worker.port) for worker in workers]
+    works = [Schedule(size, number) for number in range(len(workers))]
+    cpu_before = sum(worker.cpu_seconds() for worker in workers)
+    done, end = 0, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for work, client in zip(works, clients, strict=True):
+            work.run(client)
+            done += 1
     cpu_seconds = sum(worker.cpu_seconds() for worker in workers) - cpu_before
     for client in clients:
         client.close()
-    memory = statistics.fmean(worker.memory_mb() for worker in workers)
-    return WorkerPool(size, len(workers), threads, latencies, elapsed, cpu_seconds, memory)
+    return cpu_seconds / done
+
+
+def _run_clients(size: int, end: float, workers: Sequence[Service], clients: int) -> list[float]:
+    """The latencies of all clients, which have a process for each worker.
+
+    In a single process the clients, and not the workers, would be what limits throughput.
+    """
+    with concurrent.futures.ProcessPoolExecutor(
+        len(workers), multiprocessing.get_context('fork')
+    ) as pool:
+        futures = [
+            pool.submit(
+                _run_clients_of, worker.port, size, range(first, clients, len(workers)), end
+            )
+            for first, worker in enumerate(workers)
+        ]
+        return [latency for future in futures for latency in future.result()]
+
+
+def _run_clients_of(port: int, size: int, numbers: Sequence[int], end: float) -> list[float]:
+    """The latencies of the clients of one worker."""
+    clients = [Client(port) for _ in numbers]
+    try:
+        return run_together(end, [Schedule(size, number) for number in numbers], clients)
+    finally:
+        for client in clients:
+            client.close()
 
 
 def _parser() -> argparse.ArgumentParser:
