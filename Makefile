@@ -42,7 +42,7 @@ help:
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
 	@echo 'make test-faults   inject faults under load: kill workers and database servers, cut connections'
 	@echo 'make test-clusters   test read replicas, Galera clusters, and restarts of database servers'
-	@echo 'make test-upgrade   test upgrade from upstream, and rollback to it'
+	@echo 'make test-upgrade   test upgrade from upstream, rollback to it, and two releases at a time'
 	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel; and both of the'
@@ -116,6 +116,8 @@ test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> upgrade from upstream, and rollback'
 	@PLACEMENT_TEST_UPSTREAM_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
 	    $(BIN)/pytest placement/tests/databases/test_upgrade.py
+	@echo '==> workers of the release before beside workers of this one'
+	@$(BIN)/pytest placement/tests/databases/test_two_releases.py
 	@echo '==> distributions: source archive, wheel, and upstream replaced by it'
 	@$(BIN)/pytest placement/tests/servers/test_distribution.py
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers of the release before this one and of this one on one database, at the same time."""
+
+import contextlib
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from placement.microversions import NEWEST
+from placement.tests.databases import previous_release
+from placement.tests.functional import consistency_check
+from placement.tests.functional.fixtures import databases, follower, workers, workload
+from placement.tests.functional.fixtures.client import Answer
+from placement.tests.functional.fixtures.freshness_workload import CLASSES, Workload
+
+#: Servers by name; the Makefile gives the URLs.
+SERVERS = {
+    'mariadb': os.environ.get('PLACEMENT_TEST_MARIADB_URL'),
+    'postgresql': os.environ.get('PLACEMENT_TEST_POSTGRESQL_URL'),
+}
+
+#: How many changes one client makes.
+STEPS = 100
+
+
+@pytest.fixture(scope='module')
+def previous(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The Python of the release before."""
+    return previous_release.install(tmp_path_factory.mktemp('previous'))
+
+
+@pytest.fixture(params=SERVERS)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    server = SERVERS[request.param]
+    assert server is not None, f'no URL of a {request.param} server: use make test-upgrade'
+    database = databases.create_empty(server)
+    databases.migrate(database.url)
+    yield database.url
+    database.drop()
+
+
+@contextlib.contextmanager
+def serving(url: str, previous: str) -> Iterator[list[workers.Workers]]:
+    """Two workers of each release, the older ones first, which have started first."""
+    options = {'OS_HISTORY__ENABLED': 'true'}
+    with (
+        workers.running(url, 2, previous, options) as old,
+        workers.running(url, 2, sys.executable, options) as new,
+    ):
+        yield [old, new]
+        for release in (old, new):
+            assert 'unexpected error' not in release.log()
+            # Neither has changed what the other did not learn of.
+            assert 'bypassed' not in release.log()
+
+
+class AnyRelease:
+    """Sends each request to one of the releases, at random."""
+
+    def __init__(self, clients: Sequence[workload.HttpClient], seed: int) -> None:
+        self._clients = clients
+        self._random = random.Random(seed)
+
+    def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
+        return self._random.choice(self._clients).send(method, path, body, version)
+
+
+@contextlib.contextmanager
+def clients_of(releases: Sequence[workers.Workers]) -> Iterator[list[workload.HttpClient]]:
+    """A client of each release."""
+    clients = [workload.HttpClient(release.port) for release in releases]
+    try:
+        yield clients
+    finally:
+        for client in clients:
+            client.close()
+
+
+def found(client: workload.HttpClient) -> dict[str, Any]:
+    """The candidates that a release finds for each class, with what is used of them."""
+    summaries = {}
+    for name in CLASSES:
+        path = f'/allocation_candidates?resources={name}:1'
+        answer = client.send('GET', path, version=NEWEST)
+        assert answer.status in (200, 400), answer.text
+        summaries[name] = answer.json.get('provider_summaries')
+    return summaries
+
+
+def test_each_release_finds_what_the_other_has_changed(url: str, previous: str) -> None:
+    """A change of any kind is in the next search and in the next changes, whoever is asked."""
+    with serving(url, previous) as releases, clients_of(releases) as clients:
+        client = Workload(AnyRelease(clients, 1), 1)
+        followers = [follower.Follower(*clients) for _ in range(3)]
+        for _ in range(STEPS):
+            done = client.step()
+            old, new = map(found, clients)
+            assert old == new, f'after {done}'
+            one = random.choice(followers)
+            one.follow()
+            assert one.providers == follower.everything(clients[1]), f'after {done}'
+        for one in followers:
+            one.follow()
+            for asked in clients:
+                assert one.providers == follower.everything(asked)
+            assert one.reads == 1
+        assert sum(client.done.values()) > STEPS / 3
+
+
+def test_claims_through_both_releases_never_exceed_capacity(url: str, previous: str) -> None:
+    with serving(url, previous) as releases, clients_of(releases) as clients:
+        consistency_check.build(releases[1])
+        following = follower.Follower(*clients)
+        run = consistency_check.ConsistencyCheck(url, *(release.port for release in releases))
+        deadline = time.monotonic() + 1
+
+        def follow() -> None:
+            while time.monotonic() < deadline:
+                following.follow()
+                for client in clients:
+                    found(client)
+
+        run.run(meanwhile=follow)
+        run.check()
+        following.follow()
+        for client in clients:
+            assert following.providers == follower.everything(client)
+        assert following.reads == 1
+        assert run.account.answers['done'] > consistency_check.REQUESTS / 4
