@@ -2,8 +2,10 @@
 """Workers of the release before this one and of this one on one database, at the same time."""
 
 import contextlib
+import json
 import os
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +28,21 @@ SERVERS = {
 
 #: How many changes one client makes.
 STEPS = 100
+
+#: Prints what operators and their tools name: options, metrics with their labels, and paths.
+PRINT_NAMES = """
+import json
+from placement import routes
+from placement.conf import opts
+from placement.metrics import catalog
+groups = [(getattr(group, 'name', group), options) for group, options in opts.list_opts()]
+metrics = [one for one in vars(catalog).values() if isinstance(one, catalog.Metric)]
+print(json.dumps([
+    *(f'[{group}] {option.name}' for group, options in groups for option in options),
+    *(f'{metric.name}{{{label}}}' for metric in metrics for label in ('', *metric.labels)),
+    *(f'{route.method} {route.path}' for route in routes.ROUTES),
+]))
+"""
 
 
 @pytest.fixture(scope='module')
@@ -132,3 +149,20 @@ def test_claims_through_both_releases_never_exceed_capacity(url: str, previous: 
             assert following.providers == follower.everything(client)
         assert following.reads == 1
         assert run.account.answers['done'] > consistency_check.REQUESTS / 4
+
+
+def names_in(python: str) -> set[str]:
+    """The options, metrics and paths of a release."""
+    # Isolated: the working directory must not lend it the modules of this one.
+    command = [python, '-I', '-W', 'ignore', '-c', PRINT_NAMES]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return set(json.loads(printed))
+
+
+def test_options_metrics_and_paths_of_the_previous_release_are_known(previous: str) -> None:
+    before = names_in(previous)
+
+    assert before - names_in(sys.executable) == set()
+    # Of each kind there are some to be missed.
+    option, label = '[history] enabled', 'placement_http_requests_total{action}'
+    assert {option, label, 'GET /insight/changes'} <= before
