@@ -122,8 +122,9 @@ def _drains(engine: str, database: str, consumers: int) -> Iterator[Figure]:
     # Each to the next host, which the one before it in turn leaves.
     turns = {uuid: hosts[(number + 1) % len(hosts)] for number, uuid in enumerate(hosts)}
     moves = [
-        {'consumer': consumer.uuid, 'to': turns[next(iter(consumer.allocations))]}
+        {'consumer': consumer.uuid, 'from': [host], 'to': turns[host]}
         for consumer in cloud.consumers
+        for host in consumer.allocations
     ]
     with serving(database) as client:
 

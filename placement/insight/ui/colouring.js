@@ -91,7 +91,7 @@ export function byFit(answer) {
 export async function heldByRoot(path, signal) {
   /** @type {Map<string, Map<string, number>>} */
   const held = new Map();
-  const roots = await store.allRoots(signal);
+  const roots = await store.allRoots();
   for (const {allocations} of await all(path, 'consumers', signal)) {
     for (const [uuid, {resources}] of Object.entries(allocations)) {
       const root = roots.get(uuid) ?? uuid;

@@ -103,7 +103,7 @@ export class MapView extends View {
       field('Zone', select([['', 'All, by aggregate'], ...zones], this.route.get('zone'), set('zone')), 'zone'),
       field('Show', select(Object.entries(SHOWN).map(([key, [words]]) => [key, words]), this.route.get('show', 'all'),
         (value) => change({show: value === 'all' ? '' : value})), 'shown'),
-      field('With trait', typed('HW_CPU_X86_AVX512F', this.route.get('trait'), (text) => change({trait: text.trim()}, true), TYPED), 'trait'),
+      field('With trait', typed('HW_CPU_X86_AVX512F', this.route.get('trait'), tellTrait), 'trait'),
       flavorFields(this.route.get('fit'), (fit) => change({fit, project: ''})),
       project && h('p', {class: 'chosen'}, `held by ${store.names.projects.get(project) ?? project} `,
         h('button', {type: 'button', class: 'small', onclick: () => change({project: ''})}, 'no longer')));
@@ -228,17 +228,18 @@ async function rootsOf(path, signal) {
 }
 
 /** @type {ReturnType<typeof setTimeout>} */
-let typing;
+let pausing;
 
-/** A field whose text is told when nothing was typed for some milliseconds.
- * @param {string} placeholder @param {string} value @param {(text: string) => void} ontext @param {number} [pause]
- */
-function typed(placeholder, value, ontext, pause = 0) {
+/** Tell a trait when nothing more was typed for some milliseconds. @param {string} text */
+function tellTrait(text) {
+  clearTimeout(pausing);
+  pausing = setTimeout(() => change({trait: text.trim()}, true), TYPED);
+}
+
+/** @param {string} placeholder @param {string} value @param {(text: string) => void} ontext */
+function typed(placeholder, value, ontext) {
   return h('input', {
     type: 'search', value, placeholder, autocomplete: 'off', spellcheck: 'false',
-    oninput: (/** @type {Event} */ event) => {
-      clearTimeout(typing);
-      typing = setTimeout(() => ontext(/** @type {HTMLInputElement} */ (event.target).value), pause);
-    },
+    oninput: (/** @type {Event} */ event) => ontext(/** @type {HTMLInputElement} */ (event.target).value),
   });
 }

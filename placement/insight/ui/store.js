@@ -235,18 +235,18 @@ class Store {
    */
   rootOf(uuid) {
     if (this.cloud.byUuid.has(uuid) || !this.cloud.isComplete) return uuid;
-    this.allRoots(this.stop.signal).catch(() => {});
+    this.allRoots().catch(() => {});
     return this.rootsOfOthers?.get(uuid) ?? uuid;
   }
 
   /** The roots of all providers that are none.
-   * @param {AbortSignal} signal
    * @returns {Promise<Map<string, string>>}
    */
-  async allRoots(signal) {
+  async allRoots() {
     if (this.rootsOfOthers === null) {
       this.rootsOfOthers = new Map();
-      this.readingRoots = this.readRoots(this.rootsOfOthers, signal);
+      // Other views need it, too, when the one that has asked is gone.
+      this.readingRoots = this.readRoots(this.rootsOfOthers, this.stop.signal);
     }
     const roots = this.rootsOfOthers;
     await this.readingRoots;

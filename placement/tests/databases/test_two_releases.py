@@ -112,13 +112,13 @@ def found(client: workload.HttpClient) -> dict[str, Any]:
 def test_each_release_finds_what_the_other_has_changed(url: str, previous: str) -> None:
     """A change of any kind is in the next search and in the next changes, whoever is asked."""
     with serving(url, previous) as releases, clients_of(releases) as clients:
-        client = Workload(AnyRelease(clients, 1), 1)
+        client, chance = Workload(AnyRelease(clients, 1), 1), random.Random(2)
         followers = [follower.Follower(*clients) for _ in range(3)]
         for _ in range(STEPS):
             done = client.step()
             old, new = map(found, clients)
             assert old == new, f'after {done}'
-            one = random.choice(followers)
+            one = chance.choice(followers)
             one.follow()
             assert one.providers == follower.everything(clients[1]), f'after {done}'
         for one in followers:
