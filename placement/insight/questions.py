@@ -22,8 +22,10 @@ from placement.insight.searches import Searches
 # searches beside survival of 10,000 hosts took 30 ms, and take 15.
 SECONDS_UNTIL_SWITCH = 0.000_5
 
-# Four who read 10,000 trees at once, page after page, have all of them after 5.5 seconds: refused
-# at once, they wait for a second again and again while nobody asks, and need 8.
+# How many questions wait for another one, and how long. Four who read 10,000 trees at once, page
+# after page, have all of them after 3.5 seconds and their first page after 1; where one waits,
+# after 4.5 and 3; where none does, after 8.
+MAX_WAITING = 2
 SECONDS_TO_WAIT = 0.25
 
 
@@ -72,7 +74,7 @@ class Insight:
         )
         self.searches = Searches(log_searches, self.unmet_demand, self.failures, database.recorder)
         self._asked = threading.Lock()
-        self._waiting = threading.Lock()
+        self._waiting = threading.BoundedSemaphore(MAX_WAITING)
 
     @classmethod
     def from_conf(cls, conf: ConfigOpts, database: Database) -> Insight:
@@ -111,8 +113,8 @@ class Insight:
         """Answer a question, one at a time.
 
         Raises `errors.InsightOff` when it is off, and `errors.InsightBusy` while another one is
-        being answered. One question waits for that, `SECONDS_TO_WAIT` at most: more would take
-        threads from the API.
+        being answered. `MAX_WAITING` questions wait for that, `SECONDS_TO_WAIT` at most: more
+        would take all threads of a process from the API, four in the samples.
         """
         if name not in self.enabled:
             raise errors.InsightOff(option=self.options[name])

@@ -51,23 +51,24 @@ def providers_text(providers: Iterable[CloudProvider], included: Collection[str]
 
 def trees_text(trees: Iterable[CloudTree], included: Collection[str]) -> str:
     """Trees in sums, with what is included of their roots, as a JSON array."""
-    return json.dumps([_tree(tree, included) for tree in trees])
+    # One by one: a thousand of them at a time would have the garbage collector run.
+    return f'[{", ".join(json.dumps(_tree(tree, included)) for tree in trees)}]'
 
 
 def _tree(tree: CloudTree, included: Collection[str]) -> dict[str, Any]:
-    row, root, sums, name = tree
+    row, root, sums, fullest_name = tree
     fullest = sums.fullest
     shown = {
         'root': members(row, 'uuid', 'name'),
         **members(sums, 'providers', 'disabled', 'over_capacity'),
         'sharing': root.kind.profile.is_sharing,
         'resources': {
-            resource_class: members(of_class, 'capacity', 'used', 'free')
-            for resource_class, of_class in sums.resources.items()
+            name: {'capacity': one.capacity, 'used': one.used, 'free': one.free}
+            for name, one in sums.resources.items()
         },
         'fullest': fullest
         and {
-            'provider': {'uuid': fullest.provider, 'name': name},
+            'provider': {'uuid': fullest.provider, 'name': fullest_name},
             **members(fullest, 'resource_class', 'capacity', 'used'),
         },
     }

@@ -230,7 +230,7 @@ class Apache(Server):
             f'ErrorLog {self.log}',
             *(
                 f'LoadModule {name}_module {modules.format(name)}'
-                for name in ('mpm_event', 'authz_core', 'reqtimeout', 'wsgi')
+                for name in ('mpm_event', 'authz_core', 'reqtimeout', 'filter', 'deflate', 'wsgi')
             ),
             f'WSGISocketPrefix {self.directory}/wsgi',
             'LogFormat "%h %u %r %>s" combined',

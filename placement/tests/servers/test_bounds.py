@@ -40,6 +40,16 @@ def port(server: servers.Server, name: str) -> Iterator[int]:
         yield front.port
 
 
+def test_answers_about_the_cloud_are_compressed_and_those_of_the_api_are_not(port: int) -> None:
+    for path, encoding in (('insight/names', 'gzip'), ('traits', None)):
+        answer = requests.get(
+            f'http://127.0.0.1:{port}/{path}',
+            headers={'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'},
+        )
+        assert answer.json()
+        assert answer.headers.get('Content-Encoding') == encoding
+
+
 def test_query_of_16_kilobytes_is_answered(port: int) -> None:
     name = 'CUSTOM_' + 'A' * 200
     names = ','.join([name] * (LARGEST_QUERY // (len(name) + 1)))

@@ -22,26 +22,28 @@ def test_threads_of_the_api_have_the_interpreter_back_soon_while_a_question_is_a
     assert sys.getswitchinterval() == usual
 
 
-def test_one_question_waits_for_another_one_and_others_are_refused(
+def test_two_questions_wait_for_another_one_and_others_are_refused(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(questions, 'SECONDS_TO_WAIT', 60)
-    insight, answered = Insight(cloud.database), threading.Event()
+    insight, answered = Insight(cloud.database), list[str]()
 
     def ask() -> None:
         with insight.question('capacity'):
-            answered.set()
+            answered.append('capacity')
 
-    waiting = threading.Thread(target=ask)
+    waiting = [threading.Thread(target=ask) for _ in range(questions.MAX_WAITING)]
     with insight.question('capacity'):
-        waiting.start()
-        while not insight._waiting.locked():
+        for thread in waiting:
+            thread.start()
+        while insight._waiting._value:
             time.sleep(0.001)
         with pytest.raises(errors.InsightBusy), insight.question('survival'):
             pass
-        assert not answered.is_set()
-    waiting.join()
-    assert answered.is_set()
+        assert not answered
+    for thread in waiting:
+        thread.join()
+    assert answered == ['capacity'] * 2
 
 
 def test_a_question_that_has_waited_is_refused(
