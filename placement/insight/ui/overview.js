@@ -137,7 +137,7 @@ export class OverviewView extends View {
       announce: say,
     });
     return h('section', {'aria-labelledby': 'hosts-map'},
-      h('div', {class: 'title'}, h('h2', {id: 'hosts-map'}, answer ? `Where does ${this.fit()} fit?` : 'How full is every host?'),
+      h('div', {class: 'title'}, h('h2', {id: 'hosts-map'}, answer?.value ? `Where does ${this.fit()} fit?` : 'How full is every host?'),
         h('a', {href: address('map', '', answer ? [['fit', this.fit()]] : [])}, 'Map')),
       answer?.error && h('p', {class: 'refusal', role: 'alert'}, answer.error.message),
       this.map, h('div', {class: 'legend'}, legend(colouring.marks)));
@@ -147,7 +147,7 @@ export class OverviewView extends View {
     const answer = this.ask(USAGES, {seconds: 60, read: allUsages});
     const name = ['VCPU', 'PCPU', ...store.cloud.sums.map((sum) => sum.name)].find((one) => store.cloud.sums.some((sum) => sum.name === one && sum.used > 0)) ?? '';
     return h('section', {class: 'card', 'aria-labelledby': 'holders'},
-      h('div', {class: 'title'}, h('h2', {id: 'holders'}, 'Who holds most'), h('span', {class: 'quiet'}, `${name}, consumers`)),
+      h('div', {class: 'title'}, h('h2', {id: 'holders'}, 'Who holds most'), name && h('span', {class: 'quiet'}, `${name}, consumers`)),
       this.shown(answer, (/** @type {any[]} */ usages) => {
         const most = usages.map((one) => ({...one, held: one.resources[name] ?? 0})).sort((a, b) => b.held - a.held);
         return most.length ? h('ul', {class: 'holders'}, most.slice(0, HOLDERS).map((one) => h('li', {key: one.project_id},

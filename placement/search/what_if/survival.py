@@ -188,6 +188,7 @@ class Survival:
     ) -> bool:
         """Tell if there are as many places for the largest amounts of all as consumers: all find
         one then. False proves nothing."""
+        # Survival of 10,000 hosts takes three to five times as long without.
         if not needs or self._relocation.are_apart(needs):
             return not needs
         distinct = frozenset([of_consumer[0] for of_consumer in needs.values()])

@@ -264,6 +264,20 @@ def test_an_empty_cloud_and_one_without_problems_are_told(
         wait_for(browser, 'tbody', 'below-a-prefix')
         browser.run('location.hash = "#/overview"')
         wait_for(browser, '.sentence', 'Nothing is wrong')
+        wait_for(browser, '.card', 'Nobody holds anything.')
+        assert 'consumers' not in browser.text('.card')
+
+
+def test_title_of_the_small_map_tells_what_its_colours_mean(browser: Browser, demo: str) -> None:
+    browser.open('about:blank')
+    browser.open(f'{demo}/ui/')
+    browser.wait('document.querySelector("#token-dialog").open')
+    change(browser, '/insight/capacity', 'await new Promise(() => {});')
+    browser.type('#token', 'admin')
+    browser.click('#token-form button[type=submit]')
+    browser.wait('document.querySelectorAll(".sentence").length === 5')
+    assert browser.text('#hosts-map') == 'How full is every host?'
+    assert 'below 25 % used' in browser.text('.legend')
 
 
 def test_a_question_that_is_off_names_its_option(browser: Browser, demo: str) -> None:
