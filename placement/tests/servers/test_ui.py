@@ -796,7 +796,10 @@ def test_an_answer_has_funnel_nearest_trees_and_capacity(browser: Browser, demo:
     assert 'MEMORY_MB: 16 GiB asked, most free 0 MiB, largest' in browser.text('.verdict')
     # Those that are full come before the one that is disabled.
     assert 'az1-cpu-001' in browser.text('.reports')
-    assert 'forbidden trait COMPUTE_STATUS_DISABLED' in browser.text('.relaxations')
+    relaxations = browser.text('.relaxations')
+    assert 'forbidden trait COMPUTE_STATUS_DISABLED' in relaxations
+    # The disabled host that would serve it.
+    assert re.search(r'\baz1-cpu-\d+\b', relaxations), relaxations
     assert browser.text('.answer .tile strong') == '0'
 
 
