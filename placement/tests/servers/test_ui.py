@@ -8,8 +8,8 @@ import pathlib
 import re
 import urllib.request
 import uuid
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -529,16 +529,101 @@ def test_one_search_finds_everything(cloud: Browser, text: str) -> None:
     cloud.wait(f'location.hash.startsWith({json.dumps(address)})')
 
 
-def test_search_finds_where_a_server_is(cloud: Browser) -> None:
-    consumer = cloud.run(
+class Task(NamedTuple):
+    """A question of an operator, from the overview.
+
+    Each of the `steps` is a click, given the selector of an element, or a field that is filled in
+    and sent off, given that and the text. The answer has some `words` in the element `place`.
+    """
+
+    question: str
+    steps: Sequence[str | tuple[str, str]]
+    place: str
+    words: str
+    service: str = 'demo'
+
+
+def search(text: str) -> tuple[str, str]:
+    return 'placement-search input', text
+
+
+TASKS = [
+    Task('Is the cloud full? Where, in which zone, of which class?', (), '.zones', '99 %'),
+    Task('How many more m1.large fit, in each zone?', (), '.zones', 'm1.large fit'),
+    Task('What was asked for in vain, by which request?', (), '.unmet', 'req-3b0f44ac-'),
+    Task(
+        'Which projects have most, and what does one of them have?',
+        ['.holders li a'], '#held', '954 consumers',
+    ),
+    Task(
+        'What is over its capacity, and how far?',
+        ['.sentence[href*="show=over"]'], 'tbody', 'MEMORY_MB 224 GiB of 120 GiB',
+    ),
+    Task(
+        'Which hosts are disabled, and what is free on them?',
+        ['.sentence[href*="show=disabled"]'], '.count', '3 of 1,000 hosts',
+    ),
+    Task(
+        'Why did this request of nova (``req-…``) find no host?',
+        [search('req-3b0f44ac-0000-4000-8000-000000000003')], '.relaxations', 'asking for VGPU',
+    ),
+    Task(
+        'What does a host have, and who holds it, since when?',
+        [search('az3-numa-022')], 'placement-host tbody', 'project-web',
+    ),
+    Task('On which host is this server?', [search('{server}')], 'h1', 'az4-cpu-001'),
+    Task('What has changed in the last hour?', ['[data-view=changes]'], '#hour', 'In the hour'),
+    Task(
+        'What happened to this host?',
+        [search('one'), '[href*="tab=history"]'], 'tbody', 'resource_providers.create', 'history',
+    ),
+    Task(
+        'Why does a request fit nowhere, and what would help?',
+        ['[data-view=why]', ('#query', FULL), '.question .main-button'],
+        '.relaxations', 'COMPUTE_STATUS_DISABLED',
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service with a history, which has the host `one`."""
+    with ui_services.below_prefix(tmp_path_factory.mktemp('history'), '/placement') as url:
+        request(url, 'POST', '/resource_providers', {'name': 'one', 'uuid': str(uuid.uuid4())})
+        yield url
+
+
+@pytest.mark.parametrize('task', TASKS, ids=[task.question for task in TASKS])
+def test_a_question_of_an_operator_takes_as_many_clicks_as_the_guide_says(
+    browser: Browser, request: pytest.FixtureRequest, task: Task
+) -> None:
+    enter(browser, request.getfixturevalue(task.service), hash='')
+    browser.wait(LIVE)
+    for step in task.steps:
+        if isinstance(step, str):
+            browser.wait(f'document.querySelector({json.dumps(step)})')
+            browser.click(step)
+            continue
+        field, text = step
+        browser.type(field, text.format(server=_server_of(browser, 'az4-cpu-001')))
+        if field.startswith('placement-search'):
+            browser.wait('document.querySelector("#found [aria-selected=true]")')
+            browser.press('Enter')
+    wait_for(browser, task.place, task.words)
+    guide = installation.REPOSITORY.joinpath('doc/source/ui.rst').read_text()
+    (clicks,) = re.findall(rf'^{re.escape(task.question)} +(\d) ', guide, re.MULTILINE)
+    assert len(task.steps) == int(clicks)
+
+
+def _server_of(browser: Browser, host: str) -> str:
+    """The uuid of a consumer that holds of a host; empty where there is none."""
+    consumer: str = browser.run(
         'const {get} = await import("./api.js");'
-        ' return (await get(`insight/consumers?provider=${arguments[0]}`)).consumers[0].uuid',
-        uuid_of('az4-cpu-001'),
+        ' const path = `insight/consumers?provider=${arguments[0]}`;'
+        ' return (await get(path)).consumers[0]?.uuid ?? ""',
+        uuid_of(host),
     )
-    cloud.type('placement-search input', consumer)
-    wait_for(cloud, '#found', 'has the server: ')
-    cloud.press('Enter')
-    wait_for(cloud, 'h1', 'az4-cpu-001')
+    return consumer
 
 
 def test_an_answer_about_the_host_that_was_asked_about_before_is_not_shown(
