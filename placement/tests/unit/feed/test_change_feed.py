@@ -49,13 +49,6 @@ def read_on(database: Database, position: Position) -> News | Reload:
         return position.read_on(ChangeFeed(connection).read(position))
 
 
-def news_of(database: Database, position: Position) -> list[tuple[int, int]]:
-    """Id and provider of the entries that a position has not seen."""
-    news = read_on(database, position)
-    assert isinstance(news, News), news
-    return [(entry.id, entry.provider_id) for entry in news.entries]
-
-
 def entries(rows: Rows) -> list[tuple[object, ...]]:
     return rows(feed.c.id, feed.c.provider_id)
 
@@ -75,89 +68,7 @@ def test_a_transaction_records_each_provider_once_in_order(database: Database, r
     assert before <= times[0] == times[1] <= tables.utcnow()
 
 
-def test_a_transaction_that_fails_records_nothing(database: Database, rows: Rows) -> None:
-    with database.engine.connect() as connection:
-        ChangeFeed(connection).record([7])
-        connection.rollback()
-
-    assert entries(rows) == [FIRST]
-
-
-def test_an_entry_says_whether_only_allocations_changed(database: Database) -> None:
-    before = position_in(database)
-    record(database, 7)
-    record(database, 7, 8, allocations_only=True)
-    # As workers write that do not know the column.
-    write(database, 5)
-
-    news = read_on(database, before)
-    assert isinstance(news, News)
-    assert [entry[:3] for entry in news.entries] == [
-        (2, 7, False),
-        (3, 7, True),
-        (4, 8, True),
-        (5, 50, False),
-    ]
-
-
-def test_entries_of_one_transaction_have_one_token_and_others_have_others(
-    database: Database, rows: Rows
-) -> None:
-    record(database, 7, 8)
-    record(database, 7)
-
-    first, second, third = (token for (token,) in rows(feed.c.token)[1:])
-    assert first == second != third
-    assert isinstance(third, int)
-    assert third < 2**63
-
-
 # What is read
-
-
-def test_a_position_reads_what_was_recorded_since(database: Database) -> None:
-    before = position_in(database)
-    record(database, 7, 3)
-    record(database, 7)
-
-    news = read_on(database, before)
-    assert isinstance(news, News)
-    assert [entry.id for entry in news.entries] == [2, 3, 4]
-    assert news_of(database, news.position) == []
-    record(database, 9)
-    assert news_of(database, news.position) == [(5, 9)]
-
-
-def interleave(database: Database, count: int) -> int:
-    """Insert so many entries under every third id, as one node of a Galera cluster does; the
-    last of their ids."""
-    ids = range(4, 4 + 3 * count, 3)
-    write(database, *ids)
-    return ids[-1]
-
-
-@pytest.mark.parametrize('place', [0, 50, position.MAX_WINDOW - 2])
-def test_an_entry_that_fills_any_gap_of_the_window_is_news(database: Database, place: int) -> None:
-    last = interleave(database, 2 * position.MAX_WINDOW)
-    before = position_in(database)
-    filled = before.window[place] + 1
-    write(database, filled, last + 5)
-
-    assert news_of(database, before) == [(i, 10 * i) for i in (filled, last + 5)]
-
-
-@pytest.mark.parametrize('place', [2, 299])
-def test_an_entry_that_fills_a_gap_below_the_window_makes_workers_reload(
-    database: Database, place: int
-) -> None:
-    interleave(database, 2 * position.MAX_WINDOW)
-    before = position_in(database)
-    assert place < before.start
-    assert news_of(database, before) == []
-    write(database, place)
-
-    assert read_on(database, before) is Reload.LATE
-    assert news_of(database, position_in(database)) == []
 
 
 def test_gaps_are_zones_of_the_same_size_however_they_were_found(database: Database) -> None:
@@ -171,112 +82,6 @@ def test_gaps_are_zones_of_the_same_size_however_they_were_found(database: Datab
 
     assert before.zones == (Zone(2, 3, 0),)
     assert before.zones == position_in(database).zones
-
-
-def test_a_position_with_one_zone_has_all_gaps_in_it(database: Database) -> None:
-    interleave(database, 2 * position.MAX_WINDOW)
-    with database.consistent_reader() as connection:
-        broad = ChangeFeed(connection).position(has_one_zone=True)
-    exact = position_in(database)
-
-    assert broad.narrowed(10**6) == exact.narrowed(10**6)
-    assert broad.zones[0].start == 1
-    (zone,) = broad.narrowed(256).zones
-    assert zone.entries == 1 + sum(4 <= i < zone.end for i in range(4, 10**4, 3))
-
-
-@pytest.mark.parametrize('count', [0, 1, position.MAX_WINDOW, 3 * position.MAX_WINDOW])
-def test_a_position_is_read_on_by_one_statement(
-    database: Database, statements: list[str], count: int
-) -> None:
-    interleave(database, count + 1)
-    before = position_in(database)
-    statements.clear()
-    assert news_of(database, before) == []
-
-    (statement,) = [one for one in statements if one.startswith('SELECT')]
-    assert statement.count('?') <= 8 + 2 * position.MAX_ZONES
-
-
-@pytest.mark.parametrize('missing', [{10**6}, {3}])
-def test_a_window_is_not_read_again_while_it_is_unchanged(
-    database: Database, monkeypatch: pytest.MonkeyPatch, missing: set[int]
-) -> None:
-    write(database, *({2, 3, 4} - missing))
-    before = position_in(database)
-    monkeypatch.delattr(ChangeFeed, 'read_window')
-
-    assert news_of(database, before) == []
-    write(database, 5, 6)
-    assert news_of(database, before) == [(5, 50), (6, 60)]
-
-
-@pytest.mark.parametrize('token', [3, 4 + 2**40, 2**63 - 1, 0])
-def test_a_head_with_another_token_is_of_another_database(database: Database, token: int) -> None:
-    write(database, 2, 3, 4)
-    before = position_in(database)
-    with database.writer() as connection:
-        connection.execute(sa.update(feed).where(feed.c.id == 4).values(token=token))
-
-    assert read_on(database, before) is Reload.OTHER
-
-
-def test_an_empty_feed_has_no_position_to_read_on_from(database: Database) -> None:
-    with database.writer() as connection:
-        connection.execute(sa.delete(feed))
-    before = position_in(database)
-
-    assert read_on(database, before) is Reload.EMPTY
-    record(database, 7)
-    assert read_on(database, before) is Reload.EMPTY
-    assert news_of(database, position_in(database)) == []
-
-
-# What is used
-
-
-def allocate(database: Database, *rows: tuple[int, str, int]) -> None:
-    """Insert allocations of an amount of a class of a provider, by any consumer."""
-    with database.writer() as connection:
-        connection.exec_driver_sql('PRAGMA defer_foreign_keys = ON')
-        for provider_id, resource_class, used in rows:
-            class_id = sa.select(tables.resource_classes.c.id).filter_by(name=resource_class)
-            connection.execute(
-                sa.insert(tables.allocations).values(
-                    resource_provider_id=provider_id,
-                    consumer_id='consumer',
-                    resource_class_id=class_id.scalar_subquery(),
-                    used=used,
-                )
-            )
-
-
-@pytest.mark.parametrize('gaps', [0, 3 * position.MAX_WINDOW])
-def test_what_is_used_is_read_with_whether_the_feed_changed(database: Database, gaps: int) -> None:
-    with database.writer() as connection:
-        connection.execute(
-            sa.insert(tables.resource_classes),
-            [{'id': 0, 'name': 'VCPU'}, {'id': 9, 'name': 'CUSTOM_GOLD'}],
-        )
-        connection.execute(
-            sa.insert(tables.resource_providers),
-            [{'id': i, 'uuid': str(i), 'name': str(i)} for i in (3, 4, 7)],
-        )
-    allocate(database, (7, 'VCPU', 2**31 - 1), (7, 'VCPU', 2), (7, 'CUSTOM_GOLD', 3))
-    allocate(database, (3, 'VCPU', 4), (4, 'VCPU', 5))
-    if gaps:
-        interleave(database, gaps)
-    before = position_in(database)
-
-    def used(*provider_ids: int) -> change_feed.UsedAtOneMoment:
-        with database.reader() as connection:
-            return ChangeFeed(connection).used(before, provider_ids)
-
-    amounts = {3: {'VCPU': 4}, 7: {'VCPU': 2**31 + 1, 'CUSTOM_GOLD': 3}, 8: {}}
-    assert used(3, 7, 8) == (amounts, True)
-    assert used(8) == ({8: {}}, True)
-    record(database, 7)
-    assert used(3, 7, 8) == (amounts, False)
 
 
 # What is removed

@@ -160,16 +160,6 @@ def test_an_entry_is_told_that_appears_in_a_window_of_earlier_on(database: Datab
     assert 30 in changed
 
 
-def test_there_is_no_zone_where_no_id_is_missing(database: Database) -> None:
-    write(database, *range(2, 5_000))
-    start = token_of(database)
-    assert start.position.zones == ()
-    write(database, *range(5_000, 9_000))
-
-    _changed, after = told(database, start, limit=10_000)
-    assert after.position.zones == ()
-
-
 def test_a_zone_has_all_ids_below_the_window_where_one_is_missing(database: Database) -> None:
     write(database, *({*range(2, 9_000)} - {3_000, 4_500}))
 
@@ -267,15 +257,6 @@ def test_followers_read_everything_when_nobody_noted_what_was_removed(database: 
     write(database, *({*range(2, 20)} - {3, 8}))
     start = token_of(database)
     remove(database, *range(1, 10))
-
-    assert read(database, start) is Interruption.LOST
-
-
-def test_another_token_at_the_head_is_another_database(database: Database) -> None:
-    write(database, 2, token=5)
-    start = token_of(database)
-    remove(database, 2)
-    write(database, 2, token=6)
 
     assert read(database, start) is Interruption.LOST
 

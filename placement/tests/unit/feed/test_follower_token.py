@@ -57,12 +57,6 @@ def test_a_token_of_any_position_misses_no_gap(lowest: int, ids: set[int], zones
         assert not known.zones
 
 
-def test_the_token_of_an_empty_feed_has_no_window() -> None:
-    token = FollowerToken(Position.of(0, ()), 0, 100)
-
-    assert FollowerToken.decoded(token.encoded()) == token
-
-
 @pytest.mark.parametrize('text', ['', 'A', 'AAAA', 'A' * 108, 'ä' * 108, '=' * 108, 'A' * 109])
 def test_a_text_that_is_no_token_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match='it is'):
@@ -107,8 +101,3 @@ def test_a_token_that_no_database_can_be_asked_about_is_refused(
     position = dataclasses.replace(POSITION, **forged)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='another version'):
         FollowerToken.decoded(FollowerToken(position, delivered, 100).encoded())
-
-
-def test_there_is_more_until_the_head_is_delivered() -> None:
-    assert not TOKEN.has_more
-    assert dataclasses.replace(TOKEN, delivered=999).has_more

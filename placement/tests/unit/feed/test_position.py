@@ -37,36 +37,6 @@ def read_on(position: Position, *present: int) -> Position:
     return news.position
 
 
-def test_a_position_without_news_stays_the_same() -> None:
-    position = at(4, 5, 6)
-    news = position.read_on(answer(position, [4, 5, 6]))
-
-    assert news == News((), position)
-
-
-def test_a_position_tells_news_by_id() -> None:
-    position = at(4, 6)
-    news = position.read_on(answer(position, [4, 5, 6, 7]))
-
-    assert isinstance(news, News)
-    assert news.entries == entries(5, 7)
-
-
-def test_without_gaps_the_window_is_the_last_reading() -> None:
-    position = read_on(at(1), 1, 2, 3, 4)
-    assert position.window == (2, 3, 4)
-    position = read_on(position, 1, 2, 3, 4, 5)
-
-    assert position.window == (5,)
-    assert position.zones == ()
-
-
-def test_the_window_of_a_large_reading_is_its_newest_entries() -> None:
-    position = read_on(at(1), *range(1, 90))
-
-    assert position.window == (*range(90 - position_module.MIN_WINDOW, 90),)
-
-
 def test_the_window_begins_before_the_oldest_gap() -> None:
     position = read_on(at(1), 1, 2, 3, 5, 6)
     position = read_on(position, 1, 2, 3, 5, 6, 7, 8)
@@ -140,24 +110,6 @@ def test_a_worker_reads_on_after_each_removed_block(monkeypatch: pytest.MonkeyPa
     position = read_on(position, *range(20, 35))
 
     assert (position.lowest, position.zones) == (20, ())
-
-
-def test_another_token_makes_a_worker_reload() -> None:
-    reading = Reading(entries(5, 6, token=2), False, 1, 0)
-
-    assert at(1, 5).read_on(reading) is Reload.OTHER
-
-
-def test_a_zone_with_more_entries_makes_a_worker_reload(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(position_module, 'MAX_WINDOW', 2)
-    position = at(1, 3, 4, 5)
-
-    assert position.read_on(answer(position, [1, 3, 4, 5])) == News((), position)
-    assert position.read_on(answer(position, [1, 2, 3, 4, 5])) is Reload.LATE
-
-
-def test_an_empty_feed_makes_a_worker_reload() -> None:
-    assert Position.of(0, ()).read_on(Reading((), False, None, 0)) is Reload.EMPTY
 
 
 @pytest.mark.parametrize('window', [1, 2, 5])
