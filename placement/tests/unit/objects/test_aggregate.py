@@ -20,13 +20,6 @@ def test_aggregates_stay_when_nobody_is_a_member(cloud: Cloud) -> None:
     assert set(cloud.rows(tables.placement_aggregates.c.uuid)) == {(RACK,), (ROW,)}
 
 
-def test_an_aggregate_is_stored_once(cloud: Cloud) -> None:
-    for name in ('host', 'other'):
-        aggregate.replace(cloud.context, cloud.add(name), [RACK], 0)
-
-    assert cloud.rows(tables.placement_aggregates.c.uuid) == [(RACK,)]
-
-
 def test_replace_of_a_deleted_provider_raises_not_found(cloud: Cloud) -> None:
     host = cloud.add('host')
     cloud.provider('host').destroy()

@@ -31,31 +31,6 @@ def assert_refused(cloud: Cloud, refusal: type[errors.PlacementError], *claims: 
     assert cloud.everything() == before
 
 
-# Owners and types
-
-
-def test_consumers_of_one_write_keep_their_own_owners_and_types(hosts: Cloud) -> None:
-    hosts.take('old', {'host': {'VCPU': 1}}, project='p', consumer_type='INSTANCE')
-    hosts.take('plain', {'host': {'VCPU': 1}}, project='p')
-
-    hosts.write(
-        hosts.claim('old', {'host': {'VCPU': 1}}, project='p'),
-        hosts.claim('plain', {'host': {'VCPU': 1}}, project='q', user='v'),
-        hosts.claim('new', {'host': {'VCPU': 1}}, project='q', consumer_type='MIGRATION'),
-    )
-
-    owners = {}
-    for name in ('old', 'plain', 'new'):
-        owner = AllocationList.list_by_consumer(hosts.context, uuid_of(name)).consumer
-        assert owner is not None
-        owners[name] = owner.project_id, owner.user_id, owner.consumer_type, owner.generation
-    assert owners == {
-        'old': ('p', 'user', 'INSTANCE', 2),
-        'plain': ('q', 'v', None, 2),
-        'new': ('q', 'user', 'MIGRATION', 1),
-    }
-
-
 # Capacity
 
 

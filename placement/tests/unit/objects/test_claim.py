@@ -2,7 +2,6 @@
 """Deciding whether claims may be written, without a database (specification: allocations)."""
 
 import logging
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,27 +25,6 @@ def stock(total: int, used: int = 0, returned: int = 0) -> Stock:
     """An inventory that reserves nothing and takes any amount."""
     capacity = Capacity(total=total, reserved=0, allocation_ratio=1.0, **UNITS)
     return Stock(capacity, used, returned)
-
-
-def test_claims_keep_the_order_and_the_owners_of_the_bodies() -> None:
-    conf: Any = SimpleNamespace(
-        placement=SimpleNamespace(
-            incomplete_consumer_project_id='no project', incomplete_consumer_user_id='no user'
-        )
-    )
-    body = {
-        'allocations': {'host': {'resources': {'VCPU': 1}}},
-        'project_id': 'p',
-        'user_id': 'u',
-        'consumer_generation': 3,
-        'consumer_type': 'INSTANCE',
-    }
-    old = body | {'project_id': NOT_SENT, 'user_id': NOT_SENT, 'allocations': {}}
-
-    assert Claim.from_bodies(conf, {'b': body, 'a': old}) == [
-        Claim('b', {'host': {'VCPU': 1}}, 'p', 'u', 3, 'INSTANCE'),
-        Claim('a', {}, 'no project', 'no user', 3, 'INSTANCE'),
-    ]
 
 
 def check_fit(stocks: dict[tuple[str, str], Stock], *claims: Claim) -> None:

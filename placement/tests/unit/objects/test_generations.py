@@ -1,128 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of generation conflicts, route by route (specification: configuration, "Logging")."""
+"""The log of generation conflicts (specification: configuration, "Logging")."""
 
-import json
 import logging
-import pathlib
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-import webob
 
-from placement import deploy
-from placement.tests.unit.test_deploy import configured
+from placement import errors
+from placement.objects import aggregate
+from placement.objects.allocation import AllocationList
+from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
-HOST = '11111111-1111-1111-1111-111111111111'
-SERVER = '22222222-2222-2222-2222-222222222222'
-INVENTORY = {'total': 8}
-CLAIM = {
-    'allocations': {HOST: {'resources': {'VCPU': 1}}},
-    'project_id': 'p',
-    'user_id': 'u',
-    'consumer_generation': None,
-    'consumer_type': 'INSTANCE',
-}
-
-
-class Service:
-    """The whole service, with one host and one server on it."""
-
-    def __init__(self, tmp_path: pathlib.Path) -> None:
-        conf = configured(tmp_path / 'placement.sqlite', placement_database__sync_on_startup=True)
-        # Only services may reshape by default.
-        conf.set_override('policy_file', str(tmp_path / 'policy.yaml'), 'oslo_policy')
-        (tmp_path / 'policy.yaml').write_text('placement:reshaper:reshape: "@"')
-        self._application = deploy.loadapp(conf)
-        self.ask('POST', '/resource_providers', {'name': 'host', 'uuid': HOST}, 200)
-        stocked = {'resource_provider_generation': 0, 'inventories': {'VCPU': INVENTORY}}
-        self.ask('PUT', f'/resource_providers/{HOST}/inventories', stocked, 200)
-        self.ask('PUT', f'/allocations/{SERVER}', CLAIM, 204)
-
-    def ask(self, method: str, path: str, body: dict[str, Any], status: int) -> None:
-        request = webob.Request.blank(path, method=method, body=json.dumps(body).encode())
-        request.headers['OpenStack-API-Version'] = 'placement 1.38'
-        request.headers['X-Auth-Token'] = 'admin'
-        request.content_type = 'application/json'
-        response = request.get_response(self._application)
-        assert response.status_int == status, response.text
-
-
-@pytest.fixture
-def service(tmp_path: pathlib.Path) -> Service:
-    return Service(tmp_path)
-
-
-def reshape(generation: int, consumer_generation: int) -> dict[str, Any]:
-    inventories = {'resource_provider_generation': generation, 'inventories': {'VCPU': INVENTORY}}
-    consumer = {**CLAIM, 'consumer_generation': consumer_generation}
-    return {'inventories': {HOST: inventories}, 'allocations': {SERVER: consumer}}
-
-
+HOST, SERVER, OTHER = uuid_of('host'), uuid_of('server'), uuid_of('other')
+CLAIM = {'host': {'VCPU': 1}}
 PROVIDER = f'resource provider {HOST} has generation 2, the request was for 1'
-BELOW = f'/resource_providers/{HOST}'
+
+
+def reshape(cloud: Cloud, generation: int, consumer_generation: int) -> None:
+    AllocationList.reshape(
+        cloud.context,
+        {HOST: (generation, cloud.inventories(VCPU=8))},
+        [cloud.claim('server', CLAIM, consumer_generation)],
+    )
 
 
 @pytest.mark.parametrize(
-    ('method', 'path', 'body', 'line'),
+    ('write', 'line'),
     [
-        ('PUT', f'{BELOW}/inventories', {'inventories': {}}, PROVIDER),
-        ('PUT', f'{BELOW}/inventories/VCPU', INVENTORY, PROVIDER),
-        ('PUT', f'{BELOW}/aggregates', {'aggregates': []}, PROVIDER),
-        ('PUT', f'{BELOW}/traits', {'traits': []}, PROVIDER),
-        ('POST', '/reshaper', reshape(1, 1), PROVIDER),
+        (lambda cloud: aggregate.replace(cloud.context, cloud.provider('host'), [], 1), PROVIDER),
+        (lambda cloud: reshape(cloud, 1, 1), PROVIDER),
         (
-            'POST',
-            '/reshaper',
-            reshape(2, 7),
+            lambda cloud: reshape(cloud, 2, 7),
             f'consumer {SERVER} has generation 1, the request was for 7',
         ),
         (
-            'PUT',
-            f'/allocations/{SERVER}',
-            CLAIM,
+            lambda cloud: cloud.take('server', CLAIM, generation=None),
             f'consumer {SERVER} has generation 1, the request was for null',
         ),
         (
-            'PUT',
-            f'/allocations/{HOST}',
-            {**CLAIM, 'consumer_generation': 3},
-            f'consumer {HOST} has generation null, the request was for 3',
-        ),
-        (
-            'POST',
-            '/allocations',
-            {SERVER: {**CLAIM, 'consumer_generation': 0}},
-            f'consumer {SERVER} has generation 1, the request was for 0',
+            lambda cloud: cloud.take('other', CLAIM, generation=3),
+            f'consumer {OTHER} has generation null, the request was for 3',
         ),
     ],
 )
 def test_conflict_is_logged_with_both_generations(
-    service: Service,
-    caplog: pytest.LogCaptureFixture,
-    method: str,
-    path: str,
-    body: dict[str, Any],
-    line: str,
+    cloud: Cloud, caplog: pytest.LogCaptureFixture, write: Callable[[Cloud], None], line: str
 ) -> None:
     caplog.set_level(logging.INFO)
-    if path.startswith(BELOW):
-        body = {**body, 'resource_provider_generation': 1}
+    cloud.add('host', VCPU=8)
+    cloud.take('server', CLAIM)
+    with pytest.raises(errors.Conflict):
+        write(cloud)
 
-    service.ask(method, path, body, 409)
-
-    logged = [
-        record for record in caplog.records if record.name == 'placement.objects.generations'
-    ]
+    logged = [record for record in caplog.records if record.name.endswith('objects.generations')]
     assert [(record.levelname, record.getMessage()) for record in logged] == [
         ('INFO', f'Generation conflict: {line}.')
     ]
-
-
-def test_current_generation_is_not_logged(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-
-    service.ask('POST', '/reshaper', reshape(2, 1), 204)
-
-    assert 'Generation conflict' not in caplog.text
+    reshape(cloud, 2, 1)
+    assert caplog.text.count('Generation conflict') == 1

@@ -2,12 +2,10 @@
 """A provider, and all that belongs to it, after its uuid is changed."""
 
 import pytest
-import sqlalchemy as sa
 
 from placement import errors
 from placement.db.schema import own_tables, tables
 from placement.db.statements import providers as statements
-from placement.feed.keeper import SnapshotKeeper
 from placement.objects import aggregate, provider_identity
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
@@ -63,74 +61,10 @@ def test_provider_has_the_new_uuid_and_the_next_generation_and_all_else_stays(
     assert (grandchild.parent_provider_uuid, grandchild.root_provider_uuid) == (child.uuid, NEW)
 
 
-def test_search_finds_it_by_the_new_uuid_and_not_by_the_old_one(cloud: Cloud) -> None:
-    keeper = SnapshotKeeper(cloud.database)
-    keeper.current()
-
-    set_uuid(cloud)
-
-    snapshot = keeper.current()
-    found = snapshot.find_by_uuid(NEW)
-    assert found is not None
-    assert snapshot.find_by_uuid(OLD) is None
-    tree = [(one.uuid, one.parent_uuid, one.root_uuid) for one in snapshot.tree(found.id).members]
-    child = uuid_of('child')
-    assert tree == [(NEW, None, NEW), (child, NEW, NEW), (uuid_of('grandchild'), child, NEW)]
-
-
-@pytest.mark.parametrize(
-    ('name', 'told'), [('host', {'child', 'grandchild'}), ('child', {'grandchild'}), ('other', {})]
-)
-def test_feed_tells_the_former_uuid_and_whoever_shows_it(
-    cloud: Cloud, name: str, told: set[str]
-) -> None:
-    ids = {cloud.provider(one).id: one for one in ('host', 'child', 'grandchild', 'other')}
-    feed = own_tables.change_feed.c
-    ((before,),) = cloud.rows(sa.func.max(feed.id))
-
-    set_uuid(cloud, uuid_of(name))
-
-    entries = cloud.rows(feed.provider_id, feed.id > before)
-    former = cloud.rows(feed.deleted_uuid, feed.id > before, feed.deleted_uuid.is_not(None))
-    assert {ids[one] for (one,) in entries} == {name, *told}
-    assert former == [(uuid_of(name),)]
-
-
-@pytest.mark.parametrize(
-    ('old', 'new', 'error', 'words'),
-    [
-        (NEW, uuid_of('newer'), errors.ResourceProviderNotFound, NEW),
-        (OLD.upper(), NEW, errors.ResourceProviderNotFound, OLD.upper()),
-        (OLD, OLD, errors.DuplicateResourceProvider, 'Resource provider host has'),
-        (OLD, uuid_of('other'), errors.DuplicateResourceProvider, 'Resource provider other has'),
-        (OLD, uuid_of('child'), errors.DuplicateResourceProvider, 'Resource provider child has'),
-    ],
-)
-def test_refusal_changes_nothing(
-    cloud: Cloud, old: str, new: str, error: type[Exception], words: str
-) -> None:
-    before = cloud.everything()
-    with pytest.raises(error, match=words):
-        provider_identity.check(cloud.context, old, new)
-    with pytest.raises(error, match=words):
-        set_uuid(cloud, old, new)
-    assert cloud.everything() == before
-
-
 def test_uuid_in_another_spelling_can_be_made_canonical(cloud: Cloud) -> None:
     loud = uuid_of('loud').upper()
     ResourceProvider.create(cloud.context, loud, 'loud')
     assert set_uuid(cloud, loud, loud.lower()).uuid == loud.lower()
-
-
-def test_identity_can_be_given_back_and_to_another_provider(cloud: Cloud) -> None:
-    set_uuid(cloud)
-    set_uuid(cloud, uuid_of('other'), OLD)
-    set_uuid(cloud, NEW, uuid_of('other'))
-    assert {uuid: provider_with(cloud, uuid).name for uuid in (OLD, uuid_of('other'))} == {
-        OLD: 'other',
-        uuid_of('other'): 'host',
-    }
 
 
 def test_claim_for_the_former_uuid_is_refused(cloud: Cloud) -> None:
