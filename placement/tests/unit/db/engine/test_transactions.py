@@ -211,13 +211,6 @@ def test_writer_does_not_retry_other_errors_and_rolls_back(
     assert context.open_connection is None
 
 
-def test_duplicate_row_raises_the_error_of_oslo_db(database: Database) -> None:
-    twice = [{'name': 'CUSTOM_A'}, {'name': 'CUSTOM_A'}]
-
-    with pytest.raises(db_errors.DBDuplicateEntry), database.writer() as connection:
-        connection.execute(sa.insert(tables.traits), twice)
-
-
 # Nesting
 
 
@@ -279,31 +272,6 @@ def test_conflict_of_the_inner_function_retries_the_outer_one(
     assert names(context) == ['CUSTOM_A']
 
 
-def test_decorators_find_the_context_of_objects_classes_and_functions(
-    context: RequestContext,
-) -> None:
-    class Noun:
-        def __init__(self) -> None:
-            self._context = context
-
-        @classmethod
-        @transactions.reader
-        def of_class(cls, context: RequestContext) -> bool:
-            return context.open_connection is not None
-
-        @transactions.reader
-        def of_object(self) -> bool:
-            return self._context.open_connection is not None
-
-    @transactions.reader
-    def of_function(context: RequestContext) -> bool:
-        return context.open_connection is not None
-
-    assert Noun.of_class(context)
-    assert Noun().of_object()
-    assert of_function(context)
-
-
 # SQLite in a file
 
 
@@ -336,13 +304,6 @@ def test_sqlite_file_has_a_write_ahead_log_and_foreign_keys(
 
     # 2 is FULL: what was acknowledged survives a power cut.
     assert pragmas == {'journal_mode': 'wal', 'foreign_keys': 1, 'synchronous': synchronous}
-
-
-def test_sqlite_checks_foreign_keys(on_file: Database) -> None:
-    orphan = {'trait_id': 1, 'resource_provider_id': 1}
-
-    with pytest.raises(db_errors.DBReferenceError), on_file.writer() as connection:
-        connection.execute(sa.insert(tables.resource_provider_traits).values(**orphan))
 
 
 def test_only_a_writer_takes_the_write_lock_at_begin(
@@ -390,23 +351,6 @@ def test_writers_wait_for_each_other_and_lose_no_update(
         assert connection.scalar(sa.select(tables.resource_providers.c.generation)) == 8
 
 
-def test_threads_share_a_database_in_memory(database: Database) -> None:
-    contexts = [RequestContext(database) for _ in range(8)]
-
-    in_threads(8, lambda number: Writer(contexts[number], None).insert(f'CUSTOM_{number}'))
-
-    assert sorted(names(contexts[0])) == [f'CUSTOM_{number}' for number in range(8)]
-
-
-def test_two_databases_in_memory_are_separate(database: Database, context: RequestContext) -> None:
-    other = create_engine('sqlite://')
-    migration.sync(other)
-    Writer(context, None).insert('CUSTOM_A')
-
-    assert names(RequestContext(Database(other))) == []
-    other.dispose()
-
-
 def _open_and_write(url: str, number: int, barrier: Barrier) -> None:
     """What each process does: open a file that is not there yet, migrate it, and write."""
     engine = create_engine(url)
@@ -447,17 +391,6 @@ def configured(**options: object) -> ConfigOpts:
         conf.set_override(name, value, 'placement_database')
     conf([], project='placement', default_config_files=[], default_config_dirs=[])
     return conf
-
-
-def test_from_conf_opens_the_configured_database(path: pathlib.Path) -> None:
-    database = Database.from_conf(
-        configured(connection=f'sqlite:///{path}', connection_parameters='cached_statements=7')
-    )
-    migration.sync(database.engine)
-    database.dispose()
-
-    assert path.exists()
-    assert database.engine.url.query['cached_statements'] == '7'
 
 
 def test_only_contexts_that_allow_it_read_the_replica(

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema, its revisions, and bringing a database from one to the next."""
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from alembic import command, script, util
 
-import placement
-from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables, revisions, tables
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import Reload
-from placement.tests.thorough import THOROUGH
 from placement.tests.unit.db.schema import expected_schema
 
 HEAD = 'a082b8bb98d0'
@@ -189,14 +183,6 @@ def test_own_tables_without_a_revision_are_made_anew(engine: sa.Engine) -> None:
         assert ChangeFeed(connection).count() == 1
 
 
-def test_stamp_writes_only_the_revision(engine: sa.Engine) -> None:
-    migration.stamp(engine, REVISIONS[1])
-    assert revisions.version(engine) == REVISIONS[1]
-    assert expected_schema.reflect(engine).keys() == {'alembic_version'}
-    migration.stamp(engine, 'head')
-    assert revisions.version(engine) == HEAD
-
-
 def test_migrations_are_not_written_to_a_script() -> None:
     settings = migration.configuration()
     settings.set_main_option('sqlalchemy.url', 'sqlite://')
@@ -207,50 +193,6 @@ def test_migrations_are_not_written_to_a_script() -> None:
 def test_migrations_need_the_connection_of_our_commands() -> None:
     with pytest.raises(util.CommandError, match='placement-manage'):
         command.upgrade(migration.configuration(), 'head')
-
-
-SYNC = """
-import sys
-from placement.db.engine.engines import create_engine
-from placement.db.schema import migration, revisions
-engine = create_engine(sys.argv[1])
-print('ready', flush=True)
-sys.stdin.readline()
-migration.sync(engine)
-print(revisions.version(engine))
-engine.dispose()
-"""
-
-
-def test_many_processes_sync_one_database_at_once(tmp_path: Path) -> None:
-    url = f'sqlite:///{tmp_path}/placement.db'
-    # The switch of a new file to write-ahead logging is not what is tested here.
-    engine = create_engine(url)
-    assert revisions.version(engine) is None
-    processes = [
-        subprocess.Popen(
-            [sys.executable, '-c', SYNC, url],
-            cwd=Path(placement.__file__).parents[1],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4 if THOROUGH else 2)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == 'ready\n'
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write('go\n')
-        process.stdin.flush()
-    outputs = [process.communicate() for process in processes]
-    assert outputs == [(f'{HEAD}\n', '')] * len(processes)
-    assert (
-        expected_schema.reflect(engine).keys() - BESIDES == expected_schema.UPSTREAM_TABLES.keys()
-    )
-    engine.dispose()
 
 
 class MySQLConnection:
