@@ -17,12 +17,10 @@ from placement import wsgi
 from placement.cmd import manage, status
 from placement.db.engine.drivers import MissingDriverError
 from placement.db.engine.engines import create_engine
-from placement.db.schema import migration
 from placement.db.schema.revisions import MissingSchemaError
 from placement.tests.unit.cmd.conftest import Run
 
 CANNOT = 'The configuration cannot be used: '
-RESTORE = 'Stop the service and restore the database from a backup.'
 
 
 @pytest.fixture
@@ -182,20 +180,6 @@ def test_missing_file_of_sqlite_is_named_and_not_made(
     with pytest.raises(MissingSchemaError, match='does not exist'):
         wsgi.init_application()
     assert not (tmp_path / 'placement.db').exists()
-
-
-def test_truncated_file_of_sqlite_has_a_remedy(run: Run, url: str, tmp_path: pathlib.Path) -> None:
-    engine = create_engine(url)
-    migration.sync(engine)
-    engine.dispose()
-    whole = tmp_path / 'placement.db'
-    whole.write_bytes(whole.read_bytes()[:30_000])
-
-    outcome = run('db', 'version')
-
-    assert outcome.status == 1
-    assert outcome.complained.startswith('The database cannot be used: ')
-    assert outcome.complained.endswith(f'{RESTORE}\n')
 
 
 def test_interrupted_command_leaves_no_traceback(tmp_path: pathlib.Path) -> None:

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from placement.cmd.openapi.reply_templates import Described, Name, described, parse_template
-from placement.http import conversions
-from placement.http.reply import Reply
 
 NUMBER = Described({'type': 'integer'})
 
@@ -51,21 +49,6 @@ NUMBER = Described({'type': 'integer'})
 )
 def test_template_is_described_by_a_schema(template: Any, schema: dict[str, Any]) -> None:
     assert described(template) == schema
-
-
-def test_downgrade_of_a_template_downgrades_its_schema() -> None:
-    template = {'a': NUMBER, 'b': NUMBER}
-
-    assert list(described(conversions.without('b')(Reply(template)).body)['properties']) == ['a']
-
-
-def test_pattern_as_value_keeps_its_schema() -> None:
-    requests: Any = [{'allocations': {Name('^[a-f]$'): {'resources': {}}}}]
-    body = conversions.candidates_as_list({'allocation_requests': requests})
-
-    (request,) = body['allocation_requests']
-    provider = request['allocations'][0]['resource_provider']
-    assert described(provider['uuid']) == {'type': 'string', 'pattern': '^[a-f]$'}
 
 
 def test_name_of_a_member_says_that_it_may_be_missing_or_null() -> None:
