@@ -38,32 +38,3 @@ def test_explicit_message_is_not_formatted() -> None:
 
 
 # Reporting an error as another
-
-
-@pytest.mark.parametrize(
-    ('reported', 'kind', 'words'),
-    [
-        (errors.NotFound, errors.BadRequest, 'a: No resource provider with uuid u found z'),
-        # Errors of other classes pass.
-        (
-            errors.Conflict,
-            errors.ResourceProviderNotFound,
-            'No resource provider with uuid u found',
-        ),
-    ],
-)
-def test_reported_as_raises_the_other_error_with_prefix_and_suffix(
-    reported: type[errors.PlacementError], kind: type[errors.PlacementError], words: str
-) -> None:
-    missing = errors.ResourceProviderNotFound(uuid='u')
-
-    with (
-        pytest.raises(kind) as raised,
-        errors.reported_as(
-            errors.BadRequest, reported, errors.Forbidden, prefix='a: ', suffix=' z'
-        ),
-    ):
-        raise missing
-
-    assert (type(raised.value), str(raised.value)) == (kind, words)
-    assert missing in (raised.value, raised.value.__cause__)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of the list of providers (specification: resource_providers)."""
 
-import datetime
 import json
 from typing import NamedTuple
 
@@ -37,24 +36,3 @@ def test_text_is_the_json_of_the_views_of_the_providers(mount_point: str) -> Non
 
     shown = {'resource_providers': [views.provider(r, mount_point) for r in rows]}
     assert text == json.dumps(shown).encode()
-
-
-def test_text_of_no_providers_is_an_empty_list() -> None:
-    assert provider_list.as_text([], '').pieces == [b'{"resource_providers": []}']
-
-
-@pytest.mark.parametrize(
-    ('times', 'latest'),
-    [
-        ([], None),
-        ([None], None),
-        (['2026-01-02 03:04:05', None, '2025-01-01 00:00:00'], '2026-01-02T03:04:05'),
-        ([datetime.datetime(2025, 1, 1), datetime.datetime(2026, 1, 1)], '2026-01-01T00:00:00'),
-    ],
-)
-def test_latest_modification_is_a_datetime_whatever_the_driver_returns(
-    times: list[object], latest: str | None
-) -> None:
-    found = provider_list.latest_modification([Row(modified_at=time) for time in times])
-
-    assert found == (latest and datetime.datetime.fromisoformat(latest))

@@ -13,9 +13,6 @@ from placement.http import candidate_query, microversion, querystring
 from placement.http.request import Query, Request, parse_json
 from placement.policies.enforcer import Enforcer
 
-UUID = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
-
-
 # JSON
 
 
@@ -101,15 +98,6 @@ def request(
 def query(conf: ConfigOpts, text: str, version: str = microversions.NEWEST) -> Query:
     asked = request(conf, version, f'/resource_providers?{text}')
     return asked.validated_query('resource_providers.list')
-
-
-def test_query_has_all_values_of_a_repeated_parameter(conf: ConfigOpts) -> None:
-    found = query(conf, 'name=a&name=b')
-
-    assert list(found) == [('name', 'a'), ('name', 'b')]
-    assert (found.last('name'), found.all('name')) == ('b', ['a', 'b'])
-    assert (found.last('uuid'), found.all('uuid')) == (None, [])
-    assert ('name' in found, 'uuid' in found) == (True, False)
 
 
 @pytest.mark.parametrize('text', ['name=%ff', '%ff=a', 'name=%ed%a0%80', 'name=a%00b'])

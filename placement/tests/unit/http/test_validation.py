@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from placement import microversions
-from placement.http import microversion
 from placement.http.validation import MAX_QUOTED_DEPTH, Validator
 from placement.schemas import common
 from placement.tests.functional.fixtures.work import steps_of
@@ -47,17 +45,6 @@ def test_query_accepts_a_uuid_with_dashes_only() -> None:
     assert validator.find_error(uuid.upper()) is None
     for other in (uuid.replace('-', ''), f'urn:uuid:{uuid}', f'{{{uuid}}}', ''):
         assert f"{other!r} is not a 'uuid'" in str(validator.find_error(other))
-
-
-@pytest.mark.parametrize('depth', [10, 300, 500, 900])
-def test_validator_refuses_a_body_that_is_nested_too_deeply_to_be_quoted(depth: int) -> None:
-    nested: list[Any] = []
-    for _ in range(depth):
-        nested = [nested]
-
-    for version, action in (('1.1', 'aggregates.set'), (microversions.NEWEST, 'inventories.set')):
-        api = microversion.negotiated(microversions.APIS, f'placement {version}')
-        assert api.bodies[action].find_error(nested) is not None
 
 
 NAMES = common.keyed_by(common.RESOURCE_CLASS_PATTERN, {'type': 'integer'})

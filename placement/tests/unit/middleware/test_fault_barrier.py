@@ -27,14 +27,6 @@ def test_exception_becomes_a_500_with_fixed_words_and_a_traceback_in_the_log(
     assert 'ZeroDivisionError: by nothing' in caplog.text
 
 
-def test_response_without_exception_is_not_changed() -> None:
-    inner = Inner(headers=(('x-one', '1'),))
-    response = ask(fault_barrier.FaultBarrier(inner))
-
-    assert response.status_int == 204
-    assert response.headerlist == [('x-one', '1')]
-
-
 def test_exception_that_ends_the_process_is_raised() -> None:
     def stop(environ, start_response):  # type: ignore[no-untyped-def]
         raise KeyboardInterrupt

@@ -83,18 +83,6 @@ def test_identity_headers_on_public_paths_are_ignored(
     assert (context_of(inner).user_id, context_of(inner).roles) == (None, [])
 
 
-def test_response_401_is_json_in_its_own_form(noauth: WSGIApplication, inner: Inner) -> None:
-    response = ask(noauth, X_Project_Id='books')
-
-    assert inner.environ == {}
-    body = json.loads(response.body)
-    assert body.keys() == {'message', 'code', 'title'}
-    assert (body['code'], body['title']) == ('401 Unauthorized', 'Unauthorized')
-    assert response.content_type == 'application/json'
-    assert 'openstack-api-version' not in response.headers
-    assert 'x-openstack-request-id' in response.headers
-
-
 def keystone_application(inner: Inner, monkeypatch: pytest.MonkeyPatch) -> WSGIApplication:
     """The middleware in front of `inner`, with an identity service that knows one token."""
 
