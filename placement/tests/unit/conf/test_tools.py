@@ -16,48 +16,21 @@ from placement.tests.functional.fixtures import applications
 REPOSITORY = applications.repository_path('.').resolve()
 GENERATOR = REPOSITORY / 'etc' / 'placement' / 'config-generator.conf'
 
-# Every group of options, and all that kolla-ansible, OpenStack-Ansible and OpenStack-Helm write
-# (specification: configuration, "Options").
+# What kolla-ansible, OpenStack-Ansible and OpenStack-Helm write for libraries. The options of the
+# service are compared in test_specification (specification: configuration, "Options").
 REAL_WORLD = """
 [DEFAULT]
-debug = False
 log_config_append = /etc/placement/logging.conf
 log_dir = /var/log/placement
 log_file = placement-api.log
 use_journal = False
 use_syslog = False
-state_path = /var/lib/placement
-tempdir = /var/tmp
-
-[api]
-auth_strategy = keystone
 
 [placement]
-randomize_allocation_candidates = true
 max_allocation_candidates = 1000
-allocation_candidates_generation_strategy = breadth-first
-allocation_conflict_retry_count = 10
-incomplete_consumer_project_id = 00000000-0000-0000-0000-000000000000
-incomplete_consumer_user_id = 00000000-0000-0000-0000-000000000000
-
-[workarounds]
-optimize_for_wide_provider_trees = true
 
 [placement_database]
 connection = mysql+pymysql://placement:secret@controller/placement?charset=utf8
-slave_connection = mysql+pymysql://placement:secret@replica/placement?charset=utf8
-connection_recycle_time = 3600
-connection_parameters =
-connection_debug = 0
-connection_trace = False
-max_pool_size = 10
-max_overflow = 50
-max_retries = -1
-mysql_sql_mode = TRADITIONAL
-pool_timeout = 30
-retry_interval = 10
-sqlite_synchronous = True
-sync_on_startup = False
 
 [keystone_authtoken]
 www_authenticate_uri = http://controller:5000

@@ -53,16 +53,6 @@ def test_many_filters_page_as_well(cloud: Cloud) -> None:
     assert (names(page), page.has_more) == (HOSTS[:1], True)
 
 
-def test_pages_see_what_was_committed_before_them(cloud: Cloud) -> None:
-    providers(cloud.context)
-    cloud.take('later', {HOSTS[2]: {'VCPU': 1}})
-    _row, record, allocations = providers(cloud.context).items[2]
-
-    assert dict(zip(record.kind.profile.classes, record.used, strict=True))['VCPU'] == 1
-    assert allocations is not None
-    assert [one.consumer_uuid for one in allocations] == [uuid_of('later')]
-
-
 def test_a_page_takes_few_statements_however_long_it_is(cloud: Cloud) -> None:
     providers(cloud.context)
     with cloud.statements() as statements:

@@ -36,19 +36,7 @@ ALIKE = 'resources_A=VF:1&resources_B=VF:1&resources_C=VF:1&resources_D=VF:1&gro
     ('query', 'same'),
     [
         ('resources=VCPU:1,MEMORY_MB:2', 'resources=MEMORY_MB:2,VCPU:1&limit=5'),
-        ('resources=VCPU:1&required=A,!B', 'required=!B,A&resources=VCPU:1'),
-        ('resources=VCPU:1&required=A,B', 'resources=VCPU:1&required=B&required=A'),
-        ('resources=VCPU:1&required=in:A,B', 'resources=VCPU:1&required=in:B,A&required=in:A,B'),
-        (
-            f'resources=VCPU:1&member_of=in:{A},{B}&member_of=!{A}',
-            f'resources=VCPU:1&member_of=!{A}&member_of=in:{B},{A}',
-        ),
         (f'resources=VCPU:1&in_tree={A}', f'resources=VCPU:1&in_tree={B}'),
-        (
-            'resources_x=VCPU:1&resources_y=VGPU:1&group_policy=isolate&same_subtree=_x,_y',
-            'resources7=VGPU:1&resources5=VCPU:1&same_subtree=7,5&group_policy=isolate',
-        ),
-        ('resources=VCPU:1&root_required=A,!B', 'root_required=!B,A&resources=VCPU:1'),
         *(
             (f'{ALIKE}&{query}', f'{ALIKE}&{same}')
             for query, same in (
