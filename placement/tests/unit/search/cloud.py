@@ -5,7 +5,6 @@ Providers are named, and the name is their uuid: a cloud is a list of `provider(
 written as a client writes it.
 """
 
-import operator
 import random
 from collections.abc import Iterator, Mapping
 from urllib import parse as urlparse
@@ -16,7 +15,6 @@ from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
 
 SHARING = 'MISC_SHARES_VIA_AGGREGATE'
-LIMITS = operator.attrgetter(*InventoryRow._fields[:-1])
 
 
 def provider(
@@ -136,28 +134,9 @@ def who(result: Result) -> list[str]:
     )
 
 
-def what(result: Result) -> list[str]:
-    """What each candidate takes, such as 'pf0:1 pf1:2' (amounts of all classes, in their
-    order)."""
-    return sorted(
-        ' '.join(
-            sorted(
-                ':'.join([given.uuid, *map(str, amounts.values())])
-                for given, amounts in candidate.allocations.items()
-            )
-        )
-        for candidate in result.candidates
-    )
-
-
 def mapped(result: Result) -> list[dict[str, list[str]]]:
     """Who serves each group, for each candidate."""
     return [
         {suffix: sorted(one.uuid for one in ones) for suffix, ones in candidate.mappings.items()}
         for candidate in result.candidates
     ]
-
-
-def summarised(result: Result) -> list[str]:
-    """The providers that are summarised, in order of the alphabet."""
-    return sorted(one.uuid for one in result.providers)

@@ -6,11 +6,8 @@ import pytest
 from placement.tests.unit.search.cloud import (
     SHARING,
     cloud,
-    mapped,
     provider,
     search,
-    summarised,
-    what,
     who,
 )
 
@@ -50,10 +47,6 @@ def test_flat_and_sharing(query: str, found: str) -> None:
     assert who(search(FLAT, query)) == found.split()
 
 
-def test_flat_summaries_hold_every_used_provider() -> None:
-    assert summarised(search(FLAT, BOTH)) == ['cn1', 'cn2', 'cn3', 'ss1']
-
-
 TREES = cloud(
     provider('cn1', MEMORY_MB=2048, DISK_GB=1000, aggregates='A B', traits='ROOT1'),
     provider('numa1_1', parent='cn1', VCPU=8, traits='N1'),
@@ -68,7 +61,6 @@ EVERY_SERVER = (
     'cn1+numa1_1 cn1+numa1_1+ss1 cn1+numa1_2 cn1+numa1_2+ss1 '
     'cn2+numa2_1 cn2+numa2_1+ss1 cn2+numa2_2 cn2+numa2_2+ss1'
 )
-NUMAS = 'numa1_1 numa1_2 numa2_1 numa2_2'
 
 
 @pytest.mark.parametrize(
@@ -96,31 +88,6 @@ NUMAS = 'numa1_1 numa1_2 numa2_1 numa2_2'
 )
 def test_trees(query: str, found: str) -> None:
     assert who(search(TREES, query)) == found.split()
-
-
-def test_tree_summaries_hold_the_whole_tree() -> None:
-    result = search(TREES, 'resources=VCPU:1&root_required=ROOT1')
-    assert summarised(result) == ['cn1', 'numa1_1', 'numa1_2']
-
-
-@pytest.mark.parametrize(
-    ('query', 'found'),
-    [
-        ('resources=VCPU:1', NUMAS),
-        ('resources=VCPU:1,MEMORY_MB:512', ''),
-        ('resources=VCPU:1,DISK_GB:10', 'numa1_1+ss1 numa1_2+ss1 numa2_1+ss1 numa2_2+ss1'),
-    ],
-)
-def test_trees_where_one_provider_of_a_tree_may_serve(query: str, found: str) -> None:
-    result = search(TREES, query, single_provider_per_tree=True, summarise_whole_trees=False)
-    assert who(result) == found.split()
-
-
-def test_old_summaries_hold_used_providers_only() -> None:
-    result = search(
-        TREES, 'resources=VCPU:1', single_provider_per_tree=True, summarise_whole_trees=False
-    )
-    assert summarised(result) == NUMAS.split()
 
 
 BARRED = cloud(
@@ -185,57 +152,6 @@ EVERY_PAIR = 'fpga0+numa0 fpga0+numa1 fpga1_0+numa0 fpga1_0+numa1 fpga1_1+numa0 
 )
 def test_same_subtree(query: str, found: str) -> None:
     assert who(search(FPGAS, query)) == found.split()
-
-
-def test_a_group_without_resources_is_mapped() -> None:
-    maps = mapped(search(FPGAS, TWO_FPGAS.format('')))
-    assert [entry['_N'] for entry in maps] == [['numa1'], ['numa1']]
-    assert {(*entry['_A1'], *entry['_A2']) for entry in maps} == {
-        ('fpga1_0', 'fpga1_1'),
-        ('fpga1_1', 'fpga1_0'),
-    }
-    assert mapped(search(FPGAS, WITH_FOO + 'none')) == [{'_P': ['numa1'], '_Q': ['numa1']}]
-
-
-def test_a_subtree_may_have_a_hole() -> None:
-    snapshot = cloud(
-        provider('root', traits='TOP'),
-        provider('left', parent='root'),
-        provider('grandchild', parent='left', VGPU=1),
-        provider('right', parent='root', FPGA=1),
-    )
-    query = 'required_R=TOP&resources_X=VGPU:1&resources_Y=FPGA:1&group_policy=none'
-    assert who(search(snapshot, query + '&same_subtree=_R,_X,_Y')) == ['grandchild+right']
-    assert who(search(snapshot, query + '&same_subtree=_R&same_subtree=_X,_Y')) == []
-
-
-FUNCTIONS = cloud(
-    provider('host'),
-    provider('pf0', parent='host', SRIOV_NET_VF=8),
-    provider('pf1', parent='host', SRIOV_NET_VF=8),
-)
-TWO_VFS = 'resources1=SRIOV_NET_VF:1&resources2=SRIOV_NET_VF:1&group_policy='
-
-
-def test_isolated_groups_mirror_their_mappings() -> None:
-    result = search(FUNCTIONS, TWO_VFS + 'isolate')
-    assert what(result) == ['pf0:1 pf1:1', 'pf0:1 pf1:1']
-    assert {(*entry['1'], *entry['2']) for entry in mapped(result)} == {
-        ('pf0', 'pf1'),
-        ('pf1', 'pf0'),
-    }
-
-
-def test_groups_may_meet_on_one_provider() -> None:
-    found = ['pf0:1 pf1:1', 'pf0:1 pf1:1', 'pf0:2', 'pf1:2']
-    assert what(search(FUNCTIONS, TWO_VFS + 'none')) == found
-
-
-def test_amounts_of_all_groups_are_added_up() -> None:
-    query = 'resources=SRIOV_NET_VF:1&resources1=SRIOV_NET_VF:2&group_policy='
-    found = ['pf0:1 pf1:2', 'pf0:2 pf1:1', 'pf0:3', 'pf1:3']
-    assert what(search(FUNCTIONS, query + 'none')) == found
-    assert what(search(FUNCTIONS, query + 'isolate')) == found
 
 
 UNITS = cloud(provider('cn', VCPU={'total': 20, 'min_unit': 4, 'max_unit': 12, 'step_size': 2}))

@@ -16,7 +16,7 @@ from placement.search.model import block
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
-from placement.tests.unit.search.cloud import cloud, provider, search, who
+from placement.tests.unit.search.cloud import cloud, provider, search
 from placement.tests.unit.search.oracle import Cloud, solve
 from placement.tests.unit.search.test_oracle import ask, examples
 
@@ -140,15 +140,6 @@ def test_wanted_hosts_that_are_full_are_passed_over_beside_others_with_room(
     assert 'VCPU: 5 asked, most free 4, largest 8 (used)' in result.explanation.line
     # Hosts are judged by their profiles, block by block.
     assert result.work < 640
-
-
-def test_child_of_a_root_in_the_wanted_aggregate_is_found_among_roots_that_are_not() -> None:
-    hosts = [provider(f'host{n}', VCPU=8, aggregates='B') for n in range(9)]
-    snapshot = cloud(
-        *hosts, provider('root', aggregates='A'), provider('child', parent='root', VCPU=8)
-    )
-    assert who(search(snapshot, 'resources=VCPU:8&member_of=A')) == ['child']
-    assert who(search(snapshot, 'resources_N=VCPU:8&member_of_N=A')) == []
 
 
 def test_search_looks_for_room_only_where_and_of_what_it_asks() -> None:

@@ -128,29 +128,6 @@ def test_bounds_are_told_after_so_many_claims() -> None:
     assert [row.now for row in answer.trees] == [Count(800, 800), Count(200, 800)]
 
 
-def test_one_order_of_claims_is_no_upper_bound() -> None:
-    """Which child serves the second group decides how often the first one is served."""
-    query = 'resources_1=VGPU:1,MEMORY_MB:1&resources_2=VGPU:1&group_policy=none'
-    children = [
-        provider('p', parent='host', VGPU=2, MEMORY_MB=8),
-        provider('q', parent='host', VGPU=2),
-    ]
-    for order in (children, children[::-1]):
-        answer = capacity_of(cloud(provider('host', VCPU=1), *order), parse(query))
-        assert answer.now.at_least <= 2 == answer.now.at_most
-        assert answer.is_exact is (answer.now.at_least == 2)
-
-
-def test_two_isolated_groups_need_two_providers_each_time() -> None:
-    host = [
-        provider('host', MEMORY_MB=100),
-        provider('large', parent='host', VCPU=8),
-        provider('small', parent='host', VCPU=1),
-    ]
-    query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
-    assert capacity_of(cloud(*host), parse(query)).now == Count(1, 1)
-
-
 def test_root_that_alone_has_the_classes_needs_no_claim() -> None:
     host = [
         provider('host', VCPU={'total': 5000, 'used': 10}, MEMORY_MB=100_000),
@@ -190,31 +167,12 @@ def test_hosts_and_their_pools_are_minima_of_quotients() -> None:
     ]  # fmt: skip
 
 
-def test_hosts_of_several_pools_are_counted_after_those_of_one() -> None:
-    """The room that hosts with one pool have taken is gone for those that have a choice."""
-    snapshot = cloud(
-        provider('near', DISK_GB=30, traits=SHARING, aggregates='A'),
-        provider('far', DISK_GB=30, traits=SHARING, aggregates='B'),
-        provider('cn1', VCPU=2, aggregates='A'),
-        provider('cn2', VCPU=9, aggregates='A B'),
-    )
-    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'))
-    assert answer.now == answer.if_empty == Count(6, 6)
-
-
 def test_spent_budget_gives_bounds() -> None:
     query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
     work = SlicedWork(10, pause=lambda: None)
     answer = capacity_of(NUMA, parse(query), work)
     assert answer.now.at_least < 12
     assert answer.now.at_most == 12
-
-
-def test_empty_cloud_has_no_capacity() -> None:
-    answer = capacity_of(cloud(), parse('resources=VCPU:1'), by_root=RowPage(5))
-    assert answer.now == answer.if_empty == Count(0, 0)
-    assert answer.trees == ()
-    assert not answer.has_more
 
 
 def test_several_requests_share_one_budget() -> None:

@@ -12,7 +12,6 @@ from placement.search.insight.explanation import DisabledTrees, RequestExplanati
 from placement.search.insight.feasibility import PLACES_TO_PREPARE
 from placement.search.insight.sliced_work import PLACES_IN_SLICE, SlicedWork
 from placement.search.insight.summary import summary
-from placement.search.model.capacity import Refusal
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider
 from placement.tests.unit.search.test_budget import hard_host
@@ -45,50 +44,6 @@ def steps(answer: RequestExplanation) -> list[tuple[str, int, int, int | None]]:
         (step.condition.words, step.trees_before, step.trees_after, step.only)
         for step in answer.groups[0].steps
     ]
-
-
-def test_funnel_follows_the_conditions_in_the_order_of_testing() -> None:
-    assert steps(explain(HOSTS, SERVER)) == [
-        ('class missing VCPU', 5, 5, 0),
-        ('class missing MEMORY_MB', 5, 5, 0),
-        ('required trait AVX', 5, 4, 1),
-        (f'forbidden trait {DISABLED}', 4, 3, 1),
-        ('aggregate !Z', 3, 2, 1),
-        ('VCPU: 6 asked, largest 8 (too small)', 2, 1, 0),
-        ('MEMORY_MB: 2048 asked, largest 4096', 1, 1, 0),
-        ('VCPU: 6 asked, most free 2, largest 8 (used)', 1, 0, 1),
-        ('MEMORY_MB: 2048 asked', 0, 0, 0),
-    ]
-
-
-def test_explanation_names_what_would_help() -> None:
-    answer = explain(HOSTS, SERVER)
-    assert answer.verdict is Verdict.FULL
-    assert answer.trees_fitting == 0
-    assert [
-        ([one.full_words for one in relaxation.conditions], relaxation.trees, relaxation.largest)
-        for relaxation in answer.relaxations
-    ] == [
-        (['required trait AVX'], 1, None),
-        ([f'forbidden trait {DISABLED}'], 1, None),
-        (['aggregate !Z'], 1, None),
-        (['VCPU: 6 asked, most free 3, largest 8 (used)'], 1, 2),
-    ]
-    assert (answer.pairs_examined, answer.pairs_of) == (0, 0)
-
-
-def test_nearest_trees_come_with_numbers() -> None:
-    answer = explain(HOSTS, SERVER)
-    assert [one.root for one in answer.nearest] == ['used', 'plain', 'off', 'far', 'small']
-    used = answer.nearest[0]
-    assert used.verdict is Verdict.FULL
-    (missing,) = used.missing
-    assert (missing.provider.uuid, missing.resource_class) == ('used', 'VCPU')
-    assert missing.reason is Refusal.USED
-    assert (missing.asked, missing.free, missing.capacity.total, missing.used) == (6, 2, 8, 6)
-    assert [one.words for one in answer.nearest[2].failed] == [f'forbidden trait {DISABLED}']
-    assert answer.nearest[2].missing == ()
-    assert [one.reason for one in answer.nearest[4].missing] == [Refusal.TOO_SMALL] * 2
 
 
 @pytest.mark.parametrize(
@@ -344,21 +299,6 @@ def test_millions_of_pairs_take_no_memory() -> None:
         tracemalloc.stop()
     assert answer.pairs_of > 500_000
     assert most < 10_000_000
-
-
-@pytest.mark.parametrize(
-    ('uuid', 'verdict', 'failed'),
-    [
-        ('plain', Verdict.INFEASIBLE, ['required trait AVX']),
-        ('used', Verdict.FULL, ['VCPU: 6 asked, most free 2, largest 8 (used)']),
-    ],
-)
-def test_host_is_reported_on(uuid: str, verdict: Verdict, failed: list[str]) -> None:
-    report = explain(HOSTS, SERVER, provider=uuid).provider
-    assert report is not None
-    assert (report.root, report.verdict) == (uuid, verdict)
-    assert [one.words for one in report.failed] == failed
-    assert explain(HOSTS, SERVER, provider='nobody').provider is None
 
 
 @pytest.mark.parametrize(

@@ -192,11 +192,6 @@ def test_snapshot_releases_each_row_before_it_reads_the_next() -> None:
     assert len(Snapshot.of(rows())) == 4
 
 
-def test_a_row_without_root_is_its_own() -> None:
-    snapshot = Snapshot.of([ProviderRow(3, 'cn3')])
-    assert snapshot.provider(3).root_uuid == 'cn3'
-
-
 def test_unknown_provider_is_an_error_but_for_a_removal() -> None:
     snapshot = cloud(provider('cn1'))
     assert contents(snapshot.with_changes([], [7])) == contents(snapshot)

@@ -163,16 +163,6 @@ def test_a_place_that_is_alike_is_taken_first() -> None:
     ]
 
 
-def test_what_was_asked_for_is_told_apart() -> None:
-    snapshot = cloud(host('old', 4), host('b'), host('c', traits='SSD', used=4))
-    terms = Terms(asked={'c0': Need(parse('resources=VCPU:1&required=SSD'))})
-    plan = plan_for(snapshot, vcpus(1, 2, 2), frozenset([1]), terms)
-    assert targets(plan) == {'c0': 'c', 'c1': 'b'}
-    moves = {move.consumer: move for move in plan.moves}
-    assert (moves['c0'].is_alike, moves['c1'].is_alike) == (None, True)
-    assert moves['c0'].holds == {3: {'VCPU': 1}}
-
-
 def pooled(pool_used: int) -> Snapshot:
     return cloud(
         host('old', 4, aggregates='room'),
@@ -254,12 +244,3 @@ def test_a_tree_without_inventories_is_not_full() -> None:
     plan = plan_for(snapshot, {'c': {1: {'DISK_GB': 3}, 3: {'DISK_GB': 3}}}, frozenset([1]))
     assert not plan.moves
     assert 'more of its pool' in plan.homeless[0].lacking.words
-
-
-def test_who_is_ignored_stays() -> None:
-    terms = Terms(ignored=frozenset(['c0', 'pools']))
-    held: dict[str, Held] = {**vcpus(1, 1), 'pools': {3: {'DISK_GB': 10}}}
-    for roots in (frozenset([1]), None):
-        plan = plan_for(pooled(10), held, roots, terms)
-        assert not plan.moves
-        assert not plan.homeless

@@ -3,7 +3,6 @@
 
 import hypothesis
 
-from placement.search.candidates import find_candidates
 from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.inferred import Inference
 from placement.tests.unit.search.cloud import cloud, provider
@@ -83,9 +82,3 @@ def test_pools_are_no_trees_of_their_own() -> None:
     inference = Inference(HOSTS)
     assert not inference.of(HELD, {1}).has_other_trees
     assert inference.of({1: {'VCPU': 1}, 4: {'VCPU': 1}}, {1}).has_other_trees
-
-
-def test_the_search_finds_a_place_for_it() -> None:
-    need = Inference(HOSTS).of({4: {'VCPU': 2}}, {4}).by_amounts
-    assert need is not None
-    assert len(find_candidates(HOSTS, need.request).candidates) == 1

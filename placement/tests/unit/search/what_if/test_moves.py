@@ -108,13 +108,6 @@ def test_what_is_lacking_is_said_of_the_tree() -> None:
     assert 'VCPU: 5 asked, most free 4, largest 8 (used) rules out the only tree' in words
 
 
-def test_a_consumer_can_be_moved_on_and_back() -> None:
-    snapshot = cloud(host('a', 3), host('b'))
-    moves, refused = made(snapshot, vcpus(1, 3), ('c0', 'b'), ('c0', 'a'), ('c0', 'b'))
-    assert refused is None
-    assert used(moves.snapshot) == {'a': {'VCPU': 0}, 'b': {'VCPU': 3}}
-
-
 def test_where_no_place_is_told_the_roomiest_is_chosen() -> None:
     snapshot = cloud(host('a', 6), host('b', 5), host('c', 4))
     wanted = [('c0', None), ('c1', None), ('c2', None)]

@@ -245,19 +245,6 @@ def test_half_a_step_is_none(step: Step) -> None:
         assert refusal(step, budget=budget) == expected, f'{budget} of {spent}'
 
 
-def test_trees_of_an_aggregate_are_all_but_those_that_others_share() -> None:
-    after = scenario(cloud(*FLAT), Remove({'member_of': 'az1'}))
-
-    assert [one.uuid for one in after.snapshot] == ['pool']
-    assert after.outcomes[0][1].trees == 2
-
-
-def test_a_provider_that_is_no_root_goes_with_what_is_beneath_it() -> None:
-    after = scenario(cloud(*FLAT), Remove(['cn2_numa']))
-
-    assert [one.uuid for one in after.snapshot] == ['cn1', 'cn2', 'pool']
-
-
 def test_copies_are_empty_and_enabled_and_have_names_of_their_own() -> None:
     names = {'cn1': 'host1', 'cn2_pf': 'host2_pf', 'cn2': 'host2', 'cn2_numa': 'host2_numa'}
     after = scenario(
@@ -279,44 +266,6 @@ def test_copies_are_empty_and_enabled_and_have_names_of_their_own() -> None:
     assert all(one.traits == {'T1'} for one in providers[:3])
     assert [sorted(one.aggregates) for one in providers[:3]] == [['az1'], ['az2'], ['az2']]
     assert [one.parent_uuid for one in providers[3:]] == [None, *[p.uuid for p in providers[3:5]]]
-
-
-def test_copies_have_the_same_uuids_at_every_time() -> None:
-    first, second = (scenario(cloud(*FLAT), Add('cn2', 3)) for _ in range(2))
-
-    assert [one.uuid for one in first.snapshot] == [one.uuid for one in second.snapshot]
-
-
-def test_a_consumer_is_released_once_and_gone_then() -> None:
-    held = {'a': {1: {'VCPU': 4}, 5: {'DISK_GB': 9}}, 'b': {1: {'VCPU': 1}}}
-    after = scenario(
-        cloud(*FLAT),
-        Remove(['pool']),
-        Release({'a': held['a']}, 2),
-        Release(held, 3),
-    )
-
-    assert [outcome[1:3] for _, outcome in after.outcomes[1:]] == [(1, 1), (1, 2)]
-    assert after.provider('cn1').used == (0, 1)
-
-
-def test_who_was_claimed_of_a_provider_is_released_with_it() -> None:
-    claim = Claim(parse('resources=VCPU:2'), 4)
-    after = scenario(cloud(*FLAT), claim, Release({}, 0, 'cn2', with_claimed=True))
-
-    assert after.outcomes[-1][1][1:3] == (3, 0)
-    assert after.provider('cn2').used == (0,)
-    assert after.claimed == [{1: {'VCPU': 2}}]
-    kept = scenario(cloud(*FLAT), claim, Release({}, 0, 'cn2'))
-    assert kept.outcomes[-1][1][1:3] == (0, 0)
-    assert len(kept.claimed) == 4
-
-
-def test_who_is_over_capacity_is_told_of_those_that_changed() -> None:
-    rows = [*FLAT, provider('cn3', VCPU={'total': 1, 'used': 2})]
-    after = scenario(cloud(*rows), Change(['cn1', 'cn2'], {'VCPU': {'total': 4}}))
-
-    assert [one.uuid for one in after.over_capacity] == ['cn1']
 
 
 @pytest.mark.parametrize('seed', range(examples(100)))

@@ -13,7 +13,7 @@ from placement.search.insight.closed_form import Count
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.summary import summary
 from placement.search.model.snapshot import Snapshot
-from placement.search.what_if.domains import Domain, root_domains
+from placement.search.what_if.domains import Domain
 from placement.search.what_if.filling import Filling
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.left import Left
@@ -169,12 +169,6 @@ def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
     return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}
 
 
-def test_the_largest_is_placed_first() -> None:
-    snapshot = cloud(host('lost', 8), host('a', 2), host('b', 5))
-    loss = loss_of(snapshot, {1}, vcpus(1, 3, 6))
-    assert (loss.survives, loss.placed, loss.is_exact) == (True, 2, True)
-
-
 def test_who_is_without_a_place_is_told_with_what_it_lacks() -> None:
     snapshot = cloud(host('lost', 8), host('a', 2))
     loss = loss_of(snapshot, {1}, vcpus(1, 7, 1))
@@ -192,44 +186,11 @@ def test_a_class_may_be_short_in_sum() -> None:
     assert loss.homeless[0].words.startswith('There is room for it alone')
 
 
-def test_trees_may_be_short_in_whole_amounts() -> None:
-    snapshot = cloud(host('lost', 8), host('a', 3), host('b', 3))
-    loss = loss_of(snapshot, {1}, vcpus(1, 3, 3, 3))
-    assert (loss.survives, loss.placed, loss.is_exact) == (False, 2, True)
-
-
-def test_no_way_found_is_not_exact() -> None:
-    snapshot = cloud(
-        provider('lost', VCPU={'total': 8, 'used': 8}, MEMORY_MB={'total': 10, 'used': 10}),
-        provider('a', VCPU=6, MEMORY_MB=7),
-        provider('b', VCPU=2, MEMORY_MB=7),
-    )
-    held: dict[str, Held] = {
-        f'c{vcpu}': {1: {'VCPU': vcpu, 'MEMORY_MB': memory}}
-        for vcpu, memory in ((1, 5), (5, 4), (2, 1))
-    }
-    loss = loss_of(snapshot, {1}, held)
-    assert (loss.survives, loss.placed, loss.is_exact) == (False, 2, False)
-
-
 def test_a_disabled_host_takes_nobody() -> None:
     snapshot = cloud(host('lost', 2), host('a', traits='COMPUTE_STATUS_DISABLED'))
     loss = loss_of(snapshot, {1}, vcpus(1, 2))
     assert (loss.survives, loss.is_exact) == (False, True)
     assert loss.homeless[0].explanation is not None
-
-
-def test_data_of_a_lost_pool_is_gone() -> None:
-    snapshot = cloud(
-        host('a', 2, aggregates='room'),
-        host('b', aggregates='room'),
-        provider('pool', traits='MISC_SHARES_VIA_AGGREGATE', aggregates='room', DISK_GB=9),
-    )
-    held = {'c': {1: {'VCPU': 2}, 3: {'DISK_GB': 3}}}
-    loss = loss_of(snapshot, {3}, held)
-    assert (loss.survives, loss.is_exact, loss.lacking) == (False, True, {'DISK_GB': 3})
-    assert 'data is gone' in loss.homeless[0].words
-    assert loss_of(snapshot, {1}, held).survives
 
 
 def test_a_pool_has_to_be_reached() -> None:
@@ -249,18 +210,6 @@ def test_zones_that_are_lost_are_not_asked_for() -> None:
     assert survival.loss(Domain('a', frozenset({1})), vcpus(1, 2)).placed_alike == 0
     lost = Domain('az1', frozenset({1}), frozenset({'az1'}))
     assert survival.loss(lost, vcpus(1, 2)).placed_alike == 1
-
-
-def test_what_was_asked_for_is_what_counts() -> None:
-    snapshot = cloud(host('a', 2), host('b', traits='SLOW'))
-    asked = Need(parse('resources=VCPU:2&required=!SLOW'))
-    loss = loss_of(snapshot, {1}, vcpus(1, 1, 1), Terms(asked={'c0': asked}))
-    assert (loss.known_requests, loss.placed, loss.is_exact) == (1, 1, True)
-
-
-def test_who_is_ignored_needs_no_place() -> None:
-    loss = loss_of(cloud(host('a', 2)), {1}, vcpus(1, 1, 1), Terms(ignored=frozenset({'c0'})))
-    assert (loss.consumers, loss.placed) == (1, 0)
 
 
 @pytest.mark.parametrize(('sits', 'placed'), [('b', 1), ('c', 2)])
@@ -284,25 +233,6 @@ def test_nothing_is_told_once_the_budget_is_spent() -> None:
     loss = survival.loss(Domain('a', frozenset({1})), vcpus(1, 8))
     assert (loss.consumers, loss.survives, loss.placed_alike) == (1, None, None)
     assert not loss.is_exact
-
-
-def test_each_tree_that_somebody_holds_of_is_a_domain() -> None:
-    snapshot = cloud(
-        host('b', 1),
-        host('a', 1),
-        host('empty'),
-        provider(
-            'p',
-            traits='MISC_SHARES_VIA_AGGREGATE',
-            aggregates='x',
-            DISK_GB={'total': 9, 'used': 1},
-        ),
-    )
-    domains, has_more = root_domains(snapshot, '', 9)
-    assert ([domain.name for domain in domains], has_more) == (['a', 'b'], False)
-    first, has_more = root_domains(snapshot, '', 1)
-    assert ([domain.name for domain in first], has_more) == (['a'], True)
-    assert [domain.name for domain in root_domains(snapshot, 'a', 1)[0]] == ['b']
 
 
 REQUESTS = {
