@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
+from placement.db.schema import own_tables, tables
 from placement.feed import change_feed
 from placement.feed.change_feed import ChangeFeed
 from placement.tests.unit.db.conftest import engine, rows, statements
@@ -18,6 +19,14 @@ __all__ = ['engine', 'rows', 'statements']
 @pytest.fixture(autouse=True)
 def _never_prune_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, 'PRUNE_ONE_IN', 2**62)
+
+
+def write(database: Database, *ids: int, token: int = 5) -> None:
+    """Insert entries with these ids, about a provider of ten times the number."""
+    common = {'at': tables.utcnow(), 'allocations_only': False, 'token': token}
+    rows = [{'id': one, 'provider_id': 10 * one, **common} for one in ids]
+    with database.writer() as connection:
+        connection.execute(sa.insert(own_tables.change_feed), rows)
 
 
 def prune(database: Database) -> None:

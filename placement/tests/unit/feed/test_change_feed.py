@@ -15,7 +15,7 @@ from placement.db.schema.own_tables import removed_changes
 from placement.feed import change_feed, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.position import News, Position, Reload, Zone
-from placement.tests.unit.feed.conftest import prune
+from placement.tests.unit.feed.conftest import prune, write
 
 Rows = Callable[..., list[tuple[object, ...]]]
 
@@ -23,20 +23,9 @@ Rows = Callable[..., list[tuple[object, ...]]]
 FIRST = (1, 0)
 
 
-# What an entry has besides.
-ENTRY = {'at': tables.utcnow(), 'allocations_only': False}
-
-
 def record(database: Database, *provider_ids: int, allocations_only: bool = False) -> None:
     with database.writer() as connection:
         ChangeFeed(connection).record(provider_ids, allocations_only)
-
-
-def write(database: Database, *ids: int) -> None:
-    """Insert entries with these ids, about a provider of ten times the number."""
-    rows = [{'id': i, 'provider_id': 10 * i, **ENTRY, 'token': i} for i in ids]
-    with database.writer() as connection:
-        connection.execute(sa.insert(feed), rows)
 
 
 def position_in(database: Database) -> Position:

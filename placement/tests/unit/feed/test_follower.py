@@ -5,7 +5,6 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
-from placement.db.schema import tables
 from placement.db.schema.own_tables import change_feed as feed
 from placement.feed import change_feed, follower_token, position
 from placement.feed.change_feed import ChangeFeed
@@ -18,7 +17,7 @@ from placement.feed.follower import (
 )
 from placement.feed.follower_token import FollowerToken
 from placement.feed.position import Zone
-from placement.tests.unit.feed.conftest import prune
+from placement.tests.unit.feed.conftest import prune, write
 
 NOW = 1_000.0
 LIMIT = 100
@@ -34,15 +33,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of ten ids, of which one with three entries may have been removed before."""
     monkeypatch.setattr(position, 'BLOCK', 10)
     monkeypatch.setattr(change_feed, 'MAX_LATE', 3)
-
-
-def write(database: Database, *ids: int, token: int = 5, uuid: str | None = None) -> None:
-    """Insert entries with these ids, about a provider of ten times the number."""
-    common = {'at': tables.utcnow(), 'token': token, 'deleted_uuid': uuid}
-    common |= {'allocations_only': False}
-    rows = [{'id': one, 'provider_id': 10 * one, **common} for one in ids]
-    with database.writer() as connection:
-        connection.execute(sa.insert(feed), rows)
 
 
 def remove(database: Database, *ids: int) -> None:

@@ -6,10 +6,14 @@ Specification: http, "Microversions".
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from placement import errors, microversions
 from placement.http import microversion
+from placement.http.microversion import Microversion
+from placement.http.reply import Reply
 
 
 @pytest.mark.parametrize(
@@ -44,3 +48,24 @@ def test_version_that_is_unknown_or_malformed_is_refused(
         microversion.negotiated(microversions.APIS, f'placement {version}')
 
     assert raised.value.status in (400, 406)
+
+
+def change(letter: str) -> Microversion:
+    """A change that leaves its letter in bodies and in replies."""
+
+    def upgrade(body: Any) -> Any:
+        return body + letter
+
+    def downgrade(reply: Reply) -> Reply:
+        return reply.with_body(reply.body + letter)
+
+    version = f'1.{"abc".index(letter)}'
+    return Microversion(version, '', upgrades={'sing': upgrade}, downgrades={'sing': downgrade})
+
+
+def test_bodies_are_upgraded_oldest_change_first_and_replies_downgraded_newest_first() -> None:
+    oldest, *_, newest = microversion.fold(map(change, 'abc')).values()
+
+    assert oldest.upgraded('sing', '') == 'bc'
+    assert oldest.downgraded('sing', Reply('')).body == 'cb'
+    assert newest.upgraded('sing', '') == newest.downgraded('sing', Reply('')).body == ''

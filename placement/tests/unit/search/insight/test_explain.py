@@ -305,13 +305,6 @@ def test_millions_of_pairs_take_no_memory() -> None:
     ('query', 'expected'),
     [
         (
-            '',
-            [
-                ('all groups from one tree', 2, 1, None),
-                ('amounts of all groups together', 1, 1, None),
-            ],
-        ),
-        (
             '&same_subtree=_A,_B',
             [
                 ('all groups from one tree', 2, 1, None),

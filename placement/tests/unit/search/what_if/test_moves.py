@@ -186,23 +186,6 @@ def test_what_a_request_takes_of_pools(pool_used: int, evacuate: bool, is_possib
         assert used(moves.snapshot)['a'] == {'VCPU': 2 if evacuate else 0}
 
 
-@pytest.mark.parametrize('at_once', [False, True])
-def test_a_consumer_of_several_trees_can_leave_one_of_them(at_once: bool) -> None:
-    snapshot = cloud(host('a', 4), host('b', 8), host('c'))
-    held: dict[str, Held] = {'c0': {1: {'VCPU': 4}, 2: {'VCPU': 8}}}
-    wanted = WantedMove('c0', snapshot.find_by_uuid('c'), sources=frozenset([1]))
-    moves = Moves(snapshot, held, at_once=at_once)
-    assert moves.make([wanted]) is None
-    left = {'VCPU': 4 if at_once else 0}
-    assert used(moves.snapshot) == {'a': left, 'b': {'VCPU': 8}, 'c': {'VCPU': 4}}
-    refused = moves.make([wanted])
-    assert refused is not None
-    assert refused.lacking.words == 'It holds nothing of the trees that it is to leave.'
-    # All of it is more than there is room for.
-    _, refused = made(snapshot, held, ('c0', 'c'))
-    assert refused is not None
-
-
 @pytest.mark.parametrize(
     ('consumer', 'words'),
     [('nobody', 'It holds nothing.'), ('pools', 'It holds of no tree that it could leave.')],
