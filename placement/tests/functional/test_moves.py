@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drains and moves say what happens when they are made through the API, as nova makes them."""
+"""Losses, drains and moves say what happens when they are made through the API, as nova does."""
 
 from __future__ import annotations
 
@@ -8,24 +8,51 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from placement.db.schema import tables
+from placement.insight.what_if import statements
 from placement.microversions import NEWEST
 
 from .fixtures import clouds
-from .fixtures.clouds import uuid_of
-from .test_survival import AVX, CLOUD, HELD, Cloud
+from .fixtures.asked import Asked
+from .fixtures.clouds import SHARES, Provider, uuid_of
+
+AVX = 'HW_CPU_X86_AVX'
+EACH = {'each': 'root'}
+CLOUD = (
+    *[
+        provider
+        for host, zone in (('cn1', 'az1'), ('cn2', 'az1'), ('cn3', 'az2'))
+        for provider in (
+            Provider(host, {'MEMORY_MB': 4096}, (AVX,), (zone, 'shared')),
+            Provider(f'{host}_numa0', {'VCPU': 4}, parent=host),
+            Provider(f'{host}_numa1', {'VCPU': 4}, parent=host),
+        )
+    ],
+    Provider('flat1', {'VCPU': 8, 'MEMORY_MB': 2048, 'DISK_GB': 50}, aggregates=('az2',)),
+    Provider('flat2', {'VCPU': 8, 'MEMORY_MB': 2048, 'DISK_GB': 50}, aggregates=('az2',)),
+    Provider('pool', {'DISK_GB': 100}, (SHARES,), ('shared',)),
+)
+HELD = {
+    'c1': {'cn1_numa0': {'VCPU': 3}, 'cn1': {'MEMORY_MB': 512}, 'pool': {'DISK_GB': 10}},
+    'c2': {'cn1_numa1': {'VCPU': 3}, 'cn1': {'MEMORY_MB': 1024}, 'pool': {'DISK_GB': 10}},
+    'c3': {'cn2_numa0': {'VCPU': 2}, 'cn2': {'MEMORY_MB': 512}, 'pool': {'DISK_GB': 10}},
+    'c4': {'cn3_numa0': {'VCPU': 2}, 'cn3': {'MEMORY_MB': 512}},
+    'c5': {'flat1': {'VCPU': 6, 'MEMORY_MB': 1024, 'DISK_GB': 20}},
+    'c6': {'flat1': {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 5}},
+}
 
 
-class MovingCloud(Cloud):
+class MovingCloud(Asked):
     """A cloud whose consumers move."""
 
-    def ask(self, question: str, **body: Any) -> Any:
-        return self.send('POST', f'/insight/{question}', body)
+    def __init__(self) -> None:
+        super().__init__(CLOUD, HELD)
 
-    def refusal(self, question: str, body: Any) -> str:
-        answer = self.client.send('POST', f'/insight/{question}', body, NEWEST)
-        assert answer.status == 400, answer.text
-        return str(answer.json['errors'][0]['detail'])
+    def losses(self, **body: Any) -> dict[str, dict[str, Any]]:
+        """What the loss of each host comes to, by its name."""
+        return {row['name']: row for row in self.ask('survival', lose=EACH, **body)['domains']}
 
     def begin(self, consumer: str, after: Mapping[str, Any]) -> bool:
         """Leave to the migration what a consumer holds, and claim; false if that is refused."""
@@ -53,17 +80,15 @@ class MovingCloud(Cloud):
         self.send('DELETE', f'/allocations/{uuid_of(consumer)}')
 
 
-@pytest.fixture
-def cloud() -> Iterator[MovingCloud]:
+def moving_cloud() -> Iterator[MovingCloud]:
     built = MovingCloud()
-    try:
-        yield built
-    finally:
-        built.service.stop()
+    yield built
+    built.service.stop()
 
 
-def moved(plan: Mapping[str, Any]) -> dict[str, str]:
-    return {move['consumer']: move['to']['name'] for move in plan['moves']}
+cloud = pytest.fixture(moving_cloud)
+#: For all tests that only ask.
+still = pytest.fixture(scope='module')(moving_cloud)
 
 
 @pytest.mark.parametrize('drained', [['cn1'], ['cn2', 'flat1']])
@@ -89,54 +114,6 @@ def test_a_drain_is_made_in_any_order_and_at_once(
     for name in {one.name for one in CLOUD if {one.name, one.parent} & set(drained)}:
         usages = cloud.send('GET', f'/resource_providers/{uuid_of(name)}/usages')['usages']
         assert not any(usages.values())
-
-
-def test_a_plan_has_all_that_there_is_to_know(cloud: MovingCloud) -> None:
-    plan = cloud.ask(
-        'drain',
-        providers=[uuid_of('flat1')],
-        requests={'avx': f'resources=VCPU:6,MEMORY_MB:1024&required={AVX}'},
-        asked={'avx': [uuid_of('c5')]},
-    )
-    flat1, flat2 = ({'uuid': uuid_of(name), 'name': name} for name in ('flat1', 'flat2'))
-    (staying,) = plan.pop('homeless')
-    assert staying.pop('lacks').startswith('Fits nowhere')
-    assert staying == {'consumer': uuid_of('c5'), 'from': [flat1], 'known': 'request'}
-    assert plan.pop('at').endswith('Z')
-    assert plan == {
-        'moves': [
-            {
-                'consumer': uuid_of('c6'),
-                'from': [flat1],
-                'to': flat2,
-                'allocations': {
-                    flat2['uuid']: {'resources': {'DISK_GB': 5, 'MEMORY_MB': 512, 'VCPU': 2}}
-                },
-                'known': 'amounts',
-                'alike': True,
-            }
-        ],
-        'gone': 0,
-        'at_once': 1,
-        'fullest': [
-            {'provider': flat2, 'resource_class': 'MEMORY_MB', 'used': 512, 'capacity': 2048},
-        ],
-    }
-
-
-def test_consumers_leave_their_trees(cloud: MovingCloud) -> None:
-    chosen = [uuid_of(name) for name in ('c5', 'c6', 'nobody')]
-    plan = cloud.ask('drain', consumers=chosen, apart=[chosen], ignore=[uuid_of('c6')])
-    assert (moved(plan), plan['gone']) == ({uuid_of('c5'): 'flat2'}, 1)
-    plan = cloud.ask('drain', consumers=chosen, scenario=[{'remove': ['flat2']}])
-    assert uuid_of('c5') not in moved(plan)
-    assert plan['scenario'][0]['trees'] == 1
-    steps: list[Any] = [
-        {'release': {'consumers': chosen[:1]}},
-        {'add': {'like': 'flat1', 'count': 1}},
-    ]
-    plan = cloud.ask('drain', providers=['flat1', 'flat2'], scenario=steps)
-    assert moved(plan) == {uuid_of('c6'): 'flat1+1'}
 
 
 @pytest.mark.parametrize('seed', range(6))
@@ -190,58 +167,88 @@ def candidate(cloud: MovingCloud, consumer: str, target: str) -> dict[str, Any] 
     return None
 
 
-def test_a_plan_is_verified_for_who_goes_on_holding_of_another_tree(cloud: MovingCloud) -> None:
-    steps = [{'change': {'where': ['pool'], 'traits': {'remove': [clouds.SHARES]}}}]
-    plan = cloud.ask('drain', providers=['cn1'], scenario=steps)
-    assert len(plan['moves']) == 2
-    chosen = [
-        {'consumer': move['consumer'], 'to': move['to']['name'], 'from': ['cn1']}
-        for move in plan['moves']
-    ]
-    assert cloud.ask('moves', moves=chosen, scenario=steps)['possible']
-    elsewhere = [chosen[0] | {'from': ['cn2', 'cn3']}]
-    refused = cloud.ask('moves', moves=elsewhere, scenario=steps)['refused']
-    assert refused['lacks'] == 'It holds nothing of the trees that it is to leave.'
-    # Without sources the pool is left, too.
-    all_trees = [{name: move[name] for name in ('consumer', 'to')} for move in chosen]
-    assert not cloud.ask('moves', moves=all_trees, scenario=steps)['possible']
+@pytest.mark.parametrize('lost', ['cn1', 'cn2', 'cn3', 'flat1'])
+def test_a_domain_that_is_deleted_for_real(cloud: MovingCloud, lost: str) -> None:
+    """Those who hold of it claim the places that drain tells."""
+    row, plan = cloud.losses()[lost], cloud.ask('drain', providers=[lost])
+    tree = {one.name for one in CLOUD if lost in (one.name, one.parent)}
+    homeless = [consumer for consumer, held in HELD.items() if tree & held.keys()]
+    for consumer in homeless:
+        cloud.send('DELETE', f'/allocations/{uuid_of(consumer)}')
+    for name in sorted(tree, reverse=True):
+        cloud.send('DELETE', f'/resource_providers/{uuid_of(name)}')
+    for move in plan['moves']:
+        claim = clouds.claim({}) | {'allocations': move['allocations']}
+        cloud.send('PUT', f'/allocations/{move["consumer"]}', claim)
+    assert row['survives']
+    assert len(plan['moves']) == row['placed'] == len(homeless)
 
 
-def test_a_verdict_has_all_that_there_is_to_know(cloud: MovingCloud) -> None:
-    flat1, flat2 = ({'uuid': uuid_of(name), 'name': name} for name in ('flat1', 'flat2'))
-    verdict = cloud.ask(
-        'moves',
-        moves=[
-            {'consumer': uuid_of('c6'), 'to': None, 'request': 'large'},
-            {'consumer': uuid_of('c5'), 'to': 'flat2'},
-        ],
-        requests={'large': 'resources=VCPU:5,DISK_GB:50'},
-        scenario=[{'change': {'where': ['flat1'], 'inventories': {'VCPU': {'total': 5}}}}],
+def test_others_have_their_turn_while_it_is_read_what_is_held(
+    still: MovingCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = still.losses()
+    pauses = list[int]()
+    monkeypatch.setattr(statements, 'ROOTS_AT_A_TIME', 3)
+    monkeypatch.setattr(statements, 'give_way', lambda: pauses.append(1))
+    assert still.losses() == whole
+    assert len(pauses) == 2
+
+
+def test_nobody_can_keep_what_its_pool_does_not_have(cloud: MovingCloud) -> None:
+    """Allocations of a class may be left over in a database whose inventory somebody deleted."""
+    pool = sa.select(tables.resource_providers.c.id).where(
+        tables.resource_providers.c.name == 'pool'
     )
-    refused = verdict.pop('refused')
-    assert 'DISK_GB: 20 asked, most free 0, largest 50 (used)' in refused.pop('lacks')
-    assert refused == {'number': 2, 'consumer': uuid_of('c5'), 'to': flat2}
-    assert verdict.pop('at').endswith('Z')
-    assert verdict.pop('scenario')[0]['step'] == 'change'
-    over = {'count': 1, 'providers': [
-        flat1 | {'resources': {'VCPU': {'capacity': 5, 'used': 6}}},
-    ]}  # fmt: skip
-    assert verdict == {
-        'possible': False,
-        'places': [{'number': 1, 'to': flat2}],
-        'over_capacity': over,
-        'fullest': [{'provider': flat2, 'resource_class': 'DISK_GB', 'used': 50, 'capacity': 50}],
-    }
+    with cloud.service.engine.begin() as connection:
+        of_pool = tables.inventories.c.resource_provider_id.in_(pool)
+        connection.execute(sa.delete(tables.inventories).where(of_pool))
+    cloud.send('PUT', f'/resource_providers/{uuid_of("pool")}', {'name': 'pool'})
+    rows = cloud.losses()
+    assert (rows['cn1']['placed'], rows['cn3']['survives']) == (0, True)
+    plan = cloud.ask('drain', providers=['cn1'])
+    assert [one['consumer'] for one in plan['homeless']] == sorted([uuid_of('c1'), uuid_of('c2')])
+    move = {'consumer': uuid_of('c1'), 'to': None}
+    assert not cloud.ask('moves', moves=[move])['possible']
 
 
-C1, C2 = uuid_of('c1'), uuid_of('c2')
+def test_what_was_claimed_of_a_pool_goes_with_it(still: MovingCloud) -> None:
+    query = f'resources=VCPU:4,MEMORY_MB:1,DISK_GB:1&required={AVX}'
+    steps: list[Any] = [{'claim': {'query': query, 'count': 1}}, {'remove': ['pool']}]
+    plan = still.ask('drain', providers=['cn1', 'cn2', 'cn3'], scenario=steps)
+    of_claimed = [one['from'] for one in plan['moves'] if one['consumer'].startswith('claimed')]
+    assert [[place['name'][:2] for place in places] for places in of_claimed] == [['cn']]
+
+
+@pytest.mark.parametrize('units', [{'max_unit': 5}, {'step_size': 15}])
+def test_units_count_for_what_is_kept_of_a_pool(still: MovingCloud, units: dict[str, int]) -> None:
+    change = {'where': ['pool'], 'inventories': {'DISK_GB': units}}
+    rows = still.losses(scenario=[{'change': change}])
+    assert rows['cn3']['survives']
+    assert (rows['cn1']['placed'], rows['cn1']['consumers']) == (0, 2)
+
+
+C1, C2, ZONE = uuid_of('c1'), uuid_of('c2'), uuid_of('az1')
+VCPU = 'resources=VCPU:1'
 
 
 @pytest.mark.parametrize(
     ('question', 'body', 'words'),
     [
+        ('survival', {'lose': {'domains': {'r': ['cn1_numa0']}}}, 'is not the root of a tree'),
+        ('survival', {'lose': {'each': 'aggregate', 'of': [C1]}}, 'no tree has its root in'),
+        ('survival', {'lose': EACH | {'of': [ZONE]}}, 'On instance'),
+        ('survival', {'lose': {'each': 'aggregate'}}, 'On instance'),
+        ('survival', {'lose': EACH, 'asked': {'x': [C1]}}, "asked names request 'x'"),
+        ('survival', {'lose': EACH, 'requests': {'x': VCPU, 'y': VCPU},
+                      'asked': {'x': [C1], 'y': [C1]}}, 'in more than one request'),
+        ('survival', {'lose': EACH, 'requests': {'x': 'resources=CUSTOM_NO:1'}}, 'Request x: '),
+        ('survival', {'lose': EACH, 'requests': {'x': 'resources=VCPU'}}, 'Request x: '),
+        ('survival', {'lose': EACH, 'apart': [[C1]]}, 'too short'),
+        ('survival', {'lose': EACH, 'scenario': [{'remove': ['x']}]}, 'Scenario step 1 '),
+        *((f'survival?{query}', {'lose': EACH}, '')
+          for query in ('only=x', 'page_limit=0', 'marker=', 'bogus=1')),
         ('drain', {}, 'Either providers or consumers'),
-        ('drain', {'providers': ['cn1'], 'consumers': [C1]}, 'Either providers or consumers'),
         ('drain', {'providers': ['cn9']}, "providers: there is no resource provider 'cn9'"),
         ('drain', {'providers': ['cn1_numa0']}, 'is not the root of a tree'),
         ('drain', {'providers': {'member_of': C1}}, 'providers: no tree has its root in'),
@@ -249,8 +256,6 @@ C1, C2 = uuid_of('c1'), uuid_of('c2')
         ('drain', {'consumers': [C1], 'requests': {'x': 'resources=CUSTOM_X:1'}}, 'Request x: '),
         ('moves', {'moves': []}, 'On instance'),
         ('moves', {'moves': [{'consumer': C1}]}, "'to' is a required property"),
-        ('moves', {'moves': [{'consumer': C1, 'to': 'cn9'}]},
-         "Move 1: there is no resource provider 'cn9'"),
         ('moves', {'moves': [{'consumer': C1, 'to': 'cn2'}, {'consumer': C2, 'to': 'cn2_numa0'}]},
          'Move 2: resource provider'),
         ('moves', {'moves': [{'consumer': C1, 'to': 'cn2', 'from': ['cn9']}]},
@@ -261,6 +266,6 @@ C1, C2 = uuid_of('c1'), uuid_of('c2')
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked_is_refused(
-    cloud: MovingCloud, question: str, body: Any, words: str
+    still: MovingCloud, question: str, body: Any, words: str
 ) -> None:
-    assert words in cloud.refusal(question, body)
+    assert words in still.refusal(question, body)

@@ -19,6 +19,7 @@ from placement.search.what_if import scenario
 from placement.tests.thorough import examples
 
 from .fixtures import applications, clouds
+from .fixtures.asked import Asked
 from .fixtures.client import Client
 from .fixtures.clouds import SHARES, Provider, uuid_of
 
@@ -37,7 +38,14 @@ CLOUD = (
     Provider('flat2', {'VCPU': 8, 'MEMORY_MB': 2048}, ('COMPUTE_STATUS_DISABLED',), ('shared',)),
     Provider('pool', {'DISK_GB': 100}, (SHARES,), ('shared',)),
 )
-CONSUMERS = tuple(uuid_of(f'consumer{number}') for number in range(6))
+HELD = {
+    'consumer0': {'cn1_numa0': {'VCPU': 2}, 'cn1': {'MEMORY_MB': 512}},
+    'consumer1': {'cn1_numa1': {'VCPU': 3}, 'pool': {'DISK_GB': 20}},
+    'consumer2': {'cn2_pf': {'SRIOV_NET_VF': 2}, 'cn2_numa1': {'VCPU': 1}},
+    'consumer3': {'flat1': {'VCPU': 7, 'MEMORY_MB': 1024}},
+    'consumer4': {'flat2': {'VCPU': 2}, 'pool': {'DISK_GB': 40}},
+}
+CONSUMERS = tuple(map(uuid_of, [*HELD, 'consumer5']))
 REQUESTS = {
     'small': 'resources=VCPU:1,MEMORY_MB:256',
     'disk': 'resources=VCPU:2,MEMORY_MB:512,DISK_GB:10&root_required=!COMPUTE_STATUS_DISABLED',
@@ -54,53 +62,11 @@ VALUES: list[dict[str, Any]] = [
 ]
 
 
-class Asked:
-    """A service whose cloud stays as it is."""
-
-    def __init__(self) -> None:
-        self.service = applications.Service(applications.insight_options('on'))
-        self.client = Client(self.service.application)
-        clouds.build(CLOUD, self.client)
-        claims = {
-            consumer: clouds.claim(held)
-            for consumer, held in zip(CONSUMERS, (
-                {uuid_of('cn1_numa0'): {'VCPU': 2}, uuid_of('cn1'): {'MEMORY_MB': 512}},
-                {uuid_of('cn1_numa1'): {'VCPU': 3}, uuid_of('pool'): {'DISK_GB': 20}},
-                {uuid_of('cn2_pf'): {'SRIOV_NET_VF': 2}, uuid_of('cn2_numa1'): {'VCPU': 1}},
-                {uuid_of('flat1'): {'VCPU': 7, 'MEMORY_MB': 1024}},
-                {uuid_of('flat2'): {'VCPU': 2}, uuid_of('pool'): {'DISK_GB': 40}},
-            ), strict=False)
-        }  # fmt: skip
-        self.send('POST', '/allocations', claims)
-
-    def send(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self.client.send(method, path, body, NEWEST)
-        assert answer.status < 300, f'{method} {path} {body}: {answer.text}'
-        return answer.json if answer.body else None
-
-    def refused(self, steps: list[Any], requests: Any = None) -> str:
-        """The error of a scenario, which is the client's."""
-        body = {'requests': requests or REQUESTS, 'scenario': steps}
-        answer = self.client.send('POST', '/insight/capacity', body, NEWEST)
-        assert answer.status == 400, answer.text
-        detail: str = answer.json['errors'][0]['detail']
-        return detail.partition('\n\n')[2].strip()
-
-    def everything(self) -> list[Any]:
-        """All that is stored, with generations."""
-        included = 'inventories,usages,traits,aggregates,allocations'
-        path = f'/insight/providers?include={included}&page_limit=1000'
-        return [
-            self.send('GET', path)['providers'],
-            self.send('GET', '/insight/consumers?page_limit=1000')['consumers'],
-        ]
-
-
 class Written(Asked):
     """A service whose cloud is changed through the API, as the steps say."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
+        super().__init__(CLOUD, HELD)
         self.random = random.Random(seed)
         self.copies = Counter[str]()
         self.claims = 0
@@ -214,7 +180,7 @@ class Written(Asked):
         for one in tree:
             if one['parent_provider_uuid'] in gone:
                 gone.add(one['uuid'])
-        for consumer in self.everything()[1]:
+        for consumer in everything(self)[1]:
             held = consumer['allocations']
             if gone & held.keys():
                 kept = {one: held[one]['resources'] for one in held.keys() - gone}
@@ -252,9 +218,24 @@ class Written(Asked):
         return {'query': query, 'count': count}
 
 
+def everything(asked: Asked) -> list[Any]:
+    """All that is stored, with generations."""
+    included = 'inventories,usages,traits,aggregates,allocations'
+    path = f'/insight/providers?include={included}&page_limit=1000'
+    return [
+        asked.send('GET', path)['providers'],
+        asked.send('GET', '/insight/consumers?page_limit=1000')['consumers'],
+    ]
+
+
+def refused(asked: Asked, steps: list[Any]) -> str:
+    """Why a scenario is refused."""
+    return asked.refusal('capacity', {'requests': REQUESTS, 'scenario': steps})
+
+
 @pytest.fixture(scope='module')
 def asked() -> Iterator[Asked]:
-    asked = Asked()
+    asked = Asked(CLOUD, HELD)
     yield asked
     asked.service.stop()
 
@@ -265,17 +246,16 @@ def check_losses(asked: Asked, written: Written, steps: list[Any]) -> None:
     Those that a step claimed have other uuids than those that were claimed for real, so that the
     orders differ in which places are tried, but not what can be told for certain.
     """
-    body: dict[str, Any] = {'lose': {'each': 'root'}}
-    after = asked.send('POST', '/insight/survival', body | {'scenario': steps})['domains']
-    real = written.send('POST', '/insight/survival', body)['domains']
+    each = {'each': 'root'}
+    after = asked.ask('survival', lose=each, scenario=steps)['domains']
+    real = written.ask('survival', lose=each)['domains']
     assert [(row['domain'], row['consumers']) for row in after] == [
         (row['domain'], row['consumers']) for row in real
     ], steps
     for one, other in zip(after, real, strict=True):
         assert one['survives'] is other['survives'] or not (one['exact'] and other['exact'])
-        body = {'providers': [one['domain']]}
-        plan = asked.send('POST', '/insight/drain', body | {'scenario': steps})
-        same = written.send('POST', '/insight/drain', body)
+        plan = asked.ask('drain', providers=[one['domain']], scenario=steps)
+        same = written.ask('drain', providers=[one['domain']])
         for shown in (plan, same):
             count = len(shown['moves']) + len(shown['homeless'])
             assert count == one['consumers']
@@ -284,15 +264,14 @@ def check_losses(asked: Asked, written: Written, steps: list[Any]) -> None:
 
 @pytest.mark.parametrize('seed', range(examples(24)))
 def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed: int) -> None:
-    written, before = Written(seed), asked.everything()
-    plain = asked.send('POST', '/insight/capacity', {'requests': REQUESTS})['capacities']
+    written, before = Written(seed), everything(asked)
+    plain = asked.ask('capacity', requests=REQUESTS)['capacities']
     steps: list[dict[str, Any]] = []
     try:
         for _ in range(6):
             steps.append(written.step())
-            body = {'requests': REQUESTS, 'scenario': steps}
-            answer = asked.send('POST', '/insight/capacity', body)
-            expected = written.send('POST', '/insight/capacity', {'requests': REQUESTS})
+            answer = asked.ask('capacity', requests=REQUESTS, scenario=steps)
+            expected = written.ask('capacity', requests=REQUESTS)
             assert answer['capacities'] == expected['capacities'], steps
             assert answer['before'] == plain
             assert [row['step'] for row in answer['scenario']] == [next(iter(s)) for s in steps]
@@ -303,8 +282,9 @@ def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed
                 }
             for query in REQUESTS.values():
                 provider = written.provider()
-                body = {'query': query, 'scenario': steps, 'provider': provider}
-                explained = asked.send('POST', '/insight/allocation_candidates', body)
+                explained = asked.ask(
+                    'allocation_candidates', query=query, scenario=steps, provider=provider
+                )
                 del explained['scenario'], explained['over_capacity']
                 named = provider.replace('+', '%2B')
                 path = f'/insight/allocation_candidates?{query}&provider={named}'
@@ -312,26 +292,26 @@ def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed
             check_losses(asked, written, steps)
     finally:
         written.service.stop()
-    assert asked.everything() == before
+    assert everything(asked) == before
 
 
 def test_bounds_of_a_scenario(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = {'older_than': '2999-01-01'}
     claim = {'claim': {'query': 'resources=VCPU:1', 'count': 1}}
-    assert 'is too long' in asked.refused([claim] * 101)
+    assert 'is too long' in refused(asked, [claim] * 101)
     long = {'claim': {'query': f'resources=VCPU:1&required={"A" * 1_000}', 'count': 1}}
-    assert 'characters, more than 65536' in asked.refused([long] * 70)
+    assert 'characters, more than 65536' in refused(asked, [long] * 70)
     monkeypatch.setattr(scenarios, 'MAX_CONSUMERS', 6)
     text = 'Scenario step 2 (release): more than 6 consumers would be released'
-    assert asked.refused([{'release': everybody}, {'release': everybody}]) == text
+    assert refused(asked, [{'release': everybody}, {'release': everybody}]) == text
     gone = {'release': {'consumers': [uuid_of(f'gone{number}') for number in range(4)]}}
-    assert asked.refused([gone, gone]) == text
+    assert refused(asked, [gone, gone]) == text
     monkeypatch.setattr(scenarios, 'MAX_PROVIDERS', 2)
     text = 'The scenario names 3 resource providers, more than 2.'
-    assert asked.refused([{'remove': ['cn1', 'cn2', 'cn3']}]) == text
+    assert refused(asked, [{'remove': ['cn1', 'cn2', 'cn3']}]) == text
     monkeypatch.setattr(scenario, 'SCENARIO_BUDGET', 100)
     text = 'Scenario step 1 (claim): the budget of one question does not suffice for it'
-    assert asked.refused([{'claim': {'query': 'resources=VCPU:1', 'count': 40}}]) == text
+    assert refused(asked, [{'claim': {'query': 'resources=VCPU:1', 'count': 40}}]) == text
 
 
 def test_of_many_over_capacity_some_are_shown(
@@ -339,8 +319,8 @@ def test_of_many_over_capacity_some_are_shown(
 ) -> None:
     monkeypatch.setattr(views, 'MAX_OVER_CAPACITY', 1)
     change = {'where': ['cn1', 'flat1'], 'inventories': {'VCPU': {'total': 1}}}
-    body = {'requests': REQUESTS, 'scenario': [{'change': change}]}
-    over = asked.send('POST', '/insight/capacity', body)['over_capacity']
+    steps = [{'change': change}]
+    over = asked.ask('capacity', requests=REQUESTS, scenario=steps)['over_capacity']
 
     assert over['count'] == 3
     assert [one['name'] for one in over['providers']] == ['cn1_numa0']
@@ -431,12 +411,11 @@ WRONG: list[Any] = [
 @pytest.mark.parametrize('step', WRONG, ids=repr)
 def test_a_step_that_cannot_be_is_refused(asked: Asked, step: Any) -> None:
     fine = {'remove': ['cn2']}
-    text = asked.refused([fine, step])
+    text = refused(asked, [fine, step])
 
     assert text.startswith(('Scenario step 2 (', 'JSON does not validate: '))
     body = {'query': 'resources=VCPU:1', 'scenario': [fine, step]}
-    answer = asked.client.send('POST', '/insight/allocation_candidates', body, NEWEST)
-    assert answer.status == 400
+    assert asked.refusal('allocation_candidates', body)
 
 
 def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathlib.Path) -> None:
