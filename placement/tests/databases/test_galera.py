@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import own_tables
+from placement.db.schema import own_tables, tables
 from placement.feed import position
 from placement.feed.change_feed import ChangeFeed
 from placement.microversions import NEWEST
@@ -31,7 +31,6 @@ from placement.tests.functional.fixtures import (
 )
 from placement.tests.functional.fixtures.client import Answer, Client
 from placement.tests.functional.fixtures.freshness_workload import Workload
-from placement.tests.functional.test_freshness_concurrency import Lingering
 from placement.tests.unit.objects.cloud import Cloud
 
 REQUESTS = 384
@@ -181,6 +180,35 @@ def connections(nodes: Nodes) -> Iterator[list[Database]]:
     yield connections
     for one in connections:
         one.dispose()
+
+
+class Lingering:
+    """A transaction that has written a total for one host, and does not end before this is left.
+
+    Whatever fails meanwhile: it would hold up everybody.
+    """
+
+    def __init__(self, database: Database, host: str, total: int) -> None:
+        provider_id = Cloud(database).provider(host).id
+        self.connection = database.engine.connect()
+        self.connection.execute(
+            sa.update(tables.inventories)
+            .where(tables.inventories.c.resource_provider_id == provider_id)
+            .values(total=total)
+        )
+        ChangeFeed(self.connection).record([provider_id])
+
+    def __enter__(self) -> 'Lingering':
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.connection.close()
+
+    def end(self, commits: bool = True) -> None:
+        if commits:
+            self.connection.commit()
+        else:
+            self.connection.rollback()
 
 
 def newest(database: Database) -> set[int]:

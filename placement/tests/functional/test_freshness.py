@@ -35,29 +35,6 @@ SEARCHES = (
 )
 
 
-def test_searches_find_the_same_with_and_without_a_kept_snapshot(
-    url: str,
-) -> None:
-    per_request = {('placement', 'candidate_snapshot'): 'per_request'}
-    chance = random.Random(4)
-    found = 0
-    with (
-        applications.serving(url) as cached,
-        applications.serving(url, per_request) as uncached,
-    ):
-        workload = Workload(cached, seed=4)
-        for _ in range(STEPS):
-            title = workload.step()
-            query = chance.choice(SEARCHES)
-            answer, expected = search(cached, query), search(uncached, query)
-            assert answer.status == expected.status, f'{title}, {query}'
-            if answer.status == 200:
-                assert answer.json == expected.json, f'{title}, {query}'
-                found += bool(answer.json['allocation_requests'])
-
-    assert found > STEPS // 20, 'next to no search had an answer, so nothing was tried'
-
-
 def search(client: Client, query: str) -> Answer:
     return client.send('GET', f'/allocation_candidates?{query}', version=NEWEST)
 

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several threads, and writers that linger: searches see what is committed."""
+"""Writers between the statements of a search, and in several threads: it sees one moment."""
 
 import concurrent.futures
-import random
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import sqlite
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
-from placement.db.schema import own_tables, tables
-from placement.feed.change_feed import ChangeFeed
+from placement.db.schema import own_tables
 from placement.objects import aggregate
 from placement.objects.trait import TraitList
 from placement.search.model.provider import ProviderRow
@@ -36,79 +32,6 @@ def database(url: str) -> Iterator[Database]:
         cloud.add(host, VCPU=100)
     yield database
     database.dispose()
-
-
-def run_all(tasks: list[Callable[[], None]], meanwhile: Callable[[], None]) -> None:
-    """Run tasks at a time, and something else again and again until they have ended."""
-    with concurrent.futures.ThreadPoolExecutor(len(tasks)) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        while not all(future.done() for future in futures):
-            meanwhile()
-        for future in futures:
-            future.result()
-
-
-# Transactions that are held open
-
-
-class Lingering:
-    """A transaction that has written a total for one host, and does not end before this is left.
-
-    Whatever fails meanwhile: it would hold up everybody.
-    """
-
-    def __init__(self, database: Database, host: str, total: int) -> None:
-        engine = sqlite.writing(database.engine)
-        provider_id = Cloud(database).provider(host).id
-        self.connection = engine.connect()
-        self.connection.execute(
-            sa.update(tables.inventories)
-            .where(tables.inventories.c.resource_provider_id == provider_id)
-            .values(total=total)
-        )
-        ChangeFeed(self.connection).record([provider_id])
-
-    def __enter__(self) -> 'Lingering':
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.connection.close()
-
-    def end(self, commits: bool = True) -> None:
-        if commits:
-            self.connection.commit()
-        else:
-            self.connection.rollback()
-
-
-def test_searches_see_what_is_committed_while_many_transactions_linger(
-    database: Database,
-) -> None:
-    # Nobody ends a transaction while what is known is compared with what is committed.
-    gate = threading.Lock()
-    keeper = freshness.unaudited_keeper(database)
-    stale: list[str] = []
-
-    def write(host: str) -> None:
-        chance = random.Random(host)
-        for _ in range(15):
-            with Lingering(database, host, chance.randint(1, 1000)) as lingering:
-                time.sleep(chance.random() / 50)
-                with gate:
-                    lingering.end(commits=chance.random() < 0.75)
-
-    def compare() -> None:
-        keeper.current()
-        with gate:
-            stale.extend(freshness.differences(keeper.current(), freshness.loaded(database)))
-        time.sleep(0.001)
-
-    run_all([lambda host=host: write(host) for host in HOSTS], compare)  # type: ignore[misc]
-    compare()
-    assert stale == []
-
-
-# Between two statements of a search
 
 
 @pytest.mark.parametrize('changes_inventory', [False, True])
@@ -157,9 +80,6 @@ def shown(known: Snapshot) -> list[tuple[int, int]]:
         if host is not None
         for _name, capacity, used in host.inventories
     ]
-
-
-# Threads
 
 
 def test_no_thread_ever_sees_half_a_change(database: Database) -> None:
@@ -217,21 +137,21 @@ def test_no_thread_ever_sees_half_a_change(database: Database) -> None:
             assert rows_in(older) == older_rows
         seen.add((server[0], child.root_uuid))
 
-    writers = [move_server, move_child, join_and_leave]
     is_over = threading.Event()
 
     def read_on() -> None:
         while not is_over.is_set():
             read()
 
-    with concurrent.futures.ThreadPoolExecutor(3) as readers:
-        futures = [readers.submit(read_on) for _ in range(3)]
+    with concurrent.futures.ThreadPoolExecutor(7) as pool:
+        readers = [pool.submit(read_on) for _ in range(4)]
         try:
-            run_all(writers, read)
+            for writer in [pool.submit(one) for one in (move_server, move_child, join_and_leave)]:
+                writer.result()
         finally:
             is_over.set()
-        for future in futures:
-            future.result()
+        for reader in readers:
+            reader.result()
 
     assert len(seen) > 4, 'next to nothing was read in between'
     assert freshness.differences(keeper.current(), freshness.loaded(database)) == []

@@ -5,7 +5,6 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
-from placement.db.schema import tables
 from placement.db.statements import owners
 from placement.db.statements.owners import Owner
 
@@ -36,20 +35,3 @@ def test_statements_do_not_grow_with_the_owners(database: Database, name: str) -
         cost(100)
 
     assert cost(50) == cost(100)
-
-
-def test_owners_get_the_ids_that_are_stored(database: Database) -> None:
-    wanted = [*many(20, 'ONE'), Owner('project ONE 3', 'user ONE 4', None)]
-    with database.writer() as connection:
-        made = owners.ensure(connection, wanted)
-        found = owners.ensure(connection, wanted)
-        project_ids = dict(
-            connection.execute(
-                sa.select(tables.projects.c.external_id, tables.projects.c.id)
-            ).all()
-        )
-
-    assert made == found
-    assert {owner.project: ids.project_id for owner, ids in made.items()} == project_ids
-    assert len(project_ids) == 20
-    assert made[wanted[-1]].consumer_type_id is None
