@@ -84,7 +84,7 @@ test: $(TESTABLE)
 test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> client tests against upstream'
 	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
-	    $(BIN)/pytest $(REPORT_CLIENT) placement/tests/functional/test_command_line.py
+	    $(BIN)/pytest $(REPORT_CLIENT)
 
 test-mariadb: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_MARIADB_URL)
 test-postgresql: export PLACEMENT_TEST_DATABASE_URL = $(PLACEMENT_TEST_POSTGRESQL_URL)
@@ -93,7 +93,7 @@ test-mariadb: export PLACEMENT_TEST_INSIGHT = on
 test-postgresql: export PLACEMENT_TEST_INSIGHT = off
 # What does not depend on the database is left to `make test`.
 OF_ANY_DATABASE := $(addprefix --ignore=placement/tests/functional/test_, \
-    command_line.py gabbi_coverage.py input_size.py openapi.py)
+    gabbi_coverage.py input_size.py openapi.py)
 test-mariadb test-postgresql: $(TESTABLE)
 	@echo '==> $@: gabbi tests and other functional tests'
 	@$(BIN)/pytest $(SHARED_OUT) $(OF_ANY_DATABASE) placement/tests/functional

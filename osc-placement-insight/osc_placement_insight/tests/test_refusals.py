@@ -26,20 +26,42 @@ NOT_PLACEMENT = (
 )
 
 
+#: Commands, and what they ask a service for that has nothing below /insight.
+ASKED = {
+    'allocation candidate explain --resource VCPU=1': '/allocation_candidates',
+    'allocation candidate explain --request req-51000000-0000-4000-8000-000000000001':
+        '/unmet_demand',
+    'placement capacity show --resource VCPU=1': '/capacity',
+    'placement capacity list --resource VCPU=1': '/capacity',
+    'placement change list': '/providers',
+    'placement change list --follow': '/providers',
+    'placement export': '/providers',
+    'placement history list': '/history',
+    'placement tree show compute1': '/providers',
+    'placement ui': '',
+    'placement unmet demand list': '/unmet_demand',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(('command', 'path'), ASKED.items())
+def test_a_command_says_that_it_needs_this_service(
+    monkeypatch: pytest.MonkeyPatch, command: str, path: str
+) -> None:
+    Transport(404, NOT_FOUND).replaces_others(monkeypatch)
+
+    assert SOMEWHERE(*command.split()).refusal() == IS_UPSTREAM.format(f'/insight{path}')
+
+
 @pytest.mark.parametrize(
-    ('command', 'status', 'content', 'words'),
+    ('status', 'content', 'words'),
     [
-        (LIST, 404, NOT_FOUND, IS_UPSTREAM.format('/insight/unmet_demand')),
-        (('placement', 'ui'), 404, NOT_FOUND, IS_UPSTREAM.format('/insight')),
-        (LIST, 200, b'<html>Welcome</html>', NOT_PLACEMENT),
+        (200, b'<html>Welcome</html>', NOT_PLACEMENT),
         (
-            LIST,
             502,
             b'<html>Bad Gateway</html>',
             'The service answers "the reason". The log of the service says why. (HTTP 502)',
         ),
         (
-            LIST,
             406,
             b'{"errors": [{"detail": "Invalid microversion", "max_version": "1.28"}]}',
             (
@@ -50,15 +72,11 @@ NOT_PLACEMENT = (
     ],
 )
 def test_what_is_answered_is_told_with_what_to_do(
-    monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str, ...],
-    status: int,
-    content: bytes,
-    words: str,
+    monkeypatch: pytest.MonkeyPatch, status: int, content: bytes, words: str
 ) -> None:
     Transport(status, content).replaces_others(monkeypatch)
 
-    assert SOMEWHERE(*command).refusal() == words
+    assert SOMEWHERE(*LIST).refusal() == words
 
 
 def test_missing_credentials_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of an audit and a repair: processor time of the client and of the service.
 
-    python -m osc_placement_insight.tests.audit.benchmark [servers]
+    python -m benchmarks.audit [servers]
 
 Both run in this process, the service on SQLite, beside a nova of the tests whose time is told
 apart. A real nova takes longer for the same answers.
