@@ -55,6 +55,8 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
             assert close.providers == stored, title
             of_trees.follow()
             assert of_trees.providers == follower.everything(client, FollowerOfTrees), title
+            sums = {root: tree['resources'] for root, tree in of_trees.providers.items()}
+            assert sums == follower.sums_by_root(stored), title
             if number % 7 == 0:
                 seldom.check(title)
             if number % 20 == 0:
@@ -64,7 +66,9 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
                 rows = rows_of(client)
                 replay.apply(rows[replayed:])
                 replayed = len(rows)
-                assert replay.as_data() == shown_by(client, CONSUMERS), title
+                shown = shown_by(client, CONSUMERS)
+                assert replay.as_data() == shown, title
+                assert follower.as_requested(stored) == shown['providers'], title
             if number >= STEPS and not workload.undone():
                 break
 
