@@ -5,9 +5,11 @@ import functools
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import hypothesis
 import pytest
+import sqlalchemy as sa
 
 from placement.tests.thorough import examples
 
@@ -43,15 +45,25 @@ def populated_database() -> databases.Contents:
 
 
 class Watched:
-    """A service with a populated database, and an eye on all that it holds."""
+    """A service with a populated database, and an eye on all that is written to it."""
 
     def __init__(self) -> None:
         self.service = applications.Service(OPTIONS, contents=populated_database())
         self.client = Client(self.service.application)
+        self._is_changed = False
+        self._has_written: set[sa.Connection] = set()
+        for name in ('before_cursor_execute', 'commit', 'rollback'):
+            sa.event.listen(self.service.engine, name, getattr(self, f'_{name}'))
 
-    def is_unchanged(self) -> bool:
-        """Whether the database holds what it held at first."""
-        return self.service.database.holds(populated_database())
+    def _before_cursor_execute(self, connection: sa.Connection, *arguments: Any) -> None:
+        if arguments[1].split()[0] in ('INSERT', 'UPDATE', 'DELETE'):
+            self._has_written.add(connection)
+
+    def _commit(self, connection: sa.Connection) -> None:
+        self._is_changed |= connection in self._has_written
+
+    def _rollback(self, connection: sa.Connection) -> None:
+        self._has_written.discard(connection)
 
     def send(self, call: odd_requests.Call) -> Answer:
         """The answer to a call, which is never a failure and, when a refusal, without effect."""
@@ -71,7 +83,9 @@ class Watched:
         assert REQUEST_ID.match(answer.headers['x-openstack-request-id']), answer.headers
         if answer.headers.get('content-type', '').startswith('application/json'):
             json.loads(answer.body)
-        if not self.is_unchanged():
+        self._has_written.clear()
+        if self._is_changed:
+            self._is_changed = False
             self.service.database.restore(populated_database())
             assert answer.status < 400, f'{call}: refused, and changed the database'
 
