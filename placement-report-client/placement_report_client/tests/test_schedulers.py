@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small scheduler: threads that place, move and delete instances through one client.
 
-What the client acknowledged is what the service holds in the end, to the last unit, and no host
-was ever given more than it has.
+What the client acknowledged is what the service holds in the end, to the last unit.
 """
 
 import collections
@@ -11,7 +10,6 @@ import dataclasses
 import itertools
 import os
 import random
-import threading
 import uuid
 from collections.abc import Iterator
 
@@ -67,11 +65,7 @@ class Cloud:
         self.recorder = client_services.adapter_for(url)
         self.report = client.ReportClient(self.recorder, RETRY_POLICY)
         self.hosts = [a_host(number) for number in range(HOSTS)]
-        self.capacities = {
-            provider.uuid: {name: one.total for name, one in (provider.inventories or {}).items()}
-            for host in self.hosts
-            for provider, _ in host.with_parents()
-        }
+        self.providers = [one.uuid for host in self.hosts for one, _ in host.with_parents()]
 
     def ensure_in_parallel(self, trees: list[client.Provider]) -> None:
         """Report these trees, as agents do that do not wait for each other."""
@@ -81,17 +75,11 @@ class Cloud:
     def allocations(self) -> dict[str, Amounts]:
         """Return the allocations in the service, by consumer and provider."""
         held: dict[str, Amounts] = {}
-        for provider in self.capacities:
+        for provider in self.providers:
             shown = self.recorder.get(f'/resource_providers/{provider}/allocations').json()
             for consumer, entry in shown['allocations'].items():
                 held.setdefault(consumer, {})[provider] = entry['resources']
         return held
-
-    def check_capacities(self) -> None:
-        """Check that no provider is given more than it has."""
-        for provider, capacity in self.capacities.items():
-            shown = self.recorder.get(f'/resource_providers/{provider}/usages').json()
-            assert all(shown['usages'][name] <= total for name, total in capacity.items())
 
 
 @pytest.fixture(scope='module')
@@ -210,24 +198,13 @@ def _amounts(candidate: client.Candidate) -> Amounts:
     return {provider: dict(resources) for provider, resources in candidate.amounts.items()}
 
 
-def test_acknowledged_writes_survive_and_no_host_is_overcommitted(cloud: Cloud) -> None:
+def test_acknowledged_writes_survive(cloud: Cloud) -> None:
     shared = [new_uuid() for _ in range(SHARED)]
     schedulers = [Scheduler(cloud, number, shared) for number in range(THREADS)]
-    done = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+        for running in [pool.submit(one.run, INSTANCES // THREADS) for one in schedulers]:
+            running.result()
 
-    def watch() -> None:
-        while not done.wait(0.2):
-            cloud.check_capacities()
-
-    with concurrent.futures.ThreadPoolExecutor(THREADS + 1) as pool:
-        watcher = pool.submit(watch)
-        running = [pool.submit(one.run, INSTANCES // THREADS) for one in schedulers]
-        concurrent.futures.wait(running)
-        done.set()
-    for future in (*running, watcher):
-        future.result()
-
-    cloud.check_capacities()
     held = cloud.allocations()
     expected = {consumer: amounts for one in schedulers for consumer, amounts in one.held.items()}
     assert {consumer: held[consumer] for consumer in held if consumer not in shared} == expected

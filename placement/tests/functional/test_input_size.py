@@ -109,6 +109,19 @@ def usual_kinds(route: routes.Route) -> dict[str, Callable[[int], Input]]:
     return kinds
 
 
+#: What every question takes about a search for candidates.
+SEARCHES: dict[str, Callable[[int], Input]] = {
+    'required of groups': groups('required{}=HW_CPU_X86_AVX'),
+    'resources of groups': groups('resources{}=VCPU:1'),
+    'resources of groups that are not there': groups('resources{}=SRIOV_NET_VF:1'),
+    'member_of of groups': groups(f'member_of{{}}={HOST}'),
+    'same_subtree': repeated('resources1=VCPU:1&same_subtree', lambda n: '1'),
+    'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
+    'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
+    'required, of many': listed('resources=VCPU:1&required=', standard_trait),
+    'resources': listed('resources=', lambda n: f'CUSTOM_{n}:1'),
+}
+
 #: What only some routes take, beside `usual_kinds`.
 INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
     'resource_classes.list': {'a long version': lambda n: Input(headers={
@@ -154,17 +167,7 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
         'many providers': body(lambda n: claim({some_uuid(m): {'VCPU': 1} for m in range(n)})),
         'many classes': body(lambda n: claim({HOST: {f'CUSTOM_{m}': 1 for m in range(n)}})),
     },
-    'allocation_candidates.list': {
-        'required of groups': groups('required{}=HW_CPU_X86_AVX'),
-        'resources of groups': groups('resources{}=VCPU:1'),
-        'resources of groups that are not there': groups('resources{}=SRIOV_NET_VF:1'),
-        'member_of of groups': groups(f'member_of{{}}={HOST}'),
-        'same_subtree': repeated('resources1=VCPU:1&same_subtree', lambda n: '1'),
-        'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
-        'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
-        'required, of many': listed('resources=VCPU:1&required=', standard_trait),
-        'resources': listed('resources=', lambda n: f'CUSTOM_{n}:1'),
-    },
+    'allocation_candidates.list': SEARCHES,
     'traits.list': {
         'names': listed('name=in:', lambda n: f'CUSTOM_{n}'),
         'a long prefix': lambda n: Input('name=startswith:' + '%25' * n),
@@ -180,12 +183,7 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
     'insight.unmet_demand': {
         'a long time': lambda n: Input('since=2026-01-01T' + '0' * n),
     },
-    'insight.explain': {
-        'required of groups': groups('required{}=HW_CPU_X86_AVX'),
-        'resources of groups': groups('resources{}=VCPU:1'),
-        'resources of groups that are not there': groups('resources{}=SRIOV_NET_VF:1'),
-        'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
-        'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
+    'insight.explain': SEARCHES | {
         'a long name': lambda n: Input('resources=VCPU:1&provider=' + 'a' * n),
     },
     'insight.explain_after': {
@@ -207,11 +205,7 @@ INPUTS: dict[str, dict[str, Callable[[int], Input]]] = {
         'claims': body(lambda n: scenario([
             {'claim': {'query': 'resources=VCPU:1', 'count': n}}])),
     },
-    'insight.capacity': {
-        'resources of groups': groups('resources{}=VCPU:1'),
-        'member_of, repeated': repeated('resources=VCPU:1&member_of', some_uuid),
-        'required, repeated': repeated('resources=VCPU:1&required', standard_trait),
-    },
+    'insight.capacity': SEARCHES,
     'insight.capacities': {
         'many requests': body(lambda n: {
             'requests': {f'request{m}': 'resources=VCPU:1' for m in range(n // 20)}}),

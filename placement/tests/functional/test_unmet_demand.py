@@ -213,39 +213,6 @@ def test_tables_are_bounded(
     assert ids[-2:] == ['req-100-109', 'req-1-110']
 
 
-def test_beyond_ten_thousand_those_that_were_asked_for_last_stay(
-    worker: Worker, database: Database
-) -> None:
-    began = datetime.datetime(2025, 1, 1)
-    now = [began + datetime.timedelta(seconds=number) for number in range(10_000)]
-    same = {'microversion': '1.39', 'verdict': 'full', 'reason': ''}
-    asked = {**same, 'names_tree': False, 'times': 1, 'request_ids': ''}
-    searched = {**same, 'global_request_id': 'req', 'fingerprint': '', 'trees': ''}
-    with database.writer() as connection:
-        connection.execute(
-            sa.insert(own_tables.unmet_demand),
-            [
-                {**asked, 'fingerprint': f'{n}', 'query': f'{n}', 'first_at': at, 'last_at': at}
-                for n, at in enumerate(now)
-            ],
-        )
-        rows_of_searches = [
-            {**searched, 'request_id': f'{n}', 'at': at} for n, at in enumerate(now)
-        ]
-        connection.execute(sa.insert(own_tables.unmet_searches), rows_of_searches)
-    for amount in range(1, 31):
-        worker.search(amount)
-    worker.unmet.flush()
-
-    kept = demands(database)
-    assert len(kept) == 10_000
-    assert not kept.keys() & set(map(str, range(30)))
-    assert {f'resources=VCPU:{amount}' for amount in range(1, 31)} < kept.keys()
-    ids = [row[0] for row in rows(database, own_tables.unmet_searches.c.request_id)]
-    assert 10_000 <= len(ids) <= 10_000 + statements.PRUNED_AT_ONCE
-    assert ids[-1] == 'req-30-30'
-
-
 @pytest.fixture
 def options() -> applications.Options:
     return applications.insight_options('on')
