@@ -113,11 +113,6 @@ class Process:
                 raise
             self._process = None
 
-    def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal to the first of its processes."""
-        assert self._process is not None
-        self._process.send_signal(number)
-
     def _answers(self) -> bool:
         try:
             return requests.get(self.probe, timeout=TIMEOUT).ok
@@ -189,10 +184,6 @@ class Server(Process):
             text = text.replace('use_stderr = true', f'log_file = {self.log_file}')
         self.directory.joinpath('placement.conf').write_text(text + self.options)
 
-    def reload(self) -> None:
-        """Exchange the processes, as the page about installing says."""
-        raise NotImplementedError
-
     def restart(self) -> None:
         """Start the server, which is stopped, on the database as it is."""
         super().start()
@@ -214,10 +205,6 @@ class Apache(Server):
     def __init__(self, directory: pathlib.Path, environment: pathlib.Path, prefix: str) -> None:
         super().__init__(directory, environment, prefix)
         self.script = environment / 'bin' / 'placement-api'
-
-    def reload(self) -> None:
-        """Touch the script."""
-        self.script.touch()
 
     def command(self) -> list[str]:
         """Apache with nothing but the modules that it takes."""
@@ -344,10 +331,6 @@ class Gunicorn(Server):
         )
         (command,) = re.findall(r'^ExecStart=((?:.*\\\n)*.*)$', text, re.M)
         return shlex.split(command.replace('\\\n', ''))
-
-    def reload(self) -> None:
-        """Start new processes, and end the old ones when they have answered."""
-        self.send_signal(signal.SIGHUP)
 
 
 class PlacementApi(Server):

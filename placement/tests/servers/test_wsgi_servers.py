@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service under Apache with mod_wsgi, uWSGI and gunicorn, in processes and threads."""
 
-import http.client
 import pathlib
 import shutil
-import socket
 
 import pytest
 import requests
 
-from placement.tests.servers import gabbi_runner, installation, servers
+from placement.tests.servers import gabbi_runner, servers
 
 FILES = gabbi_runner.files_using('Placement', 'PlacementUnderPrefix')
 MOUNTED = [path.stem for path in gabbi_runner.files_using('PlacementUnderPrefix')]
@@ -88,40 +86,3 @@ time.sleep(600)
 def test_uwsgi_ends_when_it_is_stopped_while_it_loads_the_service(directory: pathlib.Path) -> None:
     with Loading(directory, servers.wsgi_environment(), ''):
         pass
-
-
-class Confined(servers.Gunicorn):
-    """gunicorn without a network, and with all but /tmp read-only; a socket file leads to it."""
-
-    CONFINE = 'mount --bind /tmp /tmp && mount -o remount,ro,bind / && exec "$@"'
-
-    def command(self) -> list[str]:
-        """gunicorn in name spaces of its own."""
-        self.socket = self.directory / 'socket'
-        inner = [
-            f'unix:{self.socket}' if word.startswith('127.') else word
-            for word in super().command()
-        ]
-        return ['unshare', '--mount', '--net', 'sh', '-c', self.CONFINE, 'sh', *inner]
-
-    def _answers(self) -> bool:
-        return self.socket.exists() and self.status_of('/') == 200
-
-    def status_of(self, path: str) -> int:
-        """The status that the service answers with."""
-        connection = http.client.HTTPConnection('localhost')
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.connect(str(self.socket))
-        connection.request('GET', path, headers={'X-Auth-Token': 'admin'})
-        status = connection.getresponse().status
-        connection.close()
-        return status
-
-
-@installation.needs_root
-def test_service_runs_without_network_on_a_read_only_file_system(
-    directory: pathlib.Path,
-) -> None:
-    with Confined(directory, servers.wsgi_environment(), '') as server:
-        assert server.status_of('/resource_providers') == 200
-        assert server.status_of('/healthcheck') == 200
