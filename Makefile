@@ -31,7 +31,7 @@ SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers region mutants clean
+.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers bench-load region mutants clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
@@ -59,6 +59,7 @@ help:
 	@echo 'make hooks   run the same checks at every commit, by pre-commit'
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
 	@echo 'make bench-workers   measure throughput by number of processes, and model that of more cores'
+	@echo 'make bench-load   measure growth to 130,000 hosts, many clients and a full cloud: HOSTS=1000 DB=sqlite'
 	@echo 'make region   run clients against three database nodes and three API instances while faults happen'
 	@echo 'make mutants   change the search in small ways, and check that a test notices each: make mutants ARGS=nogoods'
 	@echo 'make clean   remove everything that these targets created, except ./state'
@@ -194,6 +195,17 @@ bench: $(MEASURABLE)
 
 bench-workers: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
+
+# The load report of doc/source/scaling.rst, one table after the other; about an hour.
+bench-load: DB ?= mariadb
+bench-load: HOSTS ?= 1000,10000,130000
+bench-load: POOLS ?= 1x4,2x4
+bench-load: $(MEASURABLE)
+	@$(BIN)/python -m benchmarks --db $(DB) --sizes $(HOSTS) --api 100 --seconds 3 --limit 60 \
+	    --only 'search flat' --only 'scheduling cycle' --only 'claim cycle' --only 'POST with' \
+	    --only 'one host' --only 'start and' --only bulk
+	@$(BIN)/python -m benchmarks.workers --db $(DB) --sizes 10000 --pools $(POOLS) --clients 4,16,64
+	@$(BIN)/python -m benchmarks.schedulers --db $(DB) --schedulers 32 --full 95 --independent
 
 region: $(TESTABLE)
 	@$(BIN)/python -m benchmarks.region $(subst $(NEWLINE), ,$(ARGS))

@@ -74,24 +74,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
     known = [scenario for kind in KINDS for scenario in kind(sizes)]
     scenarios = list(choose(known, options.only, options.quick))
-    start_sizes = starts.sizes(sizes, options.only)
+    start_plans = starts.plans(sizes, options.only)
     families = list(chosen_families(options))
     if options.list:
         titles = [scenario.title for scenario in scenarios]
-        titles += [f'{starts.NAME} [{size}]' for size in start_sizes]
+        titles += [f'{starts.NAME} [{plan.size}]' for plan in start_plans]
         titles += [family.title for family in families]
         beside_upstream = [one.NAME for one in (insight, what_if) if one.is_chosen(options.only)]
         print('\n'.join(titles + beside_upstream))
         return 0
-    if run_alone(options) and not scenarios and not start_sizes and not families:
+    if run_alone(options) and not scenarios and not start_plans and not families:
         return 0
-    if not scenarios and not start_sizes and not families:
+    if not scenarios and not start_plans and not families:
         print('no title of a scenario contains these words, see --list', file=sys.stderr)
         return 2
     bench, durations = _bench(options), _durations(options)
-    progress = Progress(len(scenarios) + len(start_sizes) + len(families))
+    progress = Progress(len(scenarios) + len(start_plans) + len(families))
     try:
-        started = list(run_starts(start_sizes, bench, progress, 1 if options.quick else 3))
+        started = list(run_starts(start_plans, bench, progress, 1 if options.quick else 3))
         sections = list(run_families(families, bench, progress))
         results = run(scenarios, bench, durations, progress)
     except CannotStart as reason:
@@ -156,11 +156,11 @@ def run(
 
 
 def run_starts(
-    sizes: Sequence[int], bench: Bench, progress: Progress, repetitions: int
+    plans: Sequence[clouds.Plan], bench: Bench, progress: Progress, repetitions: int
 ) -> Iterator[starts.StartResult]:
-    """The cost of starting a worker and of its first search, in flat clouds of these sizes."""
-    for size in sizes:
-        with bench.services(clouds.flat(size), {}, progress.say) as both:
+    """The cost of starting a worker and of its first search, in these clouds."""
+    for make, size in plans:
+        with bench.services(make(size), {}, progress.say) as both:
             progress.say(f'{starts.NAME} [{size}]')
             yield starts.measure_starts(size, both, repetitions)
             progress.advance()
@@ -315,7 +315,7 @@ def _parser() -> argparse.ArgumentParser:
         '--sizes',
         type=_sizes,
         metavar='N,N',
-        help='sizes of clouds, of 100,1000,10000,50000,100000',
+        help='sizes of clouds, of 100,1000,10000,50000,100000,130000, and 125000 trees of eight',
     )
     add(
         '--seconds', type=float, default=Durations.seconds,

@@ -23,7 +23,7 @@ from benchmarks.report import columns, significant
 from benchmarks.services import Service
 
 NAME = 'cloud in bulk'
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000, 130_000)
 TRAITS = 50
 ROUNDS = 5
 # So many hosts are asked of upstream in all rounds together; in a smaller cloud each is, once.

@@ -105,6 +105,17 @@ def trees(count: int) -> Cloud:
     return Cloud(f'{count} trees of seven', providers)
 
 
+def trees_of_eight(count: int) -> Cloud:
+    """The same trees with an accelerator in each."""
+    graphics = {'VGPU': inventory(8)}
+    providers = []
+    for number in range(count):
+        root, *beneath = _tree(number)
+        name = f'{root.name}-accelerator'
+        providers += [root, *beneath, Provider(uuid_of(name), name, graphics, parent=root.uuid)]
+    return Cloud(f'{count} trees of eight', tuple(providers))
+
+
 def wide(children: int) -> Cloud:
     """One host with that many children, each with one graphics unit."""
     return _wide(f'{children} children', children, units=1)

@@ -6,6 +6,10 @@ one candidate fills each. Compares schedulers that take the first candidate or a
 `randomize_allocation_candidates` off and on.
 
     python -m benchmarks.schedulers --db mariadb
+
+Schedulers that do not wait for each other, in a cloud that is 95 % full when they begin:
+
+    python -m benchmarks.schedulers --db mariadb --schedulers 32 --full 95 --independent
 """
 
 from __future__ import annotations
@@ -24,9 +28,9 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from benchmarks import databases, services
+from benchmarks import databases, services, upstream
 from benchmarks.client import Client
-from benchmarks.clouds import Cloud, Provider, inventory, uuid_of
+from benchmarks.clouds import Cloud, Consumer, Provider, inventory, uuid_of
 from benchmarks.loading import claim, load_as_rows
 from benchmarks.report import columns, significant
 from benchmarks.services import Service
@@ -35,7 +39,10 @@ ROOT = pathlib.Path(__file__).parents[1]
 CONFLICT = 409
 STEP_LIMIT = 60.0
 RANDOMIZE = 'OS_PLACEMENT__RANDOMIZE_ALLOCATION_CANDIDATES'
-HEADINGS = ('randomize', 'takes', 'claims', 'refused', 'search ms', 'CPU ms of a round')
+HEADINGS = (
+    'randomize', 'takes', 'claims', 'refused', 'search ms', 'CPU ms of a round', 'placed/s',
+    'placed per CPU s',
+)  # fmt: skip
 
 
 class Kind(NamedTuple):
@@ -55,23 +62,29 @@ class Settings(NamedTuple):
     rounds: int
     limit: int
     takes_any: bool
+    is_independent: bool
 
 
 class Outcome(NamedTuple):
-    """What one scheduler met: its claims, those refused, and how long it searched, in seconds."""
+    """What one scheduler met: its claims, those refused, how long it searched, and how long it
+    ran, in seconds."""
 
     claims: int
     refused: int
     searches: list[float]
+    elapsed: float
 
 
-def hosts(count: int) -> Cloud:
-    """Hosts of one core each."""
+def hosts(free: int, full: int) -> Cloud:
+    """Hosts of one core each, of which so many are free, and so many percent have a consumer."""
+    count = free * 100 // (100 - full)
     names = [f'single-{number}' for number in range(count)]
-    return Cloud(
-        f'{count} hosts of one core',
-        tuple(Provider(uuid_of(name), name, {'VCPU': inventory(1)}) for name in names),
-    )
+    providers = [Provider(uuid_of(name), name, {'VCPU': inventory(1)}) for name in names]
+    consumers = [
+        Consumer(uuid_of(f'server of {host.name}'), {host.uuid: {'VCPU': 1}})
+        for host in random.Random(1).sample(providers, count - free)
+    ]
+    return Cloud(f'{count} hosts of one core', tuple(providers), tuple(consumers))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines.extend(_measure(kind, options, directory) for kind in KINDS)
     finally:
         shutil.rmtree(directory)
-    print(f'database: {options.db}, schedulers: {options.schedulers}, limit: {options.limit}\n')
+    print(f'database: {options.db}, schedulers: {options.schedulers}, limit: {options.limit}')
+    print(f'full: {options.full} % when they begin\n')
     print(columns(lines))
     return 0
 
@@ -95,37 +109,54 @@ def _measure(kind: Kind, options: argparse.Namespace, directory: pathlib.Path) -
     with databases.temporary_database(
         options.db, 'schedulers', directory, options.database_url
     ) as database:
-        service = Service('ours', sys.executable, database, directory, options.schedulers)
+        service = Service(
+            'service', options.upstream or sys.executable, database, directory, options.threads,
+            upstream.DRIVERS if options.upstream else {},
+        )  # fmt: skip
         try:
             # The start creates the tables.
             service.start({RANDOMIZE: str(kind.randomizes)})
             service.stop()
-            load_as_rows(database, hosts(count))
+            load_as_rows(database, hosts(count, options.full))
             service.start({RANDOMIZE: str(kind.randomizes)})
+            _search_once(service, options.limit)
             before = service.cpu_seconds()
-            settings = Settings(service.port, options.rounds, options.limit, kind.takes_any)
+            settings = Settings(
+                service.port, options.rounds, options.limit, kind.takes_any, options.independent
+            )
             outcomes = _run(settings, options.schedulers)
             spent = service.cpu_seconds() - before
         finally:
             service.stop()
-    return _line(kind, outcomes, spent / options.rounds)
+    return _line(kind, outcomes, spent, options.rounds)
 
 
-def _line(kind: Kind, outcomes: Sequence[Outcome], cpu_seconds: float) -> Sequence[str]:
+def _search_once(service: Service, limit: int) -> None:
+    """Let the service read the whole cloud before it is measured."""
+    client = Client(service.port)
+    client.get(_path(limit))
+    client.close()
+
+
+def _line(
+    kind: Kind, outcomes: Sequence[Outcome], cpu_seconds: float, rounds: int
+) -> Sequence[str]:
     claims = sum(one.claims for one in outcomes)
     refused = sum(one.refused for one in outcomes)
+    elapsed = max(one.elapsed for one in outcomes)
     search = statistics.median(seconds for one in outcomes for seconds in one.searches)
     return (
         'on' if kind.randomizes else 'off',
         'any' if kind.takes_any else 'the first',
         str(claims), f'{refused / claims:.1%}', significant(search * 1000),
-        significant(cpu_seconds * 1000),
+        significant(cpu_seconds / rounds * 1000), significant((claims - refused) / elapsed),
+        significant((claims - refused) / cpu_seconds),
     )  # fmt: skip
 
 
 def _run(settings: Settings, count: int) -> list[Outcome]:
-    """The outcomes of that many scheduler processes, which search and claim in step."""
-    barrier = multiprocessing.Barrier(count)
+    """The outcomes of that many scheduler processes, in step or independent of each other."""
+    barrier = multiprocessing.Barrier(1 if settings.is_independent else count)
     queue: multiprocessing.Queue[Outcome] = multiprocessing.Queue()
     processes = [
         multiprocessing.Process(target=_schedule, args=(settings, number, barrier, queue))
@@ -149,6 +180,7 @@ def _schedule(
     client = Client(settings.port)
     claims = refused = 0
     searches = []
+    start = time.perf_counter()
     for path in _rounds(settings, barrier):
         begin = time.perf_counter()
         found = client.get(path).json()['allocation_requests']
@@ -160,14 +192,18 @@ def _schedule(
         claims += 1
         refused += answer.status == CONFLICT
     client.close()
-    queue.put(Outcome(claims, refused, searches))
+    queue.put(Outcome(claims, refused, searches, time.perf_counter() - start))
 
 
 def _rounds(settings: Settings, barrier: multiprocessing.synchronize.Barrier) -> Iterator[str]:
     """The path of each search, when all schedulers are ready for it."""
     for _ in range(settings.rounds):
         barrier.wait(STEP_LIMIT)
-        yield f'/allocation_candidates?resources=VCPU:1&limit={settings.limit}'
+        yield _path(settings.limit)
+
+
+def _path(limit: int) -> str:
+    return f'/allocation_candidates?resources=VCPU:1&limit={limit}'
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -178,6 +214,10 @@ def _parser() -> argparse.ArgumentParser:
     add('--schedulers', type=int, default=8, help='scheduler processes (%(default)s)')
     add('--rounds', type=int, default=50, help='searches of each scheduler (%(default)s)')
     add('--limit', type=int, default=10, help='candidates that a search asks for (%(default)s)')
+    add('--threads', type=int, default=8, help='threads of the worker (%(default)s)')
+    add('--full', type=int, default=0, help='percent of the hosts that are full (%(default)s)')
+    add('--independent', action='store_true', help='no scheduler waits for another one')
+    add('--upstream', metavar='PYTHON', help='measure upstream, by the Python that has it')
     return parser
 
 

@@ -50,15 +50,15 @@ POOLS = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4))
 SIZES = (1_000, 10_000, 50_000)
 
 HEADINGS = (
-    'hosts', 'processes', 'threads each', 'cycles/s', 'median ms', 'p99 ms', 'CPU ms', 'in turns',
-    'MB each',
+    'hosts', 'processes', 'threads each', 'clients', 'cycles/s', 'median ms', 'p99 ms', 'CPU ms',
+    'in turns', 'MB each',
 )  # fmt: skip
 
 # Numbers of cores that the model is asked about.
 CORES = (16, 64)
 MODEL_HEADINGS = (
-    'hosts', 'threads each', 'fitted to', 'one process', 'contention', 'coherency', 'most with',
-    *(f'{cores} cores' for cores in CORES),
+    'hosts', 'threads each', 'clients', 'fitted to', 'one process', 'contention', 'coherency',
+    'most with', *(f'{cores} cores' for cores in CORES),
 )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ class WorkerPool:
     size: int
     processes: int
     threads: int
+    clients: int
     latencies: list[float]
     elapsed: float
     cpu_seconds: float
@@ -101,9 +102,8 @@ class WorkerPool:
             self.cpu_seconds_in_turns * 1000,
             self.memory_mb,
         )
-        return (
-            f'{self.size:,}', str(self.processes), str(self.threads), *map(significant, figures)
-        )  # fmt: skip
+        counts = map(str, (self.processes, self.threads, self.clients))
+        return f'{self.size:,}', *counts, *map(significant, figures)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     directory = ROOT / '.bench' / f'run-{os.getpid()}'
     directory.mkdir(parents=True)
-    progress = Progress(len(options.sizes) * len(options.pools))
+    progress = Progress(len(options.sizes) * len(options.pools) * len(options.clients))
     found: list[WorkerPool] = []
     try:
         for size in options.sizes:
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     progress.end()
     shutil.rmtree(directory)
-    print(f'database: {options.db}, clients: {options.clients}, cores: {os.cpu_count()}\n')
+    print(f'database: {options.db}, cores: {os.cpu_count()}\n')
     print(columns([HEADINGS, *(pool.line() for pool in found)]))
     if lines := list(_model(found)):
         print('\nModel, the universal scalability law, in cycles/s:\n')
@@ -130,9 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _model(pools: Sequence[WorkerPool]) -> Iterator[Sequence[str]]:
-    """The lines of the law, for each cloud and number of threads with enough pools."""
-    for (size, threads), group in itertools.groupby(sorted(pools, key=_same_law), key=_same_law):
-        measured = list(group)
+    """The lines of the law, for each cloud, number of threads and of clients with enough pools."""
+    for same, group in itertools.groupby(sorted(pools, key=_same_law), key=_same_law):
+        (size, *counts), measured = same, list(group)
         for name, rates in (
             ('cycles/s', {pool.processes: pool.rate for pool in measured if pool.has_cores}),
             ('in turns', {pool.processes: pool.rate_of_own_cores for pool in measured}),
@@ -143,11 +143,11 @@ def _model(pools: Sequence[WorkerPool]) -> Iterator[Sequence[str]]:
             rates_asked = (law.alone, law.best(), *map(law.throughput, CORES))
             alone, *asked = map(significant, rates_asked)
             constants = (f'{law.contention:.3f}', f'{law.coherency:.4f}')
-            yield f'{size:,}', str(threads), name, alone, *constants, *asked
+            yield f'{size:,}', *map(str, counts), name, alone, *constants, *asked
 
 
-def _same_law(pool: WorkerPool) -> tuple[int, int]:
-    return pool.size, pool.threads
+def _same_law(pool: WorkerPool) -> tuple[int, int, int]:
+    return pool.size, pool.threads, pool.clients
 
 
 def _measure_size(
@@ -163,8 +163,9 @@ def _measure_size(
         for processes, threads in options.pools:
             progress.say(f'{size} hosts, {processes} processes of {threads} threads')
             with _workers(processes, threads, database, directory) as workers:
-                yield _measure_pool(size, threads, workers, options)
-            progress.advance()
+                for clients in options.clients:
+                    yield _measure_pool(size, threads, clients, workers, options.seconds)
+                    progress.advance()
 
 
 @contextlib.contextmanager
@@ -183,7 +184,7 @@ def _workers(
 
 
 def _measure_pool(
-    size: int, threads: int, workers: Sequence[Service], options: argparse.Namespace
+    size: int, threads: int, clients: int, workers: Sequence[Service], seconds: float
 ) -> WorkerPool:
     """The measurement of one pool, after each worker has searched once."""
     for number, worker in enumerate(workers):
@@ -192,17 +193,18 @@ def _measure_pool(
         client.close()
     cpu_before = sum(worker.cpu_seconds() for worker in workers)
     begin = time.perf_counter()
-    latencies = _run_clients(size, begin + options.seconds, workers, options.clients)
+    latencies = _run_clients(size, begin + seconds, workers, clients)
     elapsed = time.perf_counter() - begin
     cpu_seconds = sum(worker.cpu_seconds() for worker in workers) - cpu_before
     return WorkerPool(
         size=size,
         processes=len(workers),
         threads=threads,
+        clients=clients,
         latencies=latencies,
         elapsed=elapsed,
         cpu_seconds=cpu_seconds,
-        cpu_seconds_in_turns=_measure_turns(size, workers, options.seconds),
+        cpu_seconds_in_turns=_measure_turns(size, workers, seconds),
         memory_mb=statistics.fmean(worker.memory_mb() for worker in workers),
     )
 
@@ -259,19 +261,25 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add('--db', choices=databases.ENGINES, default='sqlite', help='database engine (%(default)s)')
     add(
-        '--sizes', type=lambda text: [int(part) for part in text.split(',')], default=SIZES,
-        metavar='N,N', help='hosts in the cloud',
+        '--sizes', type=_numbers, default=SIZES, metavar='N,N', help='hosts in the cloud',
     )  # fmt: skip
     add(
         '--pools', type=_pools, default=POOLS, metavar='PxT,PxT',
         help='processes and the threads of each, such as 1x4,2x4',
     )  # fmt: skip
-    add('--clients', type=int, default=16, help='concurrent clients (%(default)s)')
+    add(
+        '--clients', type=_numbers, default=[16], metavar='N,N',
+        help='concurrent clients, at least one for each process (16)',
+    )  # fmt: skip
     add(
         '--seconds', type=float, default=10,
         help='how long each pool is measured (%(default)s)',
     )  # fmt: skip
     return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(',')]
 
 
 def _pools(text: str) -> list[tuple[int, int]]:

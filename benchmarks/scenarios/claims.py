@@ -14,8 +14,9 @@ from benchmarks.client import Answer, Client
 from benchmarks.clouds import Plan
 from benchmarks.loading import claim
 from benchmarks.scenarios.base import Budget, Refused, Scenario, Work
+from benchmarks.scenarios.search import GRANULAR, TREES_OF_EIGHT
 
-SIZES = (100, 1_000, 10_000)
+SIZES = (100, 1_000, 10_000, 130_000)
 CLIENT_COUNTS = (1, 8, 32)
 COMPETITION_SIZE = 1_000
 CURVE = (1, 2, 4, 8, 16, 32, 64)
@@ -33,11 +34,18 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
         cloud = Plan(clouds.flat, size)
         yield Scenario('claim cycle PUT GET DELETE', size, cloud,
                        functools.partial(Claim, size), budget=Budget(ratio=4))  # fmt: skip
+        yield Scenario('scheduling cycle', size, cloud, functools.partial(Schedule, size),
+                       is_quick=False)  # fmt: skip
         yield Scenario('move by POST', size, cloud, functools.partial(Move, size))
         yield Scenario(
             f'POST with {MANY} consumers', size, cloud, functools.partial(ManyConsumers, size)
         )
         yield Scenario(f'reshaper with {RESHAPED} providers', size, cloud, Reshape)
+    for size in filter(sizes.__contains__, TREES_OF_EIGHT):
+        yield Scenario(
+            'scheduling cycle in trees of eight', size, Plan(clouds.trees_of_eight, size),
+            functools.partial(ScheduleInTrees, size), is_quick=False,
+        )  # fmt: skip
     if COMPETITION_SIZE in sizes:
         yield from _competition(COMPETITION_SIZE)
     yield from _curve()
@@ -59,6 +67,11 @@ def _competition(size: int) -> Iterator[Scenario]:
 
 
 def _curve() -> Iterator[Scenario]:
+    clients = max(CURVE)
+    yield Scenario(
+        f'claims and releases, one host, {clients} clients', 1, Plan(clouds.flat, 1),
+        functools.partial(Claim, 1, reads=False), clients=clients, is_quick=False,
+    )  # fmt: skip
     for clients in CURVE:
         yield Scenario(
             f'scheduling, four hosts, {clients} clients', FEW_HOSTS,
@@ -101,14 +114,24 @@ class Schedule(Claim):
 
         :raises Refused: a concurrent claim was faster
         """
+        candidates = client.get(self._path()).json()['allocation_requests']
+        body = claim({})
+        body['allocations'] = random.choice(candidates)['allocations']
+        self.cycle(client, body)
+
+    def _path(self) -> str:
         path = f'/allocation_candidates?{QUERY}&limit=10'
         if self._size > FEW_HOSTS:
             # Schedulers search different parts of a large cloud.
             path += f'&member_of={clouds.aggregate(random.randrange(self._size))}'
-        candidates = client.get(path).json()['allocation_requests']
-        body = claim({})
-        body['allocations'] = random.choice(candidates)['allocations']
-        self.cycle(client, body)
+        return path
+
+
+class ScheduleInTrees(Schedule):
+    """The same for a server on a NUMA node with a port, in a whole cloud of trees."""
+
+    def _path(self) -> str:
+        return f'/allocation_candidates?{GRANULAR}&limit=10'
 
 
 class Move(Work):

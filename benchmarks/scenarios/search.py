@@ -10,7 +10,7 @@ from benchmarks import clouds
 from benchmarks.clouds import Plan
 from benchmarks.scenarios.base import Budget, Get, Scenario
 
-SIZES = (100, 1_000, 10_000, 50_000)
+SIZES = (100, 1_000, 10_000, 50_000, 130_000)
 LIMITS = (10, 1_000, None)
 SERVER = 'resources=VCPU:1,MEMORY_MB:512,DISK_GB:10'
 # A server on one NUMA node with a port under it, and disk.
@@ -19,6 +19,7 @@ GRANULAR = (
     '&required_P=CUSTOM_PHYSNET_A&same_subtree=_N,_P&group_policy=none'
 )
 MAX_TREES = 1_000
+TREES_OF_EIGHT = (1_000, 10_000, 125_000)
 WIDTHS = (8, 16, 64)
 QUICK_WIDTHS = (8, 64)
 
@@ -46,6 +47,11 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
     for size in filter(sizes.__contains__, SIZES):
         if size <= MAX_TREES:
             yield from (_trees(size, limit) for limit in LIMITS if limit)
+    for size in filter(sizes.__contains__, TREES_OF_EIGHT):
+        name = f'search in trees of eight {_words(10)}'
+        yield dataclasses.replace(
+            _trees(size, 10), name=name, cloud=Plan(clouds.trees_of_eight, size), is_quick=False
+        )
     for width in WIDTHS:
         name = f'search {width} children x {width} groups'
         for scenario in (
