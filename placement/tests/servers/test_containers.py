@@ -197,8 +197,21 @@ def test_variables_of_ansible_pass_its_linter() -> None:
     ],
 )
 def test_values_name_an_image(path: str, keys: list[str]) -> None:
-    """The names are those of the tools, as their defaults and types had them in 2025."""
+    """The names are those of the tools, as their defaults and types had them in 2026."""
     value = yaml.safe_load((ETC / path).read_text())
     for key in keys:
         value = value[key]
     assert re.fullmatch(r'registry\.example\.org/[\w/-]+(:17\.0\.0)?', value)
+
+
+def test_patch_for_rhoso_has_nothing_but_names_of_its_definition() -> None:
+    """No registry of packages has the definition of OpenStackVersion, so the names stand here."""
+    patch = yaml.safe_load((ETC / 'rhoso' / 'placement.yaml').read_text())
+    image = patch['spec']['customContainerImages'].pop('placementAPIImage')
+    assert isinstance(image, str)
+    assert patch == {
+        'apiVersion': 'core.openstack.org/v1beta1',
+        'kind': 'OpenStackVersion',
+        'metadata': {'name': 'controlplane', 'namespace': 'openstack'},
+        'spec': {'customContainerImages': {}},
+    }
