@@ -109,10 +109,8 @@ def _measure(kind: Kind, options: argparse.Namespace, directory: pathlib.Path) -
     with databases.temporary_database(
         options.db, 'schedulers', directory, options.database_url
     ) as database:
-        service = Service(
-            'service', options.upstream or sys.executable, database, directory, options.threads,
-            upstream.DRIVERS if options.upstream else {},
-        )  # fmt: skip
+        python, drivers = upstream.chosen(options.upstream)
+        service = Service('service', python, database, directory, options.threads, drivers)
         try:
             # The start creates the tables.
             service.start({RANDOMIZE: str(kind.randomizes)})
@@ -217,7 +215,10 @@ def _parser() -> argparse.ArgumentParser:
     add('--threads', type=int, default=8, help='threads of the worker (%(default)s)')
     add('--full', type=int, default=0, help='percent of the hosts that are full (%(default)s)')
     add('--independent', action='store_true', help='no scheduler waits for another one')
-    add('--upstream', metavar='PYTHON', help='measure upstream, by the Python that has it')
+    add(
+        '--upstream', metavar='PYTHON', type=os.path.abspath,
+        help='measure upstream, by the Python that has it',
+    )  # fmt: skip
     return parser
 
 

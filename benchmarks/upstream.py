@@ -6,6 +6,7 @@ from __future__ import annotations
 import pathlib
 import subprocess
 import sys
+from collections.abc import Mapping
 
 REQUIREMENT = 'openstack-placement==16.0.0'
 # The newest microversion of that release: both services have to answer the same requests.
@@ -13,6 +14,11 @@ MICROVERSION = '1.39'
 # The same servers and drivers as ours, except on PostgreSQL: with psycopg 3 it answers 500.
 COMPANIONS = ('waitress', 'pyuwsgi', 'PyMySQL', 'psycopg2-binary')
 DRIVERS = {'postgresql+psycopg:': 'postgresql+psycopg2:'}
+
+
+def chosen(python: str | None) -> tuple[str, Mapping[str, str]]:
+    """The Python and the drivers of upstream, or of this service where no Python is named."""
+    return (python, DRIVERS) if python else (sys.executable, {})
 
 
 def install(directory: pathlib.Path, constraints: pathlib.Path) -> str:

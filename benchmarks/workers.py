@@ -34,7 +34,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks import clouds, databases, scalability, services
+from benchmarks import clouds, databases, scalability, services, upstream
 from benchmarks.client import Client, TooSlow, Unexpected
 from benchmarks.loading import load_as_rows
 from benchmarks.measure import percentile, run_together
@@ -156,13 +156,13 @@ def _measure_size(
     """The measurement of every pool in one cloud."""
     with databases.temporary_database(options.db, 'workers', directory) as database:
         progress.say(f'loading {size} hosts')
-        with _workers(1, 1, database, directory):
+        with _workers(1, 1, database, directory, options.upstream):
             # The start creates the tables.
             pass
         load_as_rows(database, clouds.flat(size))
         for processes, threads in options.pools:
             progress.say(f'{size} hosts, {processes} processes of {threads} threads')
-            with _workers(processes, threads, database, directory) as workers:
+            with _workers(processes, threads, database, directory, options.upstream) as workers:
                 for clients in options.clients:
                     yield _measure_pool(size, threads, clients, workers, options.seconds)
                     progress.advance()
@@ -170,13 +170,18 @@ def _measure_size(
 
 @contextlib.contextmanager
 def _workers(
-    processes: int, threads: int, database: str, directory: pathlib.Path
+    processes: int,
+    threads: int,
+    database: str,
+    directory: pathlib.Path,
+    upstream_python: str | None,
 ) -> Iterator[list[Service]]:
     """Worker processes that serve one database."""
+    python, drivers = upstream.chosen(upstream_python)
     with contextlib.ExitStack() as stack:
         workers = []
         for number in range(processes):
-            worker = Service(f'worker-{number}', sys.executable, database, directory, threads)
+            worker = Service(f'worker-{number}', python, database, directory, threads, drivers)
             stack.callback(worker.stop)
             worker.start()
             workers.append(worker)
@@ -270,6 +275,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         '--clients', type=_numbers, default=[16], metavar='N,N',
         help='concurrent clients, at least one for each process (16)',
+    )  # fmt: skip
+    add(
+        '--upstream', metavar='PYTHON', type=os.path.abspath,
+        help='measure upstream, by the Python that has it',
     )  # fmt: skip
     add(
         '--seconds', type=float, default=10,
