@@ -41,7 +41,7 @@ help:
 	@echo 'make test-client-upstream   run the tests of the client against upstream'
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
 	@echo 'make test-faults   inject faults under load: kill workers and database servers, cut connections'
-	@echo 'make test-clusters   test read replicas, Galera clusters, and restarts of database servers'
+	@echo 'make test-clusters   test read replicas, clusters of Galera and PostgreSQL, and restarts of database servers'
 	@echo 'make test-upgrade   test upgrade from upstream, rollback to it, and two releases at a time'
 	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
@@ -60,7 +60,8 @@ help:
 	@echo 'make bench   compare the performance of this service and upstream: make bench ARGS=--quick'
 	@echo 'make bench-workers   measure throughput by number of processes, and model that of more cores'
 	@echo 'make bench-load   measure growth to 130,000 hosts, many clients and a full cloud: HOSTS=1000 DB=sqlite'
-	@echo 'make region   run clients against three database nodes and three API instances while faults happen'
+	@echo 'make region   run clients against three database nodes and three API instances while faults'
+	@echo '             happen; DATABASE=postgresql takes that in place of Galera'
 	@echo 'make mutants   change the search in small ways, and check that a test notices each: make mutants ARGS=nogoods'
 	@echo 'make clean   remove everything that these targets created, except ./state'
 
@@ -109,9 +110,9 @@ test-faults: $(TESTABLE)
 	done
 
 test-clusters: $(TESTABLE)
-	@echo '==> read replicas, Galera, and restarts of database servers'
+	@echo '==> read replicas, clusters, and restarts of database servers'
 	@$(BIN)/pytest $(SHARED_OUT) $(addprefix placement/tests/databases/test_, \
-	    galera.py galera_haproxy.py replicas.py healthcheck.py)
+	    galera.py galera_haproxy.py postgresql_haproxy.py replicas.py healthcheck.py)
 
 test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> upgrade from upstream, and rollback'
@@ -208,7 +209,7 @@ bench-load: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.schedulers --db $(DB) --schedulers 32 --full 95 --independent
 
 region: $(TESTABLE)
-	@$(BIN)/python -m benchmarks.region $(subst $(NEWLINE), ,$(ARGS))
+	@$(BIN)/python -m benchmarks.region $(if $(DATABASE),--database '$(DATABASE)') $(subst $(NEWLINE), ,$(ARGS))
 
 mutants: $(TESTABLE)
 	@$(BIN)/python tools/mutants.py $(subst $(NEWLINE), ,$(ARGS))

@@ -14,21 +14,26 @@ from collections import Counter
 from typing import Any
 
 from benchmarks.region import checker, clients, nemesis, services
+from benchmarks.region.databases import CLUSTERS
 from benchmarks.region.record import Operation, Record
 
 
 def main() -> int:
     """Run a region for some minutes."""
     parser = argparse.ArgumentParser(prog='python -m benchmarks.region', description=__doc__)
+    parser.add_argument('--database', choices=sorted(CLUSTERS), default='galera')
     parser.add_argument('--minutes', type=float, default=5, help='how long faults happen')
     parser.add_argument('--seed', type=int, default=1, help='of the faults and the clients')
+    parser.add_argument(
+        '--only', default='', help='do no other faults; a regular expression for their names'
+    )
     arguments = parser.parse_args()
     # A node that joins again refuses what the pool of connections sends it at first.
     logging.getLogger('sqlalchemy.pool').setLevel(logging.CRITICAL)
-    with services.region() as region:
+    with services.region(arguments.database) as region:
         record = Record()
         print(', '.join(nemesis.versions(region)), flush=True)
-        faults = nemesis.Nemesis(region, record, arguments.seed)
+        faults = nemesis.Nemesis(region, record, arguments.seed, arguments.only)
         with clients.working(region.urls, record, arguments.seed) as (claimers, follower):
             faults.work(arguments.minutes * 60)
         follower.catch_up()

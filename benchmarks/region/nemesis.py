@@ -6,23 +6,20 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-import pymysql
-
+from benchmarks.region.databases import LASTING
 from benchmarks.region.record import Record
 from benchmarks.region.services import Region
-from placement.tests.databases import clusters, servers
 
-# Seconds that a fault lasts which does not end by itself, and that follow it.
-LASTING = 8
+# Seconds that follow a fault.
 AFTERWARDS = 8
 SHARE_OF_COMMITS = 0.2
-ISOLATE = "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=%d'"
 
 
 class Fault(NamedTuple):
@@ -46,15 +43,12 @@ def _stopped(process: int) -> Iterator[None]:
 class Nemesis:
     """Does faults to the services of a region, one after another, chosen by a seed."""
 
-    def __init__(self, region: Region, record: Record, seed: int) -> None:
+    def __init__(self, region: Region, record: Record, seed: int, only: str = '') -> None:
         self._region = region
         self._record = record
         self._random = random.Random(seed)
+        self._only = only
         self.faults = list[Fault]()
-
-    @property
-    def _node(self) -> clusters.GaleraNode:
-        return self._random.choice(self._region.nodes)
 
     @property
     def _every(self) -> dict[str, Callable[[], None]]:
@@ -66,17 +60,18 @@ class Nemesis:
             'an API instance is reloaded': self._reload_instance,
             'replies to COMMIT are lost': self._lose_commits,
             'the network to the database is silent': self._silence,
-            'a database node is killed': self._crash_node,
-            'a database node is frozen': self._freeze_node,
-            'a database node is cut off from the others': self._isolate_node,
-            'all database nodes are restarted in turn': self._restart_nodes,
+            **self._region.cluster.faults(self._random),
         }
 
     def work(self, seconds: float) -> None:
-        """Do all faults in a random order, again and again, until the time is over."""
+        """Do all faults in a random order, again and again, until the time is over.
+
+        All are those in whose name the expression `only` is found.
+        """
+        chosen = [(name, do) for name, do in self._every.items() if re.search(self._only, name)]
         end = self._record.now + seconds
         while True:
-            for name, do in self._random.sample(sorted(self._every.items()), len(self._every)):
+            for name, do in self._random.sample(chosen, len(chosen)):
                 begun = self._record.now
                 do()
                 self.faults.append(Fault(name, begun, self._record.now))
@@ -121,56 +116,11 @@ class Nemesis:
         time.sleep(LASTING)
         proxy.thaw()
 
-    def _crash_node(self) -> None:
-        node = self._node
-        node.crash()
-        time.sleep(LASTING)
-        node.recover()
-        node.start()
-
-    def _freeze_node(self) -> None:
-        node = self._node
-        with node.frozen():
-            time.sleep(LASTING)
-        _wait_until_ready(node)
-
-    def _isolate_node(self) -> None:
-        node = self._node
-        _ask(node, ISOLATE % 1)
-        time.sleep(LASTING)
-        _ask(node, ISOLATE % 0)
-        _wait_until_ready(node)
-
-    def _restart_nodes(self) -> None:
-        for node in (*self._region.nodes[1:], self._region.nodes[0]):
-            node.stop()
-            node.start()
-
-
-def _ask(node: clusters.GaleraNode, statement: str) -> tuple[str, ...] | None:
-    """The first row; SQLAlchemy would send queries before, which a node alone refuses."""
-    with pymysql.connect(
-        host='127.0.0.1', port=node.port, user='root', autocommit=True
-    ) as connection:
-        cursor = connection.cursor()
-        cursor.execute(statement)
-        return cursor.fetchone()
-
-
-def _wait_until_ready(node: clusters.GaleraNode) -> None:
-    deadline = time.monotonic() + servers.TIMEOUT
-    while time.monotonic() < deadline:
-        with contextlib.suppress(pymysql.MySQLError):
-            if _ask(node, "SHOW GLOBAL STATUS LIKE 'wsrep_ready'") == ('wsrep_ready', 'ON'):
-                return
-        time.sleep(0.2)
-    raise TimeoutError(f'a node of Galera is not ready: {node.log()}')
-
 
 def versions(region: Region) -> list[str]:
     """The versions of what runs."""
     haproxy = subprocess.run(['haproxy', '-v'], capture_output=True, text=True, check=True)
     return [
-        f'MariaDB {region.nodes[0].value("SELECT VERSION()")}',
+        region.cluster.version,
         haproxy.stdout.splitlines()[0].partition(' - ')[0],
     ]

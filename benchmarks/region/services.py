@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from placement.tests.databases import clusters
+from benchmarks.region.databases import CLUSTERS, Cluster
 from placement.tests.databases.servers import free_port
 from placement.tests.functional.fixtures import databases
 from placement.tests.functional.fixtures.commit_proxy import CommitProxy
 from placement.tests.servers import installation, servers
 
 CONTROLLERS = 3
-GALERA = installation.REPOSITORY / 'etc' / 'haproxy' / 'galera.cfg'
 
 CONFIGURATION = """
 [DEFAULT]
@@ -44,22 +43,24 @@ class NodeBalancer(servers.Process):
 
     environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
 
-    def __init__(self, directory: pathlib.Path, nodes: Sequence[clusters.GaleraNode]) -> None:
-        super().__init__(directory / 'galera-haproxy.log')
-        self._nodes = nodes
-        self._path = directory / 'galera.cfg'
-        self.port = free_port()
+    def __init__(self, directory: pathlib.Path, cluster: Cluster) -> None:
+        super().__init__(directory / 'node-haproxy.log')
+        self._cluster = cluster
+        self._path = directory / 'nodes.cfg'
+        self._port = free_port()
 
     @property
     def url(self) -> str:
         """The URL of the database of the service."""
-        return f'mysql+pymysql://root@127.0.0.1:{self.port}/placement'
+        url = sa.make_url(self._cluster.nodes[0].url('placement')).set(port=self._port)
+        return url.render_as_string(hide_password=False)
 
     def command(self) -> list[str]:
         """haproxy with the sample."""
-        text = GALERA.read_text().replace('127.0.0.1:3306', f'127.0.0.1:{self.port}')
-        for number, node in enumerate(self._nodes, 1):
-            text = text.replace(f'db{number}.example.org:3306', f'127.0.0.1:{node.port}')
+        text = self._cluster.sample.read_text()
+        text = re.sub(r'bind 127.0.0.1:\d+', f'bind 127.0.0.1:{self._port}', text)
+        for number, node in enumerate(self._cluster.nodes, 1):
+            text = re.sub(rf'db{number}.example.org:\d+', f'127.0.0.1:{node.port}', text)
         self._path.write_text('global\n    log stderr local0\n' + text)
         return ['haproxy', '-db', '-f', str(self._path)]
 
@@ -77,20 +78,17 @@ class Controller(servers.Uwsgi):
 
     timeout = 300
 
-    def __init__(self, directory: pathlib.Path, url: str) -> None:
+    def __init__(self, directory: pathlib.Path, url: str, parameters: str) -> None:
         environment = installation.service_environment(
-            'region', sys.executable, 'pyuwsgi', 'PyMySQL'
+            'region', sys.executable, 'pyuwsgi', 'PyMySQL', 'psycopg[binary]'
         )
         super().__init__(directory, environment, '')
         self.proxy = CommitProxy(url, seed=len(directory.name))
+        self._parameters = parameters
 
     def configure(self) -> None:
         """Write the configuration, with what the sample for the database asks for."""
-        found = re.search(
-            r'^# connection_parameters = (init_command=.*)\.  ', GALERA.read_text(), re.MULTILINE
-        )
-        assert found
-        text = CONFIGURATION.format(url=self.proxy.url, parameters=found[1])
+        text = CONFIGURATION.format(url=self.proxy.url, parameters=self._parameters)
         self.directory.joinpath('placement.conf').write_text(text)
 
     def kill(self) -> None:
@@ -116,7 +114,7 @@ class Controller(servers.Uwsgi):
 class Region(NamedTuple):
     """All services; `balancer` is where clients ask."""
 
-    nodes: Sequence[clusters.GaleraNode]
+    cluster: Cluster
     controllers: Sequence[Controller]
     balancer: servers.Haproxy
 
@@ -128,21 +126,20 @@ class Region(NamedTuple):
 
 
 @contextlib.contextmanager
-def region() -> Iterator[Region]:
+def region(database: str) -> Iterator[Region]:
     """Start a region with an empty database; everything ends with the context."""
     installation.install_system_packages('haproxy')
     with contextlib.ExitStack() as stack:
-        nodes = stack.enter_context(clusters.galera())
-        nodes[0].execute('CREATE DATABASE placement')
-        nodes[0].execute("CREATE USER 'haproxy'@'%'")
-        databases.migrate(nodes[0].service_url())
+        cluster = stack.enter_context(CLUSTERS[database]())
+        cluster.prepare()
+        databases.migrate(cluster.nodes[0].service_url())
         controllers = []
         for _ in range(CONTROLLERS):
             directory = stack.enter_context(installation.directory())
-            behind = NodeBalancer(directory, nodes)
+            behind = NodeBalancer(directory, cluster)
             behind.start()
             stack.callback(behind.stop)
-            controller = Controller(directory, behind.url)
+            controller = Controller(directory, behind.url, cluster.parameters)
             stack.callback(controller.proxy.close)
             controller.configure()
             controller.restart()
@@ -153,4 +150,4 @@ def region() -> Iterator[Region]:
         balancer = servers.Haproxy(directory, *ports)
         balancer.start()
         stack.callback(balancer.stop)
-        yield Region(nodes, controllers, balancer)
+        yield Region(cluster, controllers, balancer)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicated database servers: a primary with its replica, and the nodes of a Galera cluster."""
+"""Replicated database servers: a primary with its replica, and the nodes of a cluster of Galera or
+of PostgreSQL."""
 
 import contextlib
 import pathlib
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 
 import sqlalchemy as sa
@@ -248,6 +250,105 @@ def galera(number: int = 3, address: str = '127.0.0.1') -> Iterator[Sequence[Gal
             node.options = (*SMALL, f'--bind-address={address}')
             node.initialise()
             node.start()
+        yield nodes
+    finally:
+        for node in nodes:
+            node.remove()
+
+
+# Synchronous replication of PostgreSQL
+
+#: How many nodes there are, one of which is the primary.
+NODES = 3
+
+
+class PostgresqlNode(PostgresqlReplica):
+    """One node of a cluster, primary or standby. A commit of the primary waits for a standby."""
+
+    def __init__(self, number: int, primary: 'PostgresqlNode | None' = None) -> None:
+        super().__init__(primary or self)
+        self._number = number
+
+    @property
+    def is_primary(self) -> bool:
+        """Tell if it accepts writes, as a server that was started as a primary or promoted."""
+        return self._primary is self
+
+    def initialise(self) -> None:
+        """Create the tables on the primary, and copy them to a standby."""
+        if self.is_primary:
+            servers.Postgresql.initialise(self)
+        else:
+            super().initialise()
+
+    def command(self) -> Sequence[str]:
+        # The names exclude a base backup, which reports what it has received as a standby does.
+        names = ', '.join(f'db{number}' for number in range(1, NODES + 1))
+        return [
+            *super().command(),
+            '-c',
+            f'cluster_name=db{self._number}',
+            '-c',
+            f'synchronous_standby_names=ANY 1 ({names})',
+            '-c',
+            'wal_keep_size=256MB',
+        ]
+
+    def received(self) -> int:
+        """How much of the log of the primary a standby has."""
+        return int(
+            self.value(
+                "SELECT GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'"
+            )
+        )
+
+    def promote(self) -> None:
+        """Make the standby the primary."""
+        self.execute('SELECT pg_promote()')
+        self._primary = self
+
+    def turn_to(self, primary: 'PostgresqlNode') -> None:
+        """Let a standby follow another primary."""
+        self.execute(
+            'ALTER SYSTEM SET primary_conninfo ='
+            f" 'host=127.0.0.1 port={primary.port} user=postgres'"
+        )
+        self.execute('SELECT pg_reload_conf()')
+        self._primary = primary
+
+    def rejoin(self, primary: 'PostgresqlNode') -> None:
+        """Start a server that is down as a standby, from a copy of the primary."""
+        shutil.rmtree(self.data)
+        self._primary = primary
+        self.initialise()
+        self.start()
+
+
+def fail_over(nodes: Sequence[PostgresqlNode]) -> PostgresqlNode:
+    """Promote the standby that has most, whose primary is down; the others follow it.
+
+    A commit that was acknowledged is on one standby at least, so that all have to be asked.
+    """
+    standbys = [node for node in nodes if not node.is_primary]
+    promoted = max(standbys, key=PostgresqlNode.received)
+    promoted.promote()
+    for node in standbys:
+        if node is not promoted:
+            node.turn_to(promoted)
+    return promoted
+
+
+@contextlib.contextmanager
+def postgresql() -> Iterator[Sequence[PostgresqlNode]]:
+    """The nodes of a running cluster, the primary first, without a database of a service."""
+    primary = PostgresqlNode(1)
+    standbys = [PostgresqlNode(number, primary) for number in range(2, NODES + 1)]
+    nodes = [primary, *standbys]
+    try:
+        for node in nodes:
+            node.initialise()
+            node.start()
+        primary.wait_until('SELECT count(*) FROM pg_stat_replication', len(standbys))
         yield nodes
     finally:
         for node in nodes:

@@ -192,6 +192,24 @@ class Postgresql(PrivateServer):
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(TIMEOUT)
 
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        # Each connection is a process of its own, in a session of its own.
+        with super().frozen():
+            children = self._children()
+            for child in children:
+                _signal(child, signal.SIGSTOP)
+            try:
+                yield
+            finally:
+                for child in children:
+                    _signal(child, signal.SIGCONT)
+
+    def _children(self) -> list[int]:
+        assert self._process is not None
+        command = ['pgrep', '--parent', str(self._process.pid)]
+        return list(map(int, subprocess.check_output(command, text=True).split()))
+
     def kill(self, connection_id: int) -> str:
         return f'SELECT pg_terminate_backend({connection_id})'
 
@@ -238,6 +256,11 @@ class Mariadb(PrivateServer):
 
     def kill(self, connection_id: int) -> str:
         return f'KILL CONNECTION {connection_id}'
+
+
+def _signal(process: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)
 
 
 def free_port() -> int:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""haproxy before a primary of PostgreSQL and its standbys, from the sample for it."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.region.databases import Cluster, Postgresql
+from benchmarks.region.services import NodeBalancer
+from placement.tests.databases import acknowledged_claims, clusters
+from placement.tests.functional.fixtures import applications, databases
+from placement.tests.servers import installation
+
+CALLER = {'x-auth-token': 'admin', 'openstack-api-version': 'placement latest'}
+
+#: How many machines run the service, each with a haproxy of its own.
+MACHINES = 2
+
+#: How often the primary is lost, and how long the clients go on with the next one.
+FAILOVERS = 2
+SECONDS_BETWEEN = 5
+
+
+@pytest.fixture(scope='module')
+def nodes() -> Iterator[tuple[clusters.PostgresqlNode, ...]]:
+    with clusters.postgresql() as nodes:
+        yield tuple(nodes)
+
+
+@pytest.fixture(scope='module')
+def cluster(nodes: tuple[clusters.PostgresqlNode, ...]) -> Cluster:
+    installation.install_system_packages('haproxy')
+    cluster = Postgresql(nodes)
+    cluster.prepare()
+    databases.migrate(nodes[0].service_url())
+    return cluster
+
+
+def test_acknowledged_writes_are_on_the_standby_that_is_promoted(
+    nodes: tuple[clusters.PostgresqlNode, ...], cluster: Cluster
+) -> None:
+    with contextlib.ExitStack() as stack:
+        machines = []
+        for _ in range(MACHINES):
+            directory = stack.enter_context(installation.directory())
+            haproxy = stack.enter_context(NodeBalancer(directory, cluster))
+            machines.append(stack.enter_context(applications.serving(haproxy.url, headers=CALLER)))
+        claims = acknowledged_claims.AcknowledgedClaims(machines)
+        with claims.running():
+            for _ in range(FAILOVERS):
+                time.sleep(SECONDS_BETWEEN)
+                (old,) = (node for node in nodes if node.is_primary)
+                old.crash()
+                new = clusters.fail_over(nodes)
+                count = claims.count
+                time.sleep(SECONDS_BETWEEN)
+                assert claims.count > count
+                old.rejoin(new)
+        print(claims.count, 'writes acknowledged')
+        assert claims.wrong_answers == []
+
+
+def test_the_check_asks_what_the_comment_says() -> None:
+    lines = Postgresql.sample.read_text().splitlines()
+    start, query, end = (
+        bytes.fromhex(line.split()[-1]) for line in lines if 'send-binary' in line
+    )
+    assert start == len(start).to_bytes(4) + bytes([0, 3, 0, 0]) + (
+        b'user\0haproxy\0database\0postgres\0\0'
+    )
+    (comment,) = (line.strip(' #').encode() for line in lines if '# SELECT' in line)
+    assert query == b'Q' + (len(comment) + 5).to_bytes(4) + comment + b'\0'
+    assert end == b'X\0\0\0\4'
