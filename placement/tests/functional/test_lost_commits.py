@@ -233,6 +233,19 @@ def test_no_answer_is_false_when_commits_and_replies_are_lost(
     assert answers[503] <= sum(answers.values()) / 100
 
 
+def test_the_proxy_notices_writes_whose_statements_are_prepared(
+    stored: databases.Database,
+) -> None:
+    with behind_proxy(stored.url, 5) as (client, _direct, proxy):
+        # psycopg prepares what it has executed five times.
+        for number in range(20):
+            body = {'name': f'host{number}'}
+            created = client.send('POST', '/resource_providers', body, version=NEWEST)
+            assert created.status == 200
+
+    assert proxy.commits >= 20
+
+
 def test_changes_of_identity_are_done_once_when_commits_and_replies_are_lost(
     stored: databases.Database,
 ) -> None:
