@@ -5,6 +5,7 @@ Specification: http, "Authentication".
 """
 
 from collections.abc import Iterable
+from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob.exc
@@ -14,6 +15,10 @@ from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http import environ_keys
 from placement.middleware import fault_barrier
+
+# Seconds for each response of Keystone, which the library asks four times. Without a bound a
+# thread would wait for as long as Keystone is silent, and soon all would, whatever the tokens.
+KEYSTONE_SECONDS = 10
 
 # The version document is public, so that clients can learn which versions there are.
 OPEN_PATHS = ('', '/')
@@ -68,7 +73,11 @@ def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
     """
     # Imported here because it is large, and not needed under the other strategy.
     from keystonemiddleware import auth_token
+    from keystonemiddleware.opts import list_auth_token_opts
 
+    for group, options in list_auth_token_opts():
+        conf.register_opts(options, group)
+        conf.set_default('http_connect_timeout', KEYSTONE_SECONDS, group)
     # The library raises, outside of the fault barrier around the application, when the identity
     # service answers in ways that it does not expect.
     guarded = fault_barrier.FaultBarrier(
@@ -77,10 +86,25 @@ def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
     )
 
     def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        chosen = application if is_open(environ) else guarded
-        return chosen(environ, start_response)
+        if is_open(environ):
+            return application(environ, start_response)
+        return guarded(environ, _with_retry_after(environ, start_response))
 
     return choose
+
+
+def _with_retry_after(environ: WSGIEnvironment, start_response: StartResponse) -> StartResponse:
+    """Add when to ask again to a 503 for a token that cannot be validated."""
+
+    def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        # With a valid token it is an answer of the service, with the header where it makes sense.
+        is_valid = environ.get('HTTP_X_IDENTITY_STATUS') == 'Confirmed'
+        if status.startswith('503') and not is_valid:
+            seconds = str(errors.IdentityUnavailable.retry_after)
+            headers = [*headers, ('Retry-After', seconds)]
+        return start_response(status, headers, exc_info)
+
+    return start
 
 
 class ContextBuilder:

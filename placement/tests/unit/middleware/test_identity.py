@@ -2,16 +2,19 @@
 """Who is let in, and as whom (specification: http, "Authentication")."""
 
 import json
+import socket
 from typing import Any
 from wsgiref.types import WSGIApplication
 
 import pytest
+from keystoneauth1.exceptions import ConnectFailure
 from keystonemiddleware.auth_token import _exceptions as exceptions
 from keystonemiddleware.auth_token import _identity
 
 from placement import errors
 from placement.context import RequestContext
 from placement.http import environ_keys
+from placement.http.error_response import error_response
 from placement.middleware import identity, request_log
 from placement.tests.unit.middleware.samples import Inner, ask, configuration, error_of
 
@@ -27,6 +30,18 @@ VALIDATED = {
         'project': {'id': 'books', 'name': 'B', 'domain': {'id': 'default', 'name': 'Default'}},
         'roles': [{'id': 'r', 'name': 'reader'}],
     }
+}
+
+# Those of the user with whom the service asks.
+KEYSTONE_OPTIONS = {
+    'WWW_AUTHENTICATE_URI': 'http://identity',
+    'AUTH_TYPE': 'password',
+    'USERNAME': 'service',
+    'PASSWORD': 'secret',
+    'PROJECT_NAME': 'service',
+    'USER_DOMAIN_ID': 'default',
+    'PROJECT_DOMAIN_ID': 'default',
+    'HTTP_REQUEST_MAX_RETRIES': '0',
 }
 
 
@@ -160,9 +175,51 @@ class TestKeystone:
         response = ask(application, X_Auth_Token=TOKEN)
 
         assert response.status_int == 503
+        assert response.headers['Retry-After'] == '1'
         error = error_of(response)
         assert error['detail'].strip().endswith(errors.IdentityUnavailable.message)
         assert error['code'] == 'placement.undefined_code'
         assert 'no identity service' not in response.text
         assert 'RuntimeError: no identity service' in caplog.text
         assert error['request_id'] == response.headers['x-openstack-request-id']
+
+    def test_a_503_of_the_library_tells_when_to_ask_again(
+        self, application: WSGIApplication, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*args: Any, **kwargs: Any) -> Any:
+            raise ConnectFailure
+
+        monkeypatch.setattr(_identity.IdentityServer, 'verify_token', fail)
+        response = ask(application, X_Auth_Token=TOKEN)
+
+        assert response.status_int == 503
+        assert 'Keystone service is temporarily unavailable' in response.text
+        assert response.headers['Retry-After'] == '1'
+
+    def test_a_503_of_the_service_stays_as_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where a change may have been made, a client has to read before it asks again."""
+
+        class Unknown(Inner):
+            def __call__(self, environ: Any, start_response: Any) -> Any:
+                error = errors.OutcomeUnknown()
+                return error_response(environ, error.status, str(error))(environ, start_response)
+
+        response = ask(keystone_application(Unknown(), monkeypatch), X_Auth_Token=TOKEN)
+
+        assert response.status_int == 503
+        assert 'Retry-After' not in response.headers
+
+    def test_a_keystone_that_is_silent_is_not_waited_for_without_bound(
+        self, inner: Inner, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with socket.create_server(('127.0.0.1', 0)) as silent:
+            url = f'http://127.0.0.1:{silent.getsockname()[1]}'
+            for name, value in KEYSTONE_OPTIONS.items():
+                monkeypatch.setenv(f'OS_KEYSTONE_AUTHTOKEN__{name}', value)
+            monkeypatch.setenv('OS_KEYSTONE_AUTHTOKEN__AUTH_URL', url)
+            monkeypatch.setattr(identity, 'KEYSTONE_SECONDS', 1)
+            application = identity.keystone(identity.ContextBuilder(inner), configuration())
+            response = ask(request_log.RequestLog(application), X_Auth_Token=TOKEN)
+
+        assert response.status_int == 503
+        assert response.headers['Retry-After'] == '1'
