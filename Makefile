@@ -31,7 +31,7 @@ SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers bench-load region mutants clean
+.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-region test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers bench-load region mutants clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
@@ -43,6 +43,7 @@ help:
 	@echo 'make test-faults   inject faults under load: kill workers and database servers, cut connections'
 	@echo 'make test-clusters   test read replicas, clusters of Galera and PostgreSQL, and restarts of database servers'
 	@echo 'make test-upgrade   test upgrade from upstream, rollback to it, and two releases at a time'
+	@echo 'make test-region   run clients against a region with each database while some faults happen'
 	@echo 'make docs    build the documentation, API reference included'
 	@echo 'make changelog   write CHANGELOG.rst from the release notes'
 	@echo 'make dist    build the source archive, with CHANGELOG.rst, and the wheel; and both of the'
@@ -122,6 +123,14 @@ test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@$(BIN)/pytest placement/tests/databases/test_two_releases.py
 	@echo '==> distributions: source archive, wheel, and upstream replaced by it'
 	@$(BIN)/pytest placement/tests/servers/test_distribution.py
+
+# A short run of `make region` with each database: one round of the faults that concern most of it.
+OF_MOST := Keystone is away|lost|instance is killed|node is killed|promoted
+test-region: $(TESTABLE)
+	@for database in galera postgresql; do \
+	    echo "==> a region with $$database while faults happen"; \
+	    $(BIN)/python -m benchmarks.region --database $$database --minutes 1 --only '$(OF_MOST)' || exit; \
+	done
 
 # A fresh build each time: an incremental one repeats no warning of an unchanged page, and keeps
 # pages whose source is gone.

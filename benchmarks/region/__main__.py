@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run clients against a region while faults happen, and check what they were answered.
 
-Prints the faults, the operations, the longest outages, and what is wrong; ends with status 1 where
-anything is.
+Prints the faults, the operations, the longest outages, the alerts, and what is wrong; ends with
+status 1 where anything is.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import argparse
 import logging
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.region import checker, clients, nemesis, services
+from benchmarks.region import alerts, checker, clients, nemesis, services
 from benchmarks.region.databases import CLUSTERS
 from benchmarks.region.record import Operation, Record
 
@@ -22,7 +23,9 @@ def main() -> int:
     """Run a region for some minutes."""
     parser = argparse.ArgumentParser(prog='python -m benchmarks.region', description=__doc__)
     parser.add_argument('--database', choices=sorted(CLUSTERS), default='galera')
-    parser.add_argument('--minutes', type=float, default=5, help='how long faults happen')
+    parser.add_argument(
+        '--minutes', type=float, default=5, help='how long faults happen, at least'
+    )
     parser.add_argument('--seed', type=int, default=1, help='of the faults and the clients')
     parser.add_argument(
         '--only', default='', help='do no other faults; a regular expression for their names'
@@ -34,12 +37,14 @@ def main() -> int:
         record = Record()
         print(', '.join(nemesis.versions(region)), flush=True)
         faults = nemesis.Nemesis(region, record, arguments.seed, arguments.only)
-        with clients.working(region.urls, record, arguments.seed) as (claimers, follower):
+        with clients.working(region, record, arguments.seed) as (claimers, follower):
             faults.work(arguments.minutes * 60)
         follower.catch_up()
+        alerted = alerts.of_run(region.prometheus, record, faults.faults)
         wrong = [*record.violations, *_checked(record, claimers, follower)]
     _print_operations(record.operations)
     _print_outages(record.operations, faults.faults)
+    _print_alerts(alerted)
     for line in wrong:
         print(line)
     print(f'{len(wrong)} violations')
@@ -86,10 +91,17 @@ def _print_operations(operations: list[Operation]) -> None:
         print(f'{kind:10}  {answer:8}  {number:6,}')
 
 
+def _print_alerts(alerted: Mapping[str, alerts.Alert]) -> None:
+    print(f'{"alert":30}  state    since')
+    for name, alert in alerted.items():
+        print(f'{name:30}  {"fired" if alert.fired else "pending":7}  {"; ".join(alert.causes)}')
+    print()
+
+
 def _print_outages(operations: list[Operation], faults: list[nemesis.Fault]) -> None:
-    print(f'\n{"fault":42}  times  no write for  longest wait')
+    print(f'\n{"fault":46}  times  no write for  longest wait')
     for name, (times, gap, wait) in sorted(checker.outages(operations, faults).items()):
-        print(f'{name:42}  {times:5}  {gap:10.1f} s  {wait:10.1f} s')
+        print(f'{name:46}  {times:5}  {gap:10.1f} s  {wait:10.1f} s')
     print()
 
 

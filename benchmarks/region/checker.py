@@ -43,7 +43,8 @@ def _refusals(operations: Iterable[Operation]) -> Iterator[str]:
     for one in operations:
         if one.status >= 500 and one.status not in (502, 503, 504):
             yield f'{one.kind} at {one.where} is answered {one.status}: {one.text}'
-        if one.status == 503 and not one.has_retry_after:
+        # Where a change may have been made, a client has to read before it asks again.
+        if one.status == 503 and not one.is_unknown and not one.has_retry_after:
             yield f'503 at {one.where} has no Retry-After: {one.text}'
 
 
@@ -96,6 +97,16 @@ def _replayed(
     for host, by_consumer in final.items():
         if held[host] != by_consumer:
             yield f'the history of {host} ends with {held[host]}, and it has {by_consumer}'
+
+
+def has_grown(before: int | None, after: int | None, operation: Operation) -> bool:
+    """Tell if a consumer has the generation that it should have after an operation on it."""
+    if before is None or after is None:
+        # It was not there, or is not there any more.
+        return True
+    if operation.is_acknowledged:
+        return after > before
+    return after >= before if operation.is_unknown else after == before
 
 
 def outages(

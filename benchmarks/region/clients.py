@@ -14,9 +14,11 @@ from typing import Any
 
 import requests
 
+from benchmarks.region import checker
 from benchmarks.region.record import Operation, Record, State
+from benchmarks.region.services import Region
 
-HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'}
+HEADERS = {'OpenStack-API-Version': 'placement latest'}
 OWNER = {'project_id': 'project', 'user_id': 'user', 'consumer_type': 'INSTANCE'}
 TIMEOUT = 60
 HOSTS = 6
@@ -31,13 +33,23 @@ PAUSE = 0.2
 class Client(threading.Thread):
     """A thread that asks instances of the service at random, and records what it was answered."""
 
-    def __init__(self, name: str, urls: Mapping[str, str], record: Record, seed: int) -> None:
+    def __init__(self, name: str, region: Region, record: Record, seed: int) -> None:
         super().__init__(name=name, daemon=True)
         self.random = random.Random(f'{seed} {name}')
         self.record = record
         self.ended = threading.Event()
-        self._urls = urls
-        self._sessions = {where: requests.Session() for where in urls}
+        self._tokens = region.tokens
+        self._urls = self.asked(region)
+        self._sessions = {where: requests.Session() for where in self._urls}
+
+    @property
+    def token(self) -> str:
+        """What it says who it is."""
+        return self._tokens.old
+
+    def asked(self, region: Region) -> Mapping[str, str]:
+        """Where it asks."""
+        return region.urls
 
     def run(self) -> None:
         """Work until the end."""
@@ -69,7 +81,10 @@ class Client(threading.Thread):
         try:
             answer = self._sessions[where].request(
                 method, self._urls[where] + path, json=body, timeout=TIMEOUT,
-                headers={**HEADERS, 'X-Openstack-Request-Id': request_id},
+                headers={
+                    **HEADERS, 'X-Openstack-Request-Id': request_id,
+                    'X-Auth-Token': self.token,
+                },
             )  # fmt: skip
             status, text = answer.status_code, answer.text
             retry = 'Retry-After' in answer.headers
@@ -102,14 +117,19 @@ class Claimer(Client):
     """Claims, moves and releases on hosts that all share, and on one that it alone searches."""
 
     def __init__(
-        self, name: str, urls: Mapping[str, str], record: Record, seed: int, hosts: list[str]
+        self, name: str, region: Region, record: Record, seed: int, hosts: list[str]
     ) -> None:
-        super().__init__(name, urls, record, seed)
+        super().__init__(name, region, record, seed)
         self.hosts = hosts
         self.own = str(uuid.uuid4())
         #: What each of its consumers holds, by host.
         self.holds: dict[str, dict[str, int]] = {}
         self._generations: dict[str, int | None] = {}
+
+    @property
+    def token(self) -> str:
+        """The new token for one in two, so that others go on while it cannot be validated."""
+        return self._tokens.new if self.name.endswith(('1', '3', '5')) else self._tokens.old
 
     def work(self) -> None:
         """Change a consumer, or claim the host of its own and search it."""
@@ -157,8 +177,13 @@ class Claimer(Client):
             self.record.violation(
                 f'{of.kind} of {consumer} at {of.where} was answered {of.status}', (held, possible)
             )
+        before, after = self._generations.get(consumer), found.get('consumer_generation')
+        if not checker.has_grown(before, after, of):
+            self.record.violation(
+                f'{of.kind} of {consumer} at {of.where} was answered {of.status}', (before, after)
+            )
         self.holds[consumer] = held
-        self._generations[consumer] = found.get('consumer_generation')
+        self._generations[consumer] = after
         if not held:
             del self.holds[consumer]
 
@@ -178,11 +203,19 @@ class Claimer(Client):
 class Agent(Client):
     """Sets inventories of a provider of its own, by its generation."""
 
-    def __init__(self, name: str, urls: Mapping[str, str], record: Record, seed: int) -> None:
-        super().__init__(name, urls, record, seed)
+    def __init__(self, name: str, region: Region, record: Record, seed: int) -> None:
+        super().__init__(name, region, record, seed)
         self.own = str(uuid.uuid4())
         self._generation = 0
         self._total = 0
+
+    def asked(self, region: Region) -> Mapping[str, str]:
+        """The balancer, as clients of a region do.
+
+        Those that ask any instance wait for one that listens and still starts, and would soon all
+        do so.
+        """
+        return {'balancer': region.urls['balancer']}
 
     def work(self) -> None:
         """Write another total, and read it and the generation."""
@@ -214,8 +247,8 @@ class Follower(Client):
 
     WANTED = 'include=usages&page_limit=1000'
 
-    def __init__(self, name: str, urls: Mapping[str, str], record: Record, seed: int) -> None:
-        super().__init__(name, urls, record, seed)
+    def __init__(self, name: str, region: Region, record: Record, seed: int) -> None:
+        super().__init__(name, region, record, seed)
         #: By the uuid of a provider.
         self.used: dict[str, int] = {}
         self._next = ''
@@ -243,17 +276,12 @@ class Follower(Client):
 
 
 @contextlib.contextmanager
-def working(
-    urls: Mapping[str, str], record: Record, seed: int
-) -> Iterator[tuple[list[Claimer], Follower]]:
+def working(region: Region, record: Record, seed: int) -> Iterator[tuple[list[Claimer], Follower]]:
     """Let clients work on hosts that they create."""
     hosts = [str(uuid.uuid4()) for _ in range(HOSTS)]
-    claimers = [Claimer(f'claimer {n}', urls, record, seed, hosts) for n in range(CLAIMERS)]
-    # As clients of a region are. Those that ask any instance wait for one that listens and still
-    # starts, and would soon all do so.
-    balanced = {'balancer': urls['balancer']}
-    agents = [Agent(f'agent {n}', balanced, record, seed) for n in range(2)]
-    follower = Follower('follower', urls, record, seed)
+    claimers = [Claimer(f'claimer {n}', region, record, seed, hosts) for n in range(CLAIMERS)]
+    agents = [Agent(f'agent {n}', region, record, seed) for n in range(2)]
+    follower = Follower('follower', region, record, seed)
     capacities = dict.fromkeys(hosts, CAPACITY) | {one.own: 1 for one in claimers}
     for host in [*capacities, *(agent.own for agent in agents)]:
         created, _found = follower.ask('POST', '/resource_providers', {'name': host, 'uuid': host})

@@ -60,25 +60,25 @@ class Nemesis:
             'an API instance is reloaded': self._reload_instance,
             'replies to COMMIT are lost': self._lose_commits,
             'the network to the database is silent': self._silence,
+            'Keystone is away': self._stop_keystone,
+            'Keystone is frozen': self._freeze_keystone,
             **self._region.cluster.faults(self._random),
         }
 
     def work(self, seconds: float) -> None:
-        """Do all faults in a random order, again and again, until the time is over.
+        """Do all faults once, in a random order, and again until the time is over.
 
         All are those in whose name the expression `only` is found.
         """
         chosen = [(name, do) for name, do in self._every.items() if re.search(self._only, name)]
         end = self._record.now + seconds
-        while True:
+        while not self.faults or self._record.now < end:
             for name, do in self._random.sample(chosen, len(chosen)):
                 begun = self._record.now
                 do()
                 self.faults.append(Fault(name, begun, self._record.now))
                 print(f'{self._record.now:7.1f} s  {name}', flush=True)
                 time.sleep(AFTERWARDS)
-                if self._record.now > end:
-                    return
 
     def _kill_worker(self) -> None:
         controller = self._random.choice(self._region.controllers)
@@ -116,6 +116,19 @@ class Nemesis:
         time.sleep(LASTING)
         proxy.thaw()
 
+    def _stop_keystone(self) -> None:
+        new = self._region.tokens.another()
+        self._region.keystone.stop()
+        self._region.tokens.new = new
+        time.sleep(LASTING)
+        self._region.keystone.start()
+
+    def _freeze_keystone(self) -> None:
+        new = self._region.tokens.another()
+        with _stopped(self._region.keystone.pid):
+            self._region.tokens.new = new
+            time.sleep(LASTING)
+
 
 def versions(region: Region) -> list[str]:
     """The versions of what runs."""
@@ -123,4 +136,5 @@ def versions(region: Region) -> list[str]:
     return [
         region.cluster.version,
         haproxy.stdout.splitlines()[0].partition(' - ')[0],
+        f'Prometheus {region.prometheus.ask("status/buildinfo")["version"]}',
     ]

@@ -51,6 +51,8 @@ class Record:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._began = time.monotonic()
+        #: By the clock of the system, as others have it.
+        self.began_at = time.time()
         self.operations = list[Operation]()
         self.violations = list[str]()
 

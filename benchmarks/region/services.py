@@ -18,20 +18,22 @@ from benchmarks.region.databases import CLUSTERS, Cluster
 from placement.tests.databases.servers import free_port
 from placement.tests.functional.fixtures import databases
 from placement.tests.functional.fixtures.commit_proxy import CommitProxy
-from placement.tests.servers import installation, servers
+from placement.tests.servers import installation, prometheus, servers
+from placement.tests.servers.keystone import ADMIN, AUTHTOKEN, PASSWORD, Cloud, Keystone
+from placement.tests.servers.prometheus import MetricsProcess, Prometheus
 
 CONTROLLERS = 3
+# Seconds that tokens last: longer than any run.
+LONG = 10 * 86400
 
 CONFIGURATION = """
 [DEFAULT]
 use_stderr = true
-[api]
-auth_strategy = noauth2
-noauth2_allowed_hosts = *
-[oslo_policy]
-enforce_new_defaults = false
 [history]
 enabled = true
+[metrics]
+enabled = true
+directory = {directory}/metrics
 [placement_database]
 connection = {url}
 connection_parameters = {parameters}
@@ -78,45 +80,62 @@ class Controller(servers.Uwsgi):
 
     timeout = 300
 
-    def __init__(self, directory: pathlib.Path, url: str, parameters: str) -> None:
+    def __init__(
+        self, directory: pathlib.Path, url: str, parameters: str, keystone: Keystone
+    ) -> None:
         environment = installation.service_environment(
             'region', sys.executable, 'pyuwsgi', 'PyMySQL', 'psycopg[binary]'
         )
         super().__init__(directory, environment, '')
         self.proxy = CommitProxy(url, seed=len(directory.name))
         self._parameters = parameters
+        self._keystone = keystone
 
     def configure(self) -> None:
         """Write the configuration, with what the sample for the database asks for."""
-        text = CONFIGURATION.format(url=self.proxy.url, parameters=self._parameters)
+        text = CONFIGURATION.format(
+            directory=self.directory, url=self.proxy.url, parameters=self._parameters
+        )
+        text += AUTHTOKEN.format(keystone=self._keystone.url, password=PASSWORD % 'service')
         self.directory.joinpath('placement.conf').write_text(text)
 
     def kill(self) -> None:
         """Kill all of its processes, as when the machine loses power, and wait for their end."""
-        subprocess.run(['pkill', '--signal', 'KILL', '--session', str(self.master)], check=False)
+        subprocess.run(['pkill', '--signal', 'KILL', '--session', str(self.pid)], check=False)
         self.stop()
-
-    @property
-    def master(self) -> int:
-        """The first of its processes."""
-        assert self._process is not None
-        return self._process.pid
 
     @property
     def workers(self) -> list[int]:
         """The processes that answer."""
         found = subprocess.run(
-            ['pgrep', '--parent', str(self.master)], capture_output=True, text=True, check=False
+            ['pgrep', '--parent', str(self.pid)], capture_output=True, text=True, check=False
         )
         return [int(line) for line in found.stdout.split()]
+
+
+class Tokens:
+    """The tokens of an administrator that clients send: one has been there since they began."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self.old = self.another()
+        #: It may be replaced by one that no instance of the service has seen.
+        self.new = self.another()
+
+    def another(self) -> str:
+        """Get a token."""
+        return self._cloud.token(ADMIN, 'admin')
 
 
 class Region(NamedTuple):
     """All services; `balancer` is where clients ask."""
 
+    keystone: Keystone
+    tokens: Tokens
     cluster: Cluster
     controllers: Sequence[Controller]
     balancer: servers.Haproxy
+    prometheus: Prometheus
 
     @property
     def urls(self) -> dict[str, str]:
@@ -128,26 +147,36 @@ class Region(NamedTuple):
 @contextlib.contextmanager
 def region(database: str) -> Iterator[Region]:
     """Start a region with an empty database; everything ends with the context."""
-    installation.install_system_packages('haproxy')
+    installation.install_system_packages('haproxy', *prometheus.PACKAGES)
     with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(installation.directory())
+        keystone = Keystone(directory, expiration=LONG)
+        keystone.prepare()
+        keystone.start()
+        stack.callback(keystone.stop)
         cluster = stack.enter_context(CLUSTERS[database]())
         cluster.prepare()
         databases.migrate(cluster.nodes[0].service_url())
-        controllers = []
-        for _ in range(CONTROLLERS):
-            directory = stack.enter_context(installation.directory())
-            behind = NodeBalancer(directory, cluster)
-            behind.start()
-            stack.callback(behind.stop)
-            controller = Controller(directory, behind.url, cluster.parameters)
-            stack.callback(controller.proxy.close)
-            controller.configure()
-            controller.restart()
-            stack.callback(controller.stop)
-            controllers.append(controller)
-        ports = [controller.port for controller in controllers]
-        directory = stack.enter_context(installation.directory())
-        balancer = servers.Haproxy(directory, *ports)
-        balancer.start()
-        stack.callback(balancer.stop)
-        yield Region(cluster, controllers, balancer)
+        controllers = [_controller(stack, cluster, keystone) for _ in range(CONTROLLERS)]
+        exporters = [MetricsProcess(controller) for controller in controllers]
+        balancer = servers.Haproxy(directory, *(controller.port for controller in controllers))
+        watcher = Prometheus(directory, *(exporter.address for exporter in exporters))
+        for process in (*exporters, balancer, watcher):
+            process.start()
+            stack.callback(process.stop)
+        tokens = Tokens(Cloud(keystone))
+        yield Region(keystone, tokens, cluster, controllers, balancer, watcher)
+
+
+def _controller(stack: contextlib.ExitStack, cluster: Cluster, keystone: Keystone) -> Controller:
+    """A running instance of the service, and what it needs on the same machine."""
+    directory = stack.enter_context(installation.directory())
+    behind = NodeBalancer(directory, cluster)
+    behind.start()
+    stack.callback(behind.stop)
+    controller = Controller(directory, behind.url, cluster.parameters, keystone)
+    stack.callback(controller.proxy.close)
+    controller.configure()
+    controller.restart()
+    stack.callback(controller.stop)
+    return controller

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real Keystone on SQLite, with people of every kind in it."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -22,6 +23,9 @@ CONFIGURATION = """
 use_stderr = true
 [database]
 connection = sqlite:///{directory}/keystone.sqlite
+[identity]
+# Real passwords need more rounds, and seconds.
+password_hash_rounds = 4
 [token]
 provider = fernet
 expiration = {expiration}
@@ -31,6 +35,19 @@ key_repository = {directory}/fernet
 key_repository = {directory}/fernet
 [credential]
 key_repository = {directory}/credential
+"""
+
+#: What a service says of it, to be formatted with its address and the password of ``service``.
+AUTHTOKEN = """
+[keystone_authtoken]
+www_authenticate_uri = http://keystone.example
+auth_url = {keystone}
+auth_type = password
+username = service
+password = {password}
+project_name = service
+user_domain_id = default
+project_domain_id = default
 """
 
 # The role of a user in a project; 'system' and 'domain' are scopes as well.
@@ -49,6 +66,20 @@ import sys, waitress
 address = sys.argv.pop()
 from keystone.wsgi.api import application
 waitress.serve(application, listen=address, threads=4)
+"""
+
+# What takes most time is to import it, which one process does for all commands.
+MANAGE = """
+import json, os, sys
+from keystone.cmd import manage
+*arguments, commands = sys.argv[1:]
+for command in json.loads(commands):
+    child = os.fork()
+    if not child:
+        sys.argv[1:] = [*arguments, *command]
+        sys.exit(manage.main())
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f'{command} failed')
 """
 
 
@@ -98,9 +129,6 @@ class Keystone(Process):
     def prepare(self) -> None:
         """Make its database, its keys and its administrator."""
         user = ['--keystone-user', str(os.getuid()), '--keystone-group', str(os.getgid())]
-        self.manage('db_sync')
-        self.manage('fernet_setup', *user)
-        self.manage('credential_setup', *user)
         # The catalogue says where tokens are validated.
         where = [
             argument
@@ -108,13 +136,17 @@ class Keystone(Process):
             for argument in (f'--bootstrap-{interface}-url', self.known_as)
         ]
         password = ['--bootstrap-password', PASSWORD % ADMIN, '--bootstrap-region-id', REGION]
-        self.manage('bootstrap', *password, *where)
-
-    def manage(self, *arguments: str) -> None:
-        """Run keystone-manage."""
-        command = [str(self.environment / 'bin' / 'keystone-manage'), *arguments]
+        commands = [
+            ['db_sync'],
+            ['fernet_setup', *user],
+            ['credential_setup', *user],
+            ['bootstrap', *password, *where],
+        ]
         subprocess.run(
-            [*command[:1], '--config-file', str(self.configuration), *command[1:]],
+            [
+                str(self.environment / 'bin' / 'python'), '-c', MANAGE,
+                '--config-file', str(self.configuration), json.dumps(commands),
+            ],
             env=self.environ, check=True, capture_output=True, cwd=self.directory,
         )  # fmt: skip
 

@@ -26,7 +26,7 @@ rule_files: ['{alerts}', '{service_levels}']
 scrape_configs:
   - job_name: placement
     static_configs:
-      - targets: ['{target}']
+      - targets: {targets}
 """
 
 
@@ -55,18 +55,19 @@ class MetricsProcess(Process):
 
 
 class Prometheus(Process):
-    """A Prometheus that asks one address every other second."""
+    """A Prometheus that asks some addresses every other second."""
 
     environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
 
-    def __init__(self, directory: pathlib.Path, target: str) -> None:
+    def __init__(self, directory: pathlib.Path, *targets: str) -> None:
         super().__init__(directory / 'prometheus.log')
         self.directory = directory
-        self.target = target
         self.port = free_port()
         self.configuration = directory / 'prometheus.yml'
         self.configuration.write_text(
-            CONFIGURATION.format(alerts=ALERTS, service_levels=SERVICE_LEVELS, target=target)
+            CONFIGURATION.format(
+                alerts=ALERTS, service_levels=SERVICE_LEVELS, targets=list(targets)
+            )
         )
 
     @property

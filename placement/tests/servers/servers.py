@@ -113,6 +113,12 @@ class Process:
                 raise
             self._process = None
 
+    @property
+    def pid(self) -> int:
+        """The first of its processes."""
+        assert self._process is not None
+        return self._process.pid
+
     def _answers(self) -> bool:
         try:
             return requests.get(self.probe, timeout=TIMEOUT).ok

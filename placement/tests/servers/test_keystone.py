@@ -20,7 +20,7 @@ from oslo_policy import policy
 from placement import policies
 from placement.tests.functional.fixtures import openstack_client
 from placement.tests.servers import installation, servers
-from placement.tests.servers.keystone import PASSWORD, REGION, Cloud, Keystone
+from placement.tests.servers.keystone import AUTHTOKEN, PASSWORD, REGION, Cloud, Keystone
 
 CONFIGURATION = """
 [DEFAULT]
@@ -29,15 +29,6 @@ debug = true
 connection = sqlite:///{database}
 [oslo_policy]
 enforce_new_defaults = {strict}
-[keystone_authtoken]
-www_authenticate_uri = http://keystone.example
-auth_url = {keystone}
-auth_type = password
-username = service
-password = {password}
-project_name = service
-user_domain_id = default
-project_domain_id = default
 """
 
 UUID = 'a1f0c0de-1111-4222-8333-944445555666'
@@ -65,12 +56,8 @@ class Placement(servers.PlacementApi):
 
     def configure(self) -> None:
         """Write the configuration."""
-        text = CONFIGURATION.format(
-            database=self.database,
-            strict=self.strict,
-            keystone=self.keystone.url,
-            password=PASSWORD % 'service',
-        )
+        text = CONFIGURATION.format(database=self.database, strict=self.strict)
+        text += AUTHTOKEN.format(keystone=self.keystone.url, password=PASSWORD % 'service')
         self.directory.joinpath('placement.conf').write_text(text)
 
     def ask(self, method: str, path: str, token: str | None, **headers: str) -> requests.Response:

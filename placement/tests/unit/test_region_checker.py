@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.region import checker
+from benchmarks.region import alerts, checker
 from benchmarks.region.nemesis import Fault
 from benchmarks.region.record import Operation
 
@@ -35,6 +35,7 @@ RIGHT: dict[str, Any] = {
         write(2, 503, 'No worker of the service can be reached at the moment'),
         write(3, 504, 'A change may have been made'),
         write(4, 0),
+        write(6, 503, 'The change may have been made', has_retry_after=False),
         write(5, 204),
     ],
     'holds': HOLDS,
@@ -71,9 +72,57 @@ def test_what_is_wrong_is_found(wrong: dict[str, Any], found: str) -> None:
     assert found in line
 
 
+@pytest.mark.parametrize(
+    ('before', 'after', 'operation', 'is_right'),
+    [
+        (None, 1, write(1, 204), True),
+        (1, None, write(1, 204), True),
+        (1, 2, write(1, 204), True),
+        (2, 2, write(1, 204), False),
+        (2, 1, write(1, 204), False),
+        (1, 1, write(1, 409), True),
+        (1, 2, write(1, 409), False),
+        (1, 1, write(1, 0), True),
+        (1, 2, write(1, 0), True),
+        (2, 1, write(1, 0), False),
+    ],
+)
+def test_the_generation_of_a_consumer_grows_with_its_writes_alone(
+    before: int | None, after: int | None, operation: Operation, is_right: bool
+) -> None:
+    assert checker.has_grown(before, after, operation) is is_right
+
+
 def test_an_outage_is_the_longest_time_without_an_acknowledged_write() -> None:
     operations = [write(number, 204) for number in (9, 10, 11, 17, 18, 30)] + [write(14, 503)]
     slow = Operation('one', 'claim', 'c1', 'balancer', 10, 16, 204, before={}, after={'h': 1})
     faults = [Fault('frozen', 10, 14), Fault('frozen', 29, 30)]
 
     assert checker.outages([*operations, slow], faults) == {'frozen': (2, 8, 6)}
+
+
+def series(name: str, state: str, *times: int, instance: str = 'c1') -> dict[str, Any]:
+    """When an alert was pending, or firing, as Prometheus says it."""
+    labels = {'alertname': name, 'alertstate': state, 'instance': instance}
+    return {'metric': labels, 'values': [[100 + time, '1'] for time in times]}
+
+
+def test_an_alert_is_caused_by_the_fault_that_was_there_when_it_became_true() -> None:
+    faults = [Fault('killed', 10, 14), Fault('frozen', 30, 38), Fault('killed', 60, 64)]
+    found = alerts.by_name(
+        [
+            # It fires as soon as it was pending for long enough, and counts once.
+            series('Down', 'pending', 20, 22, 24),
+            series('Down', 'firing', 26, 28, 30),
+            series('Down', 'pending', 40, 42, instance='c2'),
+            series('Down', 'pending', 62, instance='c2'),
+            series('Full', 'pending', 2, 4, 6),
+        ],
+        100,
+        faults,
+    )
+
+    assert found == {
+        'Down': alerts.Alert(True, ['killed', 'frozen']),
+        'Full': alerts.Alert(False, [alerts.WORKLOAD]),
+    }
