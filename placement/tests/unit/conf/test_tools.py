@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from placement import conf as placement_conf
 from placement import policies
 from placement.tests.functional.fixtures import applications
 
@@ -25,9 +24,6 @@ log_dir = /var/log/placement
 log_file = placement-api.log
 use_journal = False
 use_syslog = False
-
-[placement]
-max_allocation_candidates = 1000
 
 [placement_database]
 connection = mysql+pymysql://placement:secret@controller/placement?charset=utf8
@@ -87,15 +83,6 @@ hmac_keys = secret
 connection_string = redis://192.0.2.4:6379
 """
 
-# What other tools leave behind, and what is for libraries that may not be installed.
-FOREIGN = """
-[oslo_messaging_rabbit]
-amqp_durable_queues = true
-
-[of_somebody_else]
-unheard_of = 1
-"""
-
 
 def run(directory: pathlib.Path, tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run one of the tools in an environment that names the directory alone."""
@@ -132,16 +119,6 @@ def test_a_mistake_in_such_a_group_is_found(tmp_path: pathlib.Path) -> None:
     assert 'cache/backends' in done.stderr
 
 
-def test_sections_of_others_are_for_the_operator_to_name(tmp_path: pathlib.Path) -> None:
-    names = re.findall(r'^\[(\w+)\]', FOREIGN, re.MULTILINE)
-    excluded = [word for name in names for word in ('--exclude-group', name)]
-    done = validate(tmp_path, REAL_WORLD + FOREIGN, *excluded)
-
-    assert done.returncode == 0, done.stderr
-    conf = placement_conf.load(environ={'OS_PLACEMENT_CONFIG_DIR': str(tmp_path)})
-    assert conf.placement.max_allocation_candidates == 1000
-
-
 @pytest.mark.parametrize('tool', ['oslopolicy-sample-generator', 'oslopolicy-policy-generator'])
 def test_a_policy_tool_shows_every_rule(tmp_path: pathlib.Path, tool: str) -> None:
     done = run(tmp_path, tool, '--namespace', 'placement')
@@ -149,19 +126,6 @@ def test_a_policy_tool_shows_every_rule(tmp_path: pathlib.Path, tool: str) -> No
     assert done.returncode == 0, done.stderr
     names = [rule.name for rule in policies.list_rules()]
     assert [name for name in names if f'"{name}":' not in done.stdout] == []
-
-
-def test_a_policy_tool_finds_what_is_wrong_and_what_is_superfluous(
-    tmp_path: pathlib.Path,
-) -> None:
-    policy = tmp_path / 'policy.yaml'
-    policy.write_text('"placement:traits:list": "rule:admin_or_service_api"\n')
-    redundant = run(tmp_path, 'oslopolicy-list-redundant', '--namespace', 'placement')
-    assert '"placement:traits:list"' in redundant.stdout, redundant.stderr
-    assert run(tmp_path, 'oslopolicy-validator', '--namespace', 'placement').returncode == 0
-
-    policy.write_text('"placement:traits:list": "rule:unheard_of"\n')
-    assert run(tmp_path, 'oslopolicy-validator', '--namespace', 'placement').returncode != 0
 
 
 def test_a_line_of_the_log_has_the_format_that_all_services_share(

@@ -7,7 +7,6 @@ from typing import Any
 import os_traits
 import pytest
 import sqlalchemy as sa
-from oslo_db import exception as db_errors
 
 from placement.db.engine.database import Database
 from placement.db.schema import standard_names, tables
@@ -122,11 +121,6 @@ def test_concurrent_inserts_never_stop_the_start(
     standard_names.sync(database)
     assert 'Concurrent inserts into traits' in caplog.text
     assert len(rows(classes.id)) == len(CLASSES)
-
-
-def test_sync_refuses_a_database_without_tables(engine: sa.Engine) -> None:
-    with pytest.raises(db_errors.DBNonExistentTable):
-        standard_names.sync(Database(engine))
 
 
 class MySQLConnection:

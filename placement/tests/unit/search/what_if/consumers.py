@@ -10,6 +10,7 @@ from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.scenario import Held
+from placement.tests.unit.search.cloud import provider
 from placement.tests.unit.search.oracle import Cloud, Found, capacity, claimed, solve
 from placement.tests.unit.search.test_oracle import SHARING, choose_cloud, chooser
 
@@ -59,6 +60,16 @@ def _group(draw: st.DrawFn, row: ProviderRow, suffix: str) -> RequestGroup:
     return RequestGroup(
         suffix, {name: draw(st.sampled_from([1, 2, 3, 4])) for name in sorted(names)}
     )
+
+
+def host(name: str, used: int = 0, total: int = 8, **more: object) -> dict:
+    """A provider of VCPU."""
+    return provider(name, VCPU={'total': total, 'used': used}, **more)  # type: ignore[arg-type]
+
+
+def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
+    """Consumers of a host, c0 and so on, by how much VCPU they hold."""
+    return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}
 
 
 def without(rows: Iterable[ProviderRow], roots: Set[int]) -> list[ProviderRow]:

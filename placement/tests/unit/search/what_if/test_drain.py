@@ -18,7 +18,13 @@ from placement.search.what_if.scenario import Held
 from placement.search.what_if.survival import Survival
 from placement.tests.unit.search.cloud import cloud, parse, provider
 from placement.tests.unit.search.test_oracle import AGGREGATES, examples
-from placement.tests.unit.search.what_if.consumers import Inhabited, held_of, inhabited
+from placement.tests.unit.search.what_if.consumers import (
+    Inhabited,
+    held_of,
+    host,
+    inhabited,
+    vcpus,
+)
 
 WITHIN = frozenset(AGGREGATES)
 
@@ -118,14 +124,6 @@ def test_consumers_that_leave_their_trees_can_do_so_in_any_order(
     if together:
         assert len(targets) == len(set(targets))
         assert not homes or set(targets).isdisjoint(frozenset().union(*homes.values()))
-
-
-def host(name: str, used: int = 0, total: int = 8, **more: object) -> dict:
-    return provider(name, VCPU={'total': total, 'used': used}, **more)  # type: ignore[arg-type]
-
-
-def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
-    return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}
 
 
 def targets(plan: DrainPlan) -> dict[str, str]:

@@ -18,7 +18,13 @@ from placement.search.what_if.relocation import Relocation, Terms
 from placement.search.what_if.scenario import Held
 from placement.tests.unit.search.cloud import cloud, contents, parse, provider, rows_in
 from placement.tests.unit.search.test_oracle import examples
-from placement.tests.unit.search.what_if.consumers import Inhabited, held_of, inhabited
+from placement.tests.unit.search.what_if.consumers import (
+    Inhabited,
+    held_of,
+    host,
+    inhabited,
+    vcpus,
+)
 
 
 def made(
@@ -62,14 +68,6 @@ def test_a_drain_can_be_verified(given: Inhabited, at_once: bool) -> None:
         assert [root.id for root in moves.places.values()] == [
             each.target.id for each in plan.moves
         ]
-
-
-def host(name: str, used: int = 0, **more: object) -> dict:
-    return provider(name, VCPU={'total': 8, 'used': used}, **more)  # type: ignore[arg-type]
-
-
-def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
-    return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}
 
 
 def pool(used: int, total: int = 100) -> dict:

@@ -28,8 +28,10 @@ from placement.tests.unit.search.what_if.consumers import (
     TooManyWays,
     can_place,
     held_of,
+    host,
     inhabited,
     places,
+    vcpus,
     without,
 )
 
@@ -155,18 +157,10 @@ def test_who_is_placed_is_placed_where_there_was_room(given: Inhabited) -> None:
             assert not places(without(given.rows, roots), need)
 
 
-def host(name: str, used: int = 0, **more: object) -> dict:
-    return provider(name, VCPU={'total': 8, 'used': used}, **more)  # type: ignore[arg-type]
-
-
 def loss_of(
     snapshot: Snapshot, roots: set[int], held: Mapping[str, Held], terms: Terms | None = None
 ) -> DomainLoss:
     return Survival(snapshot, terms).loss(Domain('lost', frozenset(roots)), held)
-
-
-def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
-    return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}
 
 
 def test_who_is_without_a_place_is_told_with_what_it_lacks() -> None:
