@@ -35,6 +35,3 @@ def test_every_message_can_be_formatted(kind: type[errors.PlacementError]) -> No
 
 def test_explicit_message_is_not_formatted() -> None:
     assert str(errors.ResourceProviderNotFound('100% {uuid}')) == '100% {uuid}'
-
-
-# Reporting an error as another

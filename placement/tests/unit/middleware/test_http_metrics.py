@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests are counted by action, method and status; nobody can make series at will."""
+"""Nobody can make series of metrics at will; functional/test_metrics counts requests by route."""
 
 import pathlib
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every worked example of the search.  Specification: allocation_candidates, "Examples"."""
+"""Worked examples of the search.  Specification: allocation_candidates, "Examples"."""
 
 import pytest
 

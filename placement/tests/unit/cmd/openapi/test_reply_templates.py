@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A template is described as a schema, also after it went through a downgrade."""
+"""A template is described as a schema."""
 
 from typing import Any
 
