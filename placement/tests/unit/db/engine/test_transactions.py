@@ -2,10 +2,8 @@
 """Transactions: how they begin, nest, repeat and give up."""
 
 import concurrent.futures
-import contextlib
 import multiprocessing
 import pathlib
-import sqlite3
 import time
 import types
 from collections.abc import Callable, Iterator
@@ -285,20 +283,6 @@ def test_sqlite_file_has_a_write_ahead_log_and_foreign_keys(
 
     # 2 is FULL: what was acknowledged survives a power cut.
     assert pragmas == {'journal_mode': 'wal', 'foreign_keys': 1, 'synchronous': synchronous}
-
-
-def test_only_a_writer_takes_the_write_lock_at_begin(
-    on_file: Database, path: pathlib.Path
-) -> None:
-    with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
-        with on_file.writer():
-            with pytest.raises(sqlite3.OperationalError, match='locked'):
-                other.execute('BEGIN IMMEDIATE')
-            other.execute('SELECT * FROM traits').fetchall()
-        with on_file.reader() as connection:
-            connection.execute(sa.select(tables.traits.c.id)).all()
-            other.execute('BEGIN IMMEDIATE')
-            other.execute('ROLLBACK')
 
 
 def in_threads(count: int, work: Callable[[int], object]) -> None:

@@ -2,7 +2,6 @@
 """A sharded map says what a dictionary says, and a changed copy leaves it alone."""
 
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from placement.search.model.indexes import ShardedMap
@@ -30,13 +29,3 @@ def test_changed_copies_equal_a_dictionary(changes: list[tuple[set[int], dict[in
             for key in {*known, *old}:
                 assert now.get(key) == expected.get(key)
                 assert (key in now) == (key in expected)
-
-
-def test_unknown_key_is_neither_found_nor_removed() -> None:
-    mapping: ShardedMap[str, int] = ShardedMap[str, int]().with_changes({}, {'a': 1})
-    assert mapping.get('b') is None
-    assert 'b' not in mapping
-    with pytest.raises(KeyError):
-        mapping['b']
-    with pytest.raises(KeyError):
-        mapping.with_changes({'b': 1}, {})

@@ -6,7 +6,6 @@ import weakref
 from collections.abc import Iterator
 
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from placement.search.model.block import BLOCK_BITS
@@ -152,14 +151,6 @@ def test_other_usage_shares_all_trees_but_its_own() -> None:
     )
 
 
-def test_with_used_raises_for_an_unknown_provider() -> None:
-    snapshot = cloud(provider('cn1'))
-    assert snapshot.has_provider(1)
-    assert not snapshot.has_provider(2)
-    with pytest.raises(KeyError):
-        snapshot.with_used({2: {}})
-
-
 def test_alike_providers_share_their_kind() -> None:
     snapshot = Snapshot.of(many(100))
     assert len({one.kind for one in snapshot}) == 1
@@ -190,14 +181,6 @@ def test_snapshot_releases_each_row_before_it_reads_the_next() -> None:
             assert all(reference() is None for reference in held[:-1])
 
     assert len(Snapshot.of(rows())) == 4
-
-
-def test_unknown_provider_is_an_error_but_for_a_removal() -> None:
-    snapshot = cloud(provider('cn1'))
-    assert contents(snapshot.with_changes([], [7])) == contents(snapshot)
-    assert snapshot.find_by_uuid('CN1') is None
-    with pytest.raises(KeyError):
-        snapshot.provider(2)
 
 
 def test_search_ends_where_parents_form_a_circle() -> None:
