@@ -70,58 +70,6 @@ def test_resource_class_with_id_0_is_stored(service: applications.Service) -> No
         assert [tuple(row) for row in found] == [(0, 'VCPU'), (1, 'MEMORY_MB')]
 
 
-@pytest.mark.parametrize('name', ['HOST', 'h\u00f6st', 'host '])
-def test_name_that_differs_in_case_or_accent_is_new_or_refused(client: Client, name: str) -> None:
-    answer = client.send('POST', '/resource_providers', {'name': name}, version=NEWEST)
-    assert answer.status == (409 if databases.backend() == 'mysql' else 200), answer.text
-    if answer.status == 409:
-        assert answer.json['errors'][0]['code'] == 'placement.duplicate_name'
-
-
-def test_projects_that_the_collation_equates_can_all_claim(client: Client) -> None:
-    for digit, project in enumerate(('project', 'PROJECT', 'pr\u00f6ject', 'project ')):
-        assert put(client, digit, claim(1, project=project, user=project)).status == 204
-    body = {
-        CONSUMER.format(digit): claim(1, project=project, user=project)
-        for digit, project in ((5, 'new'), (6, 'NEW'), (7, 'Project'))
-    }
-    answer = client.send('POST', '/allocations', body, version=NEWEST)
-    assert answer.status == 204, answer.text
-    assert used(client) == 7
-
-
-@on_mysql
-def test_consumer_has_one_generation_in_either_letter_case(client: Client) -> None:
-    assert put(client, 1, claim(1)).status == 204
-    spelled = CONSUMER.format(1).upper()
-
-    answer = client.send('POST', '/allocations', {spelled: claim(2)}, version=NEWEST)
-    assert answer.status == 409
-    assert 'consumer generation conflict' in answer.text
-    answer = client.send('POST', '/allocations', {spelled: claim(2, 1)}, version=NEWEST)
-    assert answer.status == 204
-    assert used(client) == 2
-    assert client.send('DELETE', f'/allocations/{spelled}', version=NEWEST).status == 204
-    assert used(client) == 0
-
-
-def test_claim_does_not_find_a_host_in_another_letter_case(client: Client) -> None:
-    allocations = {HOST.upper(): {'resources': {'VCPU': 1}}}
-    answer = put(client, 1, claim(1) | {'allocations': allocations})
-    assert answer.status == 400
-    assert HOST.upper() in answer.text
-    assert used(client) == 0
-
-
-@on_mysql
-def test_aggregate_is_the_same_in_either_letter_case(client: Client) -> None:
-    uuid = clouds.uuid_of('aggregate')
-    path = f'/resource_providers/{HOST}/aggregates'
-    body = {'aggregates': [uuid, uuid.upper()], 'resource_provider_generation': 1}
-    assert client.send('PUT', path, body, version=NEWEST).status == 200
-    assert client.send('GET', path, version=NEWEST).json['aggregates'] == [uuid]
-
-
 @on_mysql
 def test_readiness_asks_a_mariadb_whether_it_only_reads(service: applications.Service) -> None:
     parsed = service.engine.url.set(drivername='mariadb+pymysql')

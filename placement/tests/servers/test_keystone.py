@@ -322,7 +322,6 @@ def openstack(
 
     clouds = {
         'admin': known('admin', 'admin'),
-        'reader': known('reader', 'demo'),
         'elsewhere': known('admin', 'admin', REGION),
     }
     environ = openstack_client.clouds_yaml(tmp_path, **clouds)
@@ -343,17 +342,6 @@ def test_commands_ask_with_the_credentials_of_clouds_yaml(
 
     assert (answered.returncode, answered.stderr) == (0, '')
     assert json.loads(answered.stdout) == []
-
-
-def test_commands_tell_which_rule_somebody_lacks(
-    openstack: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
-    refused = openstack('reader', *UNMET_DEMAND)
-
-    assert refused.returncode == 1
-    assert refused.stderr.startswith(
-        'Policy does not allow placement:insight:unmet_demand to be performed. '
-    )
 
 
 def test_commands_tell_that_a_region_has_no_endpoint(
