@@ -11,6 +11,7 @@ from typing import Any
 
 import requests
 
+from placement.tests.functional.fixtures import clouds
 from placement.tests.functional.fixtures.client import Answer, Sender
 
 #: Threads for each machine.
@@ -21,8 +22,6 @@ REQUESTS_OF_CONNECTION = 60
 TIMEOUT = 300
 
 HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'}
-
-OWNER = {'project_id': 'p', 'user_id': 'u', 'consumer_type': 'INSTANCE'}
 
 
 class HttpSender(threading.local):
@@ -98,11 +97,7 @@ class AcknowledgedClaims:
         """Take a consumer through its life; returns the generation of the provider at its end."""
         path = f'/allocations/{uuid.uuid4()}'
         for expected, amount in ((None, 1), (1, 2)):
-            body = {
-                'allocations': {provider: {'resources': {'VCPU': amount}}},
-                'consumer_generation': expected,
-                **OWNER,
-            }
+            body = clouds.claim({provider: {'VCPU': amount}}, expected)
             if not self._is_done('PUT', path, body):
                 return generation
             answer = self._send('GET', path)

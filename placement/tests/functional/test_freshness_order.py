@@ -2,16 +2,11 @@
 """In whatever order ids of the feed are given out, committed and pruned, nothing is overlooked."""
 
 import collections
-import concurrent.futures
-import threading
-import time
 
 import hypothesis
 import pytest
-import sqlalchemy as sa
 
 from placement.db.engine.database import Database
-from placement.db.schema.own_tables import change_feed
 from placement.feed import change_feed as change_feed_module
 from placement.feed import position as position_module
 from placement.feed.change_feed import ChangeFeed
@@ -86,30 +81,3 @@ def test_each_search_sees_whatever_was_committed_before(
     # whether an entry is late or pruned.
     usual = {'news', 'OTHER'} if window == 10 else {'news', 'LATE', 'OTHER', 'PRUNED'}
     assert set(found) >= usual
-
-
-def test_a_statement_sees_one_moment_in_all_of_its_parts(database: Database) -> None:
-    """Or what is committed between a count and a sum would be in the one and not in the other."""
-    pause = {'mysql': 'SLEEP(1)', 'postgresql': 'LENGTH(CAST(pg_sleep(1) AS text))'}.get(
-        database.engine.dialect.name
-    )
-    if pause is None:
-        pytest.skip('SQLite cannot wait within a statement')
-    count = f'SELECT COUNT(*) FROM {change_feed.name}'
-    has_begun = threading.Event()
-
-    def read() -> list[int]:
-        with database.reader() as connection:
-            connection.scalar(sa.text(count))
-            has_begun.set()
-            statement = sa.text(f'{count} UNION ALL SELECT {pause} UNION ALL {count}')
-            return list(connection.scalars(statement))
-
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(read)
-        has_begun.wait()
-        time.sleep(0.3)
-        with database.writer() as connection:
-            ChangeFeed(connection).record([7])
-        before, _pause, after = reading.result()
-    assert before == after

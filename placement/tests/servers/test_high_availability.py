@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 import requests
 
-from placement.tests.databases import acknowledged_claims, clusters
+from placement.tests.databases import clusters
 from placement.tests.functional.fixtures import databases
 from placement.tests.servers import installation, pages, servers, test_recipes
 
@@ -307,19 +307,3 @@ def test_the_shared_address_moves_to_another_controller(controllers: list[Contro
     test_recipes.check_answers(claims)
     first.haproxy.start()
     first.uwsgi.restart()
-
-
-def test_claims_survive_a_database_node(
-    controllers: list[Controller], nodes: Sequence[clusters.GaleraNode]
-) -> None:
-    assert controllers
-    sender = acknowledged_claims.HttpSender(PORT, SHARED)
-    claims = acknowledged_claims.AcknowledgedClaims([sender, sender])
-    with claims.running():
-        time.sleep(3)
-        nodes[0].crash()
-        count = claims.count
-        time.sleep(20)
-        assert claims.count > count
-    print(claims.count, 'writes acknowledged')
-    assert claims.wrong_answers == []

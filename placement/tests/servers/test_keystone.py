@@ -5,6 +5,7 @@ Specification: policy; http, "Authentication".
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -15,10 +16,10 @@ from typing import Any
 
 import pytest
 import requests
+import yaml
 from oslo_policy import policy
 
 from placement import policies
-from placement.tests.functional.fixtures import openstack_client
 from placement.tests.servers import installation, servers
 from placement.tests.servers.keystone import AUTHTOKEN, PASSWORD, REGION, Cloud, Keystone
 
@@ -31,6 +32,8 @@ connection = sqlite:///{database}
 enforce_new_defaults = {strict}
 """
 
+#: The distribution with the commands of `openstack`.
+COMMANDS = installation.REPOSITORY / 'osc-placement-insight'
 UUID = 'a1f0c0de-1111-4222-8333-944445555666'
 # Who asks, and for what their token is.
 CALLERS = {
@@ -324,10 +327,16 @@ def openstack(
         'admin': known('admin', 'admin'),
         'elsewhere': known('admin', 'admin', REGION),
     }
-    environ = openstack_client.clouds_yaml(tmp_path, **clouds)
+    file = tmp_path / 'clouds.yaml'
+    file.write_text(yaml.safe_dump({'clouds': clouds}))
+    others = {name: value for name, value in os.environ.items() if not name.startswith('OS_')}
+    path = os.pathsep.join(filter(None, [str(COMMANDS), others.get('PYTHONPATH')]))
+    environ = {**others, 'PYTHONPATH': path, 'OS_CLIENT_CONFIG_FILE': str(file)}
+    program = str(pathlib.Path(sys.executable).with_name('openstack'))
 
     def run(who: str, *command: str) -> subprocess.CompletedProcess[str]:
-        return openstack_client.run('--os-cloud', who, *command, environ=environ)
+        words = [program, '--os-cloud', who, *command]
+        return subprocess.run(words, env=environ, capture_output=True, text=True)
 
     return run
 

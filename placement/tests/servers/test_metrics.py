@@ -19,6 +19,7 @@ import requests
 import yaml
 
 from placement.tests.databases.acknowledged_claims import HttpSender
+from placement.tests.functional.fixtures import clouds
 from placement.tests.servers import installation, prometheus, servers
 from placement.tests.servers.prometheus import MetricsProcess, Prometheus, wait_until
 from placement.tests.servers.servers import Server
@@ -154,12 +155,7 @@ def work(server: Server) -> None:
     assert send('PUT', inventories, total) == 200
     aggregates = {'resource_provider_generation': 1, 'aggregates': [AGGREGATE]}
     assert send('PUT', f'/resource_providers/{host}/aggregates', aggregates) == 200
-    claim = {
-        'allocations': {host: {'resources': {'VCPU': 4}}},
-        'project_id': 'p', 'user_id': 'u', 'consumer_generation': None,
-        'consumer_type': 'INSTANCE',
-    }  # fmt: skip
-    assert send('PUT', f'/allocations/{uuid.uuid4()}', claim) == 204
+    assert send('PUT', f'/allocations/{uuid.uuid4()}', clouds.claim({host: {'VCPU': 4}})) == 204
     for _ in range(4):
         # Conflicts, and searches that are cut by their limit, find nothing, or never could.
         assert send('PUT', inventories, total) == 409
