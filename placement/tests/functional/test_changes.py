@@ -2,11 +2,14 @@
 """Who follows the changes of the cloud has exactly the cloud whenever nobody writes."""
 
 import urllib.parse
+import uuid
 
 import pytest
 
+from placement import deploy
 from placement.feed import follower as follower_module
 from placement.microversions import NEWEST
+from placement.objects import provider_identity
 
 from .fixtures import applications, follower
 from .fixtures.client import Client
@@ -55,6 +58,20 @@ def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_
     known.follow()
 
     assert known.providers.keys() == {*uuids}
+    assert (known.told, known.reads) == (2, 1)
+
+
+def test_a_follower_is_told_both_uuids_of_a_provider_that_got_another(
+    service: applications.Service, client: Client
+) -> None:
+    url = service.database.url
+    former, new = create(client, 'host'), str(uuid.uuid4())
+    known = Follower(client, page_limit=1)
+    with deploy.context_of_command(applications.configured(url), 'set_uuid') as context:
+        provider_identity.set_uuid(context, former, new)
+    known.follow()
+
+    assert known.providers.keys() == {new}
     assert (known.told, known.reads) == (2, 1)
 
 
