@@ -157,13 +157,6 @@ def empty() -> Iterator[sa.Engine]:
     database.drop()
 
 
-def test_migration_stores_the_newest_revisions(empty: sa.Engine) -> None:
-    migration.sync(empty)
-
-    stored = [revisions.version(empty, chain) for chain in revisions.CHAINS]
-    assert stored == [chain.newest for chain in revisions.CHAINS]
-
-
 def test_own_tables_migrate_down_and_up(empty: sa.Engine) -> None:
     names = own_tables.metadata.tables.keys()
     migration.sync(empty)
