@@ -32,7 +32,13 @@ MAX_SECONDS = 20
 _KEY = 'placement_commit_mark'
 _INSERT = sa.insert(change_feed)
 _INSERT_RETURNING = _INSERT.returning(change_feed.c.id)
-_TOKEN = sa.select(change_feed.c.token).where(change_feed.c.id == sa.bindparam('entry_id'))
+# Locked, so that reading it ends with a COMMIT that waits for a standby, as that of the entry did:
+# a primary that crashed and started again shows entries that no standby has.
+_TOKEN = (
+    sa.select(change_feed.c.token)
+    .where(change_feed.c.id == sa.bindparam('entry_id'))
+    .with_for_update()
+)
 _LOWEST = sa.select(sa.func.min(change_feed.c.id))
 
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """haproxy before a primary of PostgreSQL and its standbys, from the sample for it."""
 
+import concurrent.futures
 import contextlib
 import time
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
 
 from benchmarks.region.databases import Cluster, Postgresql
 from benchmarks.region.services import NodeBalancer
+from placement.feed import commit_outcome
 from placement.tests.databases import acknowledged_claims, clusters
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.servers import installation
@@ -60,6 +63,39 @@ def test_acknowledged_writes_are_on_the_standby_that_is_promoted(
                 old.rejoin(new)
         print(claims.count, 'writes acknowledged')
         assert claims.wrong_answers == []
+
+
+def test_a_write_that_no_standby_has_is_not_acknowledged(
+    nodes: tuple[clusters.PostgresqlNode, ...], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A primary that starts again shows what it had not replicated when it crashed."""
+    monkeypatch.setattr(commit_outcome, 'MAX_SECONDS', 30)
+    (primary,) = (node for node in nodes if node.is_primary)
+    standbys = [node for node in nodes if not node.is_primary]
+    options = {('placement_database', 'response_timeout'): 8}
+    with (
+        applications.serving(primary.service_url(), options, CALLER) as client,
+        concurrent.futures.ThreadPoolExecutor(1) as pool,
+    ):
+        for standby in standbys:
+            standby.crash()
+        answer = pool.submit(client.send, 'POST', '/resource_providers', {'name': 'lonely'})
+        primary.wait_until("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", 1)
+        primary.crash()
+        primary.start()
+        assert _is_there(primary, 'lonely')
+
+        assert answer.result().status == 503, answer.result()
+        assert 'The change may have been made' in answer.result().text
+    for standby in standbys:
+        standby.start()
+
+
+def _is_there(node: clusters.PostgresqlNode, name: str) -> bool:
+    engine = sa.create_engine(node.service_url(), poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        query = sa.text('SELECT count(*) FROM resource_providers WHERE name = :name')
+        return connection.scalar(query, {'name': name}) == 1
 
 
 def test_the_check_asks_what_the_comment_says() -> None:
