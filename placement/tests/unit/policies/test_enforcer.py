@@ -61,6 +61,11 @@ def test_caller_without_role_in_a_project_is_refused(
         policy.Enforcer(conf).authorise(context, rule, {'project_id': None})
 
 
+def test_enforcer_raises_for_a_rule_that_is_not_registered(conf: cfg.ConfigOpts) -> None:
+    with pytest.raises(oslo_policy.PolicyNotRegistered):
+        policy.Enforcer(conf).authorise(caller('admin'), 'placement:nonsense')
+
+
 def test_enforcer_does_not_warn_of_changed_defaults(conf: cfg.ConfigOpts) -> None:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter('always')
