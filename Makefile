@@ -206,16 +206,20 @@ bench: $(MEASURABLE)
 bench-workers: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks.workers $(subst $(NEWLINE), ,$(ARGS))
 
-# The load report of doc/source/scaling.rst, one table after the other; about an hour.
+# One table after the other for the load report, doc/source/load-report.rst.
 bench-load: DB ?= mariadb
 bench-load: HOSTS ?= 1000,10000,130000
-bench-load: POOLS ?= 1x4,2x4
+bench-load: TREES ?= 1000,125000
+bench-load: POOLS ?= 1x4,2x4,4x4
 bench-load: $(MEASURABLE)
 	@$(BIN)/python -m benchmarks --db $(DB) --sizes $(HOSTS) --api 100 --seconds 3 --limit 60 \
 	    --only 'search flat' --only 'scheduling cycle' --only 'claim cycle' --only 'POST with' \
-	    --only 'one host' --only 'start and' --only bulk
+	    --only 'one host' --only 'start and'
+	@$(BIN)/python -m benchmarks --sizes $(TREES) --api 100 --seconds 3 --limit 60 \
+	    --only 'in trees of eight' --only 'start and'
+	@$(BIN)/python -m benchmarks --sizes $(HOSTS) --api 100 --only bulk
 	@$(BIN)/python -m benchmarks.workers --db $(DB) --sizes 10000 --pools $(POOLS) --clients 4,16,64
-	@$(BIN)/python -m benchmarks.schedulers --db $(DB) --schedulers 32 --full 95 --independent
+	@$(BIN)/python -m benchmarks.schedulers --db $(DB) --schedulers 32 --full 95 --independent --rounds 20
 
 region: $(TESTABLE)
 	@$(BIN)/python -m benchmarks.region $(if $(DATABASE),--database '$(DATABASE)') $(subst $(NEWLINE), ,$(ARGS))

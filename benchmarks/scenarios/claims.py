@@ -43,7 +43,7 @@ def scenarios(sizes: Collection[int]) -> Iterator[Scenario]:
         yield Scenario(f'reshaper with {RESHAPED} providers', size, cloud, Reshape)
     for size in filter(sizes.__contains__, TREES_OF_EIGHT):
         yield Scenario(
-            'scheduling cycle in trees of eight', size, Plan(clouds.trees_of_eight, size),
+            'scheduling in trees of eight', size, Plan(clouds.trees_of_eight, size),
             functools.partial(ScheduleInTrees, size), is_quick=False,
         )  # fmt: skip
     if COMPETITION_SIZE in sizes:
