@@ -32,7 +32,6 @@ from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
 from placement.schemas import inventory as inventory_schemas
-from placement.schemas import reshaper as reshaper_schemas
 from placement.schemas import resource_class as resource_class_schemas
 from placement.schemas import resource_provider as provider_schemas
 from placement.schemas import trait as trait_schemas
@@ -259,7 +258,7 @@ HISTORY = (
                 'parent_provider_uuid', 'root_provider_uuid')}),
     Microversion('1.30', 'POST /reshaper moves inventory that is in use.',
         serves={'reshaper.reshape': reshaper.reshape},
-        accepts={'reshaper.reshape': reshaper_schemas.RESHAPE}),
+        accepts={'reshaper.reshape': allocation_schemas.RESHAPE}),
     Microversion('1.31', 'Allocation candidates can be asked for in one tree.',
         queries=_for_searches(candidate_schemas.LIST_IN_TREE)),
     Microversion('1.32', 'An aggregate can be forbidden with an exclamation mark.',
@@ -271,7 +270,7 @@ HISTORY = (
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_MAPPINGS,
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_MAPPINGS,
-            'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_MAPPINGS},
+            'reshaper.reshape': allocation_schemas.RESHAPE_WITH_MAPPINGS},
         downgrades={
             'allocation_candidates.list': conversions.within(
                 'allocation_requests', conversions.without('mappings'))}),
@@ -286,7 +285,7 @@ HISTORY = (
         accepts={
             'allocations.set': allocation_schemas.SET_WITH_TYPE,
             'allocations.set_many': allocation_schemas.SET_MANY_WITH_TYPE,
-            'reshaper.reshape': reshaper_schemas.RESHAPE_WITH_TYPE},
+            'reshaper.reshape': allocation_schemas.RESHAPE_WITH_TYPE},
         queries={'usages.show': usage_schemas.SHOW_BY_TYPE},
         upgrades=_for_claims(conversions.unknown_before('consumer_type')),
         downgrades={

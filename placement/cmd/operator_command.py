@@ -10,8 +10,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from placement.db.engine import drivers, failures
+from placement.db.engine import failures
 from placement.db.engine.causes import Cause
+from placement.db.engine.engines import MissingDriverError
 from placement.db.schema import revisions
 
 
@@ -76,7 +77,7 @@ def in_words() -> Iterator[None]:
     """
     try:
         yield
-    except drivers.MissingDriverError as error:
+    except MissingDriverError as error:
         raise UnusableDatabaseError(f'{error.reason}.', error.remedy) from error
     except revisions.MissingSchemaError as error:
         reason = str(error).removesuffix(revisions.REMEDY).rstrip()

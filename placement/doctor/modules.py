@@ -8,7 +8,7 @@ from importlib import metadata
 
 import placement
 from placement.conf import DISTRIBUTION
-from placement.db.engine import diagnosis, drivers
+from placement.db.engine import diagnosis, engines
 from placement.doctor.check import CheckResult, Deployment, failure, ok
 
 ModulePaths = set[pathlib.Path]
@@ -17,8 +17,8 @@ ModulePaths = set[pathlib.Path]
 def check_driver(deployment: Deployment) -> CheckResult:
     """Import the driver that the URL of the database names."""
     try:
-        url = drivers.check(deployment.conf.placement_database.connection)
-    except drivers.MissingDriverError as error:
+        url = engines.check_driver(deployment.conf.placement_database.connection)
+    except engines.MissingDriverError as error:
         return failure(error.reason, error.remedy)
     except diagnosis.ERRORS as error:
         return failure(

@@ -15,7 +15,7 @@ from placement.http.request import Request
 from placement.objects import resource_provider
 from placement.objects.resource_provider import ResourceProvider
 from placement.policies import rules
-from placement.schemas.not_sent import NOT_SENT
+from placement.schemas.common import NOT_SENT
 
 
 def list_providers(request: Request) -> Reply:

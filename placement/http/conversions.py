@@ -11,7 +11,7 @@ from typing import Any
 
 from placement.http.microversion import Downgrade, Upgrade
 from placement.http.reply import CREATED, Reply
-from placement.schemas.not_sent import NOT_SENT
+from placement.schemas.common import NOT_SENT
 
 CONSUMER_COUNT = 'consumer_count'
 

@@ -32,10 +32,37 @@ from placement.objects.claim import (
     check_size,
     named_providers,
 )
-from placement.objects.consumer import Consumer
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.search.model.capacity import Capacity
+
+
+@base.register
+class Consumer(base.PlacementObject):
+    """Whoever uses resources.
+
+    `project_id` and `user_id` are the ids of Keystone. `consumer_type` is None where none is
+    recorded.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    fields = {
+        'id': fields.IntegerField(),
+        'uuid': fields.StringField(),
+        'generation': fields.IntegerField(),
+        'project_id': fields.StringField(),
+        'user_id': fields.StringField(),
+        'consumer_type': fields.StringField(nullable=True),
+    }
+
+    id: int
+    uuid: str
+    generation: int
+    project_id: str
+    user_id: str
+    consumer_type: str | None
 
 
 @base.register

@@ -13,7 +13,7 @@ from placement.conf import ConfigOpts
 from placement.db.statements.owners import Owner
 from placement.objects.base import log_conflict
 from placement.schemas.allocation import MAX_AMOUNTS
-from placement.schemas.not_sent import NOT_SENT, NotSent
+from placement.schemas.common import NOT_SENT, NotSent
 from placement.search.model.capacity import Capacity
 
 LOG = logging.getLogger(__name__)

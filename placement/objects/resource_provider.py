@@ -18,7 +18,7 @@ from placement.feed.change_feed import ChangeFeed
 from placement.insight.history.recorder import note_deleted_provider, note_providers
 from placement.insight.history.statements import Part
 from placement.objects import base
-from placement.schemas.not_sent import NOT_SENT, NotSent
+from placement.schemas.common import NOT_SENT, NotSent
 
 ListedValue = TypeVar('ListedValue')
 

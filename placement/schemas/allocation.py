@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations in all their generations (specification: allocations)."""
+"""Allocations and reshapes in all their generations (specification: allocations, reshaper)."""
 
-from placement.schemas import common
+from placement.schemas import common, inventory
 
 # Bounds of one write, which no real client meets: the largest are reshapes, which name every
 # consumer of one host. They keep a write within seconds, and each of its statements within the
@@ -86,3 +86,23 @@ SET_MANY = _of_many(_CONSUMER)
 SET_MANY_WITH_GENERATION = _of_many(SET_WITH_GENERATION)
 SET_MANY_WITH_MAPPINGS = _of_many(SET_WITH_MAPPINGS)
 SET_MANY_WITH_TYPE = _of_many(SET_WITH_TYPE)
+
+# No real client comes near: a reshape is of one host.
+MAX_PROVIDERS = 10_000
+
+
+def _reshape(allocations: common.Schema) -> common.Schema:
+    """Inventories of some providers and allocations of any number of consumers."""
+    without_minimum = {k: v for k, v in allocations.items() if k != 'minProperties'}
+    return common.an_object(
+        {
+            'inventories': {'maxProperties': MAX_PROVIDERS}
+            | common.keyed_by(common.UUID_KEY_PATTERN, inventory.SET, minProperties=1),
+            'allocations': without_minimum,
+        }
+    )
+
+
+RESHAPE = _reshape(SET_MANY_WITH_GENERATION)
+RESHAPE_WITH_MAPPINGS = _reshape(SET_MANY_WITH_MAPPINGS)
+RESHAPE_WITH_TYPE = _reshape(SET_MANY_WITH_TYPE)

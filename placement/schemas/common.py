@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fragments that several schemas are made of."""
 
-from typing import Any
+import enum
+from typing import Any, Final
 
 Schema = dict[str, Any]
+
+
+class NotSent(enum.Enum):
+    """A stand-in for a value that an old client could not send.
+
+    Its one member is not None, which newer clients send and mean.
+    """
+
+    NOT_SENT = 'not sent'
+
+
+NOT_SENT: Final = NotSent.NOT_SENT
 
 # The largest integer that a column of the database holds.
 MAX_INT = 2**31 - 1

@@ -19,7 +19,7 @@ from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.trait import Trait, TraitList
-from placement.schemas.not_sent import NOT_SENT
+from placement.schemas.common import NOT_SENT
 
 PROVIDERS_PER_TRANSACTION = 250
 CONSUMERS_PER_TRANSACTION = 500

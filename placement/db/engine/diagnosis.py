@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from placement.conf import ConfigOpts
-from placement.db.engine import drivers, failures
-from placement.db.engine.engines import create_engine
+from placement.db.engine import failures
+from placement.db.engine.engines import MissingDriverError, create_engine
 from placement.db.engine.timeouts import Timeouts
 from placement.db.schema.tables import resource_providers
 
@@ -17,7 +17,7 @@ from placement.db.schema.tables import resource_providers
 _TIMEOUTS = Timeouts(connect=5, response=5, lock=5)
 
 #: What `opened` and the statements raise when the database does not do what it is asked.
-ERRORS = (*failures.DATABASE_ERRORS, sa.exc.ArgumentError, drivers.MissingDriverError)
+ERRORS = (*failures.DATABASE_ERRORS, sa.exc.ArgumentError, MissingDriverError)
 
 _CLOCKS = {
     'mysql': "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000000",

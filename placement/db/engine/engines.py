@@ -10,7 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from oslo_db.sqlalchemy import engines
 
-from placement.db.engine import drivers, failures, pool, sqlite, timeouts
+from placement.conf import DISTRIBUTION
+from placement.db.engine import failures, pool, sqlite, timeouts
 from placement.db.engine.causes import DISCONNECTS
 from placement.db.engine.timeouts import Timeouts
 
@@ -30,6 +31,34 @@ _TEMPORARY = (
     'connection slots',
 )
 
+# The extra that brings the driver of a backend.
+_EXTRAS = {'mysql': 'mysql', 'mariadb': 'mysql', 'postgresql': 'postgresql'}
+
+
+class MissingDriverError(Exception):
+    """The driver of a database cannot be imported: the reason, and what to install."""
+
+    def __init__(self, url: sa.URL, error: Exception) -> None:
+        extra = _EXTRAS.get(url.get_backend_name())
+        package = f"'{DISTRIBUTION}[{extra}]'" if extra else 'the driver'
+        self.reason = f'{url.drivername} cannot be used: {error}'
+        self.remedy = f'Run pip install {package}.'
+        super().__init__(f'{self.reason}. {self.remedy}')
+
+
+def check_driver(url: str | sa.URL) -> sa.URL:
+    """Import the driver that a URL names, and return the URL.
+
+    :raises MissingDriverError: it cannot be imported
+    :raises sqlalchemy.exc.ArgumentError: this is no URL
+    """
+    parsed = sa.make_url(url)
+    try:
+        parsed.get_dialect().import_dbapi()
+    except (ImportError, sa.exc.NoSuchModuleError) as error:
+        raise MissingDriverError(parsed, error) from error
+    return parsed
+
 
 def create_engine(
     url: str,
@@ -43,9 +72,9 @@ def create_engine(
 
     The parameters are options of ``[placement_database]``, `bounds` being the timeouts. A server
     that is not up yet is waited for as `wait_for_database` describes; raises what that
-    raises, and `drivers.MissingDriverError`.
+    raises, and `MissingDriverError`.
     """
-    parsed = drivers.check(url)
+    parsed = check_driver(url)
     if connection_parameters:
         parsed = parsed.update_query_string(connection_parameters, append=True)
     if parsed.get_backend_name() == 'sqlite':

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finding the cause of a failed transaction in the errors of every database and driver.
 
-The error codes of the databases decide (`error_codes`). An error without one of these is
+The error codes of the databases decide (`causes`). An error without one of these is
 classified by the exception that oslo.db or SQLAlchemy made of it.
 """
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
 from placement import errors
-from placement.db.engine import error_codes
+from placement.db.engine import causes
 from placement.db.engine.causes import UNUSABLE, Cause
 
 # What a statement raises, as oslo.db or SQLAlchemy wraps it, and what a pool raises.
@@ -77,14 +77,14 @@ def _by_code(error: BaseException) -> Cause | None:
         return _by_sqlite_code(code, str(error))
     number = error.args[0] if error.args else None
     if isinstance(number, int):
-        return error_codes.MYSQL.get(str(number))
+        return causes.MYSQL.get(str(number))
     return _by_sqlstate(error)
 
 
 def _by_sqlite_code(code: int, message: str) -> Cause | None:
     if code == _SQLITE_ERROR:
-        return next((c for m, c in error_codes.SQLITE_MESSAGES.items() if m in message), None)
-    return error_codes.SQLITE.get(str(code), error_codes.SQLITE.get(str(code & 0xFF)))
+        return next((c for m, c in causes.SQLITE_MESSAGES.items() if m in message), None)
+    return causes.SQLITE.get(str(code), causes.SQLITE.get(str(code & 0xFF)))
 
 
 def _by_sqlstate(error: BaseException) -> Cause | None:
@@ -95,4 +95,4 @@ def _by_sqlstate(error: BaseException) -> Cause | None:
         is_too_large = _TOO_MANY_PARAMETERS in str(error)
         return Cause.VALUE if is_too_large else Cause.LOST_CONNECTION
     state = str(sqlstate)
-    return error_codes.POSTGRESQL.get(state, error_codes.POSTGRESQL.get(state[:2]))
+    return causes.POSTGRESQL.get(state, causes.POSTGRESQL.get(state[:2]))

@@ -4,7 +4,7 @@
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import error_codes
+from placement.db.engine import causes
 from placement.db.engine.causes import Cause
 from placement.db.engine.database import Database
 from placement.db.engine.failures import DATABASE_ERRORS, cause_of
@@ -26,10 +26,10 @@ def test_every_number_that_the_server_raises_has_its_cause(database: Database) -
             database,
             f"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {number}, MESSAGE_TEXT = 'made up'",
         )
-        for number in error_codes.MYSQL
+        for number in causes.MYSQL
         if number != '0' and not 2000 <= int(number) < 3000
     }
-    assert found == {number: error_codes.MYSQL[number] for number in found}
+    assert found == {number: causes.MYSQL[number] for number in found}
 
 
 @on_postgresql
@@ -38,7 +38,7 @@ def test_every_state_that_the_server_raises_has_its_cause(database: Database) ->
         state: cause_of_statement(
             database, f"DO $$ BEGIN RAISE EXCEPTION 'made up' USING ERRCODE = '{state}'; END $$"
         )
-        for state in error_codes.POSTGRESQL
+        for state in causes.POSTGRESQL
         if len(state) == 5
     }
-    assert found == {state: error_codes.POSTGRESQL[state] for state in found}
+    assert found == {state: causes.POSTGRESQL[state] for state in found}

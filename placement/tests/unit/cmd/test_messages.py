@@ -15,8 +15,7 @@ from oslo_log import log
 
 from placement import wsgi
 from placement.cmd import manage, status
-from placement.db.engine.drivers import MissingDriverError
-from placement.db.engine.engines import create_engine
+from placement.db.engine.engines import MissingDriverError, create_engine
 from placement.db.schema.revisions import MissingSchemaError
 from placement.tests.unit.cmd.conftest import Run
 

@@ -17,7 +17,7 @@ from placement.objects.allocation import AllocationList
 from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
-from placement.schemas.not_sent import NOT_SENT, NotSent
+from placement.schemas.common import NOT_SENT, NotSent
 
 # By consumer and provider, both called by their names in the test, the amounts by class.
 Wanted = Mapping[str, Mapping[str, int]]

@@ -17,7 +17,7 @@ from placement.objects.inventory import InventoryList
 from placement.objects.resource_class import ResourceClass
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.trait import TraitList
-from placement.schemas.not_sent import NOT_SENT, NotSent
+from placement.schemas.common import NOT_SENT, NotSent
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 Act = Callable[[Cloud], object]

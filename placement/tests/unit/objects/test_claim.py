@@ -9,7 +9,7 @@ import pytest
 from placement import errors
 from placement.objects import claim as rules
 from placement.objects.claim import Claim, Stock
-from placement.schemas.not_sent import NOT_SENT
+from placement.schemas.common import NOT_SENT
 from placement.search.model.capacity import Capacity
 
 

@@ -8,7 +8,7 @@ from placement.db.schema import tables
 from placement.db.statements.provider_filters import ProviderFilters
 from placement.objects import aggregate, resource_provider
 from placement.objects.trait import TraitList
-from placement.schemas.not_sent import NOT_SENT
+from placement.schemas.common import NOT_SENT
 from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from placement import microversions
-from placement.schemas.allocation import MAX_CONSUMERS
+from placement.schemas.allocation import MAX_CONSUMERS, MAX_PROVIDERS
 from placement.schemas.common import MAX_INT
-from placement.schemas.reshaper import MAX_PROVIDERS
 
 NEWEST = microversions.APIS[max(microversions.APIS)]
 A = 'b7a09e9a-5a8c-4e1d-9c0b-5f6f1d4ad9a1'
