@@ -22,8 +22,6 @@ from placement.http import conversions
 from placement.http.microversion import Microversion, Rule, fold
 from placement.insight import handlers as insight
 from placement.insight.bulk import handlers as bulk
-from placement.insight.capacity import handlers as capacity
-from placement.insight.changes import handlers as changes
 from placement.insight.demand import handlers as demand
 from placement.insight.explain import handlers as explain
 from placement.insight.history import handlers as history
@@ -70,7 +68,7 @@ def _for_searches(schema: Schema) -> dict[str, Schema]:
     return {
         'allocation_candidates.list': schema,
         'insight.explain': with_properties(schema, explain.EXPLAIN),
-        'insight.capacity': with_properties(schema, capacity.CAPACITY),
+        'insight.capacity': with_properties(schema, explain.CAPACITY),
     }
 
 
@@ -110,7 +108,7 @@ HISTORY = (
             'insight.providers': bulk.list_providers,
             'insight.consumers': bulk.list_consumers,
             'insight.usages': bulk.list_usages,
-            'insight.changes': changes.list_changes,
+            'insight.changes': bulk.list_changes,
             'insight.names': insight.show_names,
             'insight.history': history.list_changes},
         accepts={
@@ -125,7 +123,7 @@ HISTORY = (
             'insight.unmet_demand': demand.LIST_UNMET_DEMAND,
             'insight.consumers': bulk.CONSUMERS,
             'insight.usages': bulk.USAGES,
-            'insight.changes': changes.CHANGES,
+            'insight.changes': bulk.CHANGES,
             'insight.history': history.LIST_HISTORY}),
     Microversion('1.1', 'Providers can be members of aggregates.',
         serves={'aggregates.show': aggregates.show, 'aggregates.set': aggregates.set_aggregates},
@@ -174,14 +172,14 @@ HISTORY = (
             'allocation_candidates.list': allocation_candidates.list_candidates,
             'insight.explain': explain.explain,
             'insight.explain_after': explain.explain_after,
-            'insight.capacity': capacity.capacity,
-            'insight.capacities': capacity.capacities,
+            'insight.capacity': explain.capacity,
+            'insight.capacities': explain.capacities,
             'insight.survival': what_if.survival,
             'insight.drain': what_if.drain,
             'insight.moves': what_if.moves},
         accepts={
             'insight.explain_after': explain.EXPLAIN_AFTER,
-            'insight.capacities': capacity.CAPACITIES,
+            'insight.capacities': explain.CAPACITIES,
             'insight.survival': what_if.SURVIVAL,
             'insight.drain': what_if.DRAIN,
             'insight.moves': what_if.MOVES},

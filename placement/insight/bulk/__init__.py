@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud in bulk: providers, consumers and sums of usage."""
+"""The cloud in bulk: providers, consumers, sums of usage, and changes."""

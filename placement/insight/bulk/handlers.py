@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud in bulk (specification: insight, "The cloud in bulk")."""
+"""The cloud in bulk, and its changes (specification: insight, "The cloud in bulk")."""
 
-from typing import Any
+import dataclasses
+import datetime
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from oslo_utils import uuidutils
 
@@ -65,6 +70,22 @@ USAGES = common.a_query(
 )
 
 
+_TOKEN_OR_TIME: common.Schema = {
+    'type': 'string',
+    'pattern': f'{TOKEN["pattern"]}|{paging.TIME["pattern"]}',
+}
+
+CHANGES = common.a_query(
+    {
+        'since': _TOKEN_OR_TIME,
+        'by': BY_ROOT,
+        'include': INCLUDE,
+        'page_limit': paging.PAGE_LIMIT_TEXT,
+    },
+    required=('since',),
+)
+
+
 def parse_include(query: Query) -> frozenset[str]:
     """Parse the members to include of each provider or root; none where the query names none.
 
@@ -92,6 +113,22 @@ def parse_token(query: Query, name: str) -> FollowerToken | None:
     except ValueError as error:
         reason = f'{name} has to be a token of an answer, but {error}. Got: {text}'
         raise errors.InvalidQuery(reason=reason) from error
+
+
+def parse_since(query: Query) -> FollowerToken | datetime.datetime:
+    """The moment since which changes are wanted: that of a token, or a time, UTC without zone.
+
+    Raises `errors.InvalidQuery` for what is no token of this release, and for a time that does
+    not exist.
+    """
+    parse = (
+        paging.parse_time
+        if re.fullmatch(paging.TIME['pattern'], query.last('since') or '')
+        else parse_token
+    )
+    since = parse(query, 'since')
+    assert since is not None
+    return since
 
 
 def parse_consumers(query: Query) -> ConsumerFilters:
@@ -122,36 +159,67 @@ def _parse_uuids(query: Query) -> frozenset[str] | None:
     return frozenset(uuids) if uuids else None
 
 
+class _Listing(NamedTuple):
+    """Providers or trees as a query wants them: their name, what is read, and its JSON."""
+
+    name: str
+    describe: pages.Describe[Any]
+    text: Callable[[Any], str]
+
+
+def _parse_listing(query: Query) -> _Listing:
+    included = parse_include(query)
+    if 'by' in query:
+        text = functools.partial(views.trees_text, included=included)
+        return _Listing('trees', pages.summed, text)
+    with_allocations = views.ALLOCATIONS in included
+    describe = functools.partial(pages.described, with_allocations=with_allocations)
+    text = functools.partial(views.providers_text, included=included)
+    return _Listing('providers', describe, text)
+
+
 def list_providers(request: Request) -> Reply:
     """List providers with everything that is known of them, a page of one moment at a time."""
     request.authorise(rules.LIST_CLOUD_PROVIDERS)
     with request.context.insight.question('providers'):
         query = request.validated_query('insight.providers')
-        included = parse_include(query)
+        listing, after = _parse_listing(query), query.last('marker')
         filters = provider_list.parse_filters(request.api, query)
+        filters = dataclasses.replace(filters, is_root='by' in query)
         limit, bound = paging.page_limit(query), parse_token(query, 'not_before')
-        position = request.context, filters, query.last('marker'), limit
         with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
-            if 'by' in query:
-                trees = pages.list_trees(*position, bound)
-                text = views.trees_text(trees.items, included)
-                return _page(request, query, trees, 'trees', text)
-            with_allocations = views.ALLOCATIONS in included
-            page = pages.list_providers(*position, with_allocations, bound)
-        return _page(request, query, page, 'providers', views.providers_text(page.items, included))
-
-
-def _page(request: Request, query: Query, page: paging.Page[Any], name: str, text: str) -> Reply:
-    """A page whose items have a name and a JSON text, with its token and its link."""
+            page = pages.list_providers(
+                request.context, filters, after, limit, listing.describe, bound
+            )
+        text = listing.text(page.items)
     token = None if page.token is None else page.token.encoded()
     beside = {} if token is None else {'token': token}
     parameters = {}
     if page.has_more:
         # No later page may be of an earlier moment than the token.
-        bound = {} if token is None else {'not_before': token}
-        parameters = bound | {'marker': page.items[-1].row.uuid}
+        bounds = {} if token is None else {'not_before': token}
+        parameters = bounds | {'marker': page.items[-1].row.uuid}
     following = paging.links_with(request, 'providers', query, parameters)
-    return Reply(views.page(name, text, beside | following))
+    return Reply(views.page(listing.name, text, beside | following))
+
+
+def list_changes(request: Request) -> Reply:
+    """List providers or trees that have changed since, a page of one moment at a time."""
+    request.authorise(rules.LIST_CHANGES)
+    with request.context.insight.question('changes'):
+        query = request.validated_query('insight.changes')
+        listing = _parse_listing(query)
+        since, limit = parse_since(query), paging.page_limit(query)
+        changes = pages.list_changes(
+            request.context, since, limit, listing.describe, by_root='by' in query
+        )
+        text = listing.text(changes.items)
+    token = None if changes.token is None else changes.token.encoded()
+    has_more = changes.token is not None and changes.token.has_more
+    parameters = {'since': token} if has_more and token is not None else {}
+    following = paging.links_with(request, 'changes', query, parameters)
+    beside = {'deleted': changes.deleted, 'complete': token is not None, 'token': token}
+    return Reply(views.page(listing.name, text, beside | following))
 
 
 def list_consumers(request: Request) -> Reply:

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud in bulk: pages of providers and consumers, each of one moment, and sums of usage."""
+"""The cloud in bulk: pages of providers and consumers, each of one moment, what changed since
+another one, and sums of usage."""
 
 import dataclasses
-import functools
+import datetime
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import allocations, provider_filters, providers
 from placement.db.statements.provider_filters import ProviderFilters
-from placement.feed.follower import FollowedFeed
+from placement.feed.follower import FollowedFeed, Interruption
 from placement.feed.follower_token import FollowerToken
 from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
@@ -24,6 +25,24 @@ from placement.search.model.snapshot import Snapshot
 
 GroupKey = TypeVar('GroupKey')
 Described = TypeVar('Described')
+
+# Tells something of the rows of providers, given a snapshot of the same moment.
+Describe = Callable[[db.Connection, Snapshot, Sequence[db.Row]], Sequence[Described]]
+
+# Entries are dated before their transaction commits, by the clocks of several hosts.
+MARGIN = datetime.timedelta(seconds=60)
+
+
+class Changes(NamedTuple, Generic[Described]):
+    """Providers or trees that changed, as they are now, and the uuids of those that are gone.
+
+    `token` is the one after that; None where nobody can tell any more what changed since the
+    one before, so that everything has to be read again.
+    """
+
+    items: Sequence[Described]
+    deleted: Sequence[str]
+    token: FollowerToken | None
 
 
 class CloudProvider(NamedTuple):
@@ -73,43 +92,18 @@ def list_providers(
     filters: ProviderFilters,
     after: str | None,
     limit: int,
-    with_allocations: bool = False,
+    describe: Describe[Described],
     not_before: FollowerToken | None = None,
-) -> Page[CloudProvider]:
-    """The first `limit` providers that meet every filter, by uuid, after a uuid.
+) -> Page[Described]:
+    """Describe the first `limit` providers that meet every filter, by uuid, after a uuid.
 
-    Without `after`, with the token of who reads this page and those after it. Two statements,
-    three with allocations, beside those that bring the snapshot up to date, and two or three for
+    Without `after`, with the token of who reads this page and those after it. One statement and
+    those of `describe`, beside those that bring the snapshot up to date, and two or three for
     the token. Raises `errors.TraitNotFound`, `errors.ResourceClassNotFound`,
     `errors.DatabaseUnavailable`, and `errors.NodeBehind` where the moment of the page would be
     before that of the token `not_before`.
     """
-    describe = functools.partial(described, with_allocations=with_allocations)
-    return _page_of(context, filters, after, limit, describe, not_before)
 
-
-def list_trees(
-    context: RequestContext,
-    filters: ProviderFilters,
-    after: str | None,
-    limit: int,
-    not_before: FollowerToken | None = None,
-) -> Page[CloudTree]:
-    """The first `limit` trees whose root meets every filter, by the uuid of the root, after a
-    uuid; otherwise as `list_providers`, with one statement more for names.
-    """
-    roots = dataclasses.replace(filters, is_root=True)
-    return _page_of(context, roots, after, limit, summed, not_before)
-
-
-def _page_of(
-    context: RequestContext,
-    filters: ProviderFilters,
-    after: str | None,
-    limit: int,
-    describe: Callable[[db.Connection, Snapshot, Sequence[db.Row]], Sequence[Described]],
-    not_before: FollowerToken | None,
-) -> Page[Described]:
     def read(connection: db.Connection, snapshot: Snapshot) -> Page[Described]:
         feed = FollowedFeed(connection, time.time())
         if not_before is not None and feed.is_behind(not_before):
@@ -120,6 +114,70 @@ def _page_of(
         return Page(items, has_more=len(rows) > limit, token=token)
 
     return context.snapshots.read_at_one_moment(read)
+
+
+def list_changes(
+    context: RequestContext,
+    since: FollowerToken | datetime.datetime,
+    limit: int,
+    describe: Describe[Described],
+    by_root: bool = False,
+) -> Changes[Described]:
+    """Describe what changed since a token or a time, `limit` providers at most, at one moment.
+
+    With `by_root` their trees; a provider that is no root is among those that are gone, since it
+    may have been one. One statement where nothing has changed since a token. The answer is empty,
+    and the token stays, while the database is a node of a cluster that has not applied yet what
+    the token knows. Raises `errors.DatabaseUnavailable`.
+    """
+    if isinstance(since, FollowerToken) and _is_unchanged(context, since):
+        return Changes((), (), since)
+
+    def read(connection: db.Connection, snapshot: Snapshot) -> Changes[Described]:
+        feed = FollowedFeed(connection, time.time())
+        token = since if isinstance(since, FollowerToken) else _find(connection, feed, since)
+        batch = Interruption.LOST if token is None else feed.read(token, limit)
+        if batch is Interruption.BEHIND:
+            return Changes((), (), token)
+        if batch is Interruption.LOST:
+            return Changes((), (), None)
+        uuids = {
+            change.deleted_uuid for change in batch.changes if change.deleted_uuid is not None
+        }
+        # But for those that other providers have by now.
+        deleted = uuids - providers.list_ids(connection, uuids).keys()
+        ids = {change.provider_id for change in batch.changes if change.deleted_uuid is None}
+        rows = provider_filters.list_by_ids(connection, ids)
+        if by_root:
+            roots = {snapshot.indexes.roots[provider_id] for provider_id in ids_in(snapshot, rows)}
+            deleted |= {row.uuid for row in rows if row.id not in roots}
+            rows = provider_filters.list_by_ids(connection, roots)
+        return Changes(describe(connection, snapshot, rows), sorted(deleted), batch.token)
+
+    return context.snapshots.read_at_one_moment(read)
+
+
+def _find(
+    connection: db.Connection, feed: FollowedFeed, since: datetime.datetime
+) -> FollowerToken | None:
+    """The token of somebody who has read all that was committed before a time, or less.
+
+    None where changes since then were removed from the feed.
+    """
+    try:
+        since -= MARGIN
+    except OverflowError:
+        since = datetime.datetime.min
+    if not statements.has_all_since(connection, since):
+        return None
+    first = statements.find_first_entry(connection, since)
+    token = feed.token()
+    return token if first is None else dataclasses.replace(token, delivered=first - 1)
+
+
+@db.reader
+def _is_unchanged(context: RequestContext, token: FollowerToken) -> bool:
+    return FollowedFeed(context.connection, time.time()).is_unchanged(token)
 
 
 def described(

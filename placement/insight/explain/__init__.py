@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explanations of searches."""
+"""Explanations of searches, and capacities of requests."""

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explanations of requests (specification: insight, "GET /insight/allocation_candidates").
+"""Explanations and capacities of requests (specification: insight).
 
-The explanation is a pure function (`placement.search.insight`) of a fresh snapshot.
+Both are pure functions (`placement.search.insight`) of a fresh snapshot.
 """
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from placement import errors
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import providers
 from placement.http import candidate_query
+from placement.http.microversion import Api
 from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.insight.bulk.handlers import CONSUMER_FILTERS
 from placement.insight.explain import views
+from placement.insight.handlers import aggregate_names
+from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
 from placement.insight.what_if import scenarios, schemas
 from placement.insight.what_if import views as what_if
 from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.policies import rules
 from placement.schemas import common
+from placement.search.insight.capacity import RowPage, capacities_of, capacity_of
 from placement.search.insight.explain import explain_request
+from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 
 # Beside the query of a search for candidates.
@@ -30,6 +36,29 @@ EXPLAIN: common.Schema = {'provider': schemas.UUID_OR_NAME}
 SCENARIO = schemas.scenario(CONSUMER_FILTERS)
 EXPLAIN_AFTER = common.an_object(
     {'query': schemas.QUERY, 'scenario': SCENARIO} | EXPLAIN, required=('query', 'scenario')
+)
+
+# Beside the query of a search for candidates.
+CAPACITY: common.Schema = {
+    'by': {'type': 'string', 'enum': ['root', 'aggregate']},
+    'page_limit': PAGE_LIMIT_TEXT,
+    'marker': {'type': 'string', 'format': 'uuid'},
+}
+
+# How many requests one question may ask about: each may take a tenth of a second, beside the
+# claims, whose budget they share.
+MAX_REQUESTS = 100
+CAPACITIES = common.an_object(
+    {
+        'requests': common.keyed_by(
+            '^.{1,255}$',
+            schemas.QUERY,
+            minProperties=1,
+            maxProperties=MAX_REQUESTS,
+        ),
+        'scenario': SCENARIO,
+    },
+    required=('requests',),
 )
 
 
@@ -64,6 +93,77 @@ def explain_after(request: Request) -> Reply:
         mentioned = views.uuids_in(explanation) | what_if.uuids_in(after)
         names = {**list_names(context, mentioned), **after.names}
     return Reply(views.explanation(explanation, names) | what_if.scenario(after, names))
+
+
+def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, CandidateRequest]:
+    """The requests that queries ask for, by their names.
+
+    Raises `errors.BadRequest`, which names the request, for a query that is malformed.
+    """
+    requests = {}
+    for name, text in texts.items():
+        with errors.reported_as(errors.BadRequest, prefix=f'Request {name}: '):
+            requests[name] = candidate_query.parse_text(api, text)
+    return requests
+
+
+def capacity(request: Request) -> Reply:
+    """Show how many consumers of a request could be claimed, in all and by tree or aggregate."""
+    request.authorise(rules.SHOW_CAPACITY)
+    with request.context.insight.question('capacity'):
+        query = request.validated_query('insight.capacity')
+        wanted = candidate_query.parse(request.api, query)
+        by, marker = query.last('by'), query.last('marker') or ''
+        # Aggregates are kept as they were spelled.
+        page = RowPage(page_limit(query), marker if by == 'aggregate' else marker.lower())
+        with unknown_names_reported():
+            snapshot = snapshot_for(request.context, wanted)
+        counted = capacity_of(
+            snapshot,
+            wanted,
+            by_root=page if by == 'root' else None,
+            by_aggregate=page if by == 'aggregate' else None,
+        )
+        names = list_names(request.context, [row.root for row in counted.trees or ()])
+        named = {} if counted.aggregates is None else aggregate_names(request)
+    view = views.capacity(counted) | views.capacity_rows(counted, names, named)
+    following = {'marker': counted.last} if counted.has_more else {}
+    return Reply(view | links_with(request, 'capacity', query, following))
+
+
+def capacities(request: Request) -> Reply:
+    """Show how often each of several requests would fit at one moment, or after a scenario."""
+    request.authorise(rules.SHOW_CAPACITY)
+    context = request.context
+    with context.insight.question('capacity'):
+        body = request.validated_body('insight.capacities')
+        candidate_query.check_lengths(body['requests'].values())
+        wanted = parse_named_queries(request.api, body['requests'])
+        after = None
+        if 'scenario' in body:
+            after = scenarios.scenario_of(request, body['scenario'])
+        snapshot = context.snapshots.current() if after is None else after.given
+        unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
+        for name, search in wanted.items():
+            prefix = f'Request {name}: '
+            with errors.reported_as(errors.BadRequest, *unknown, prefix=prefix):
+                check_names(context, search, snapshot)
+        if after is None:
+            return Reply({'capacities': _capacities(snapshot, wanted)})
+        names = {**list_names(context, what_if.uuids_in(after)), **after.names}
+        return Reply(
+            {
+                'capacities': _capacities(after.snapshot, wanted),
+                'before': _capacities(after.given, wanted),
+                **what_if.scenario(after, names),
+            }
+        )
+
+
+def _capacities(snapshot: Snapshot, wanted: Mapping[str, CandidateRequest]) -> dict[str, Any]:
+    return {
+        name: views.capacity(counted) for name, counted in capacities_of(snapshot, wanted).items()
+    }
 
 
 def _uuid_of(context: RequestContext, snapshot: Snapshot, provider: str | None) -> str | None:

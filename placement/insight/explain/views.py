@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The explanation of a request as JSON (specification: insight)."""
+"""The explanation and the capacity of a request as JSON (specification: insight)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placement.insight.paging import members
+from placement.search.insight.capacity import AggregateCapacity, RequestCapacity, TreeCapacity
+from placement.search.insight.closed_form import Count
 from placement.search.insight.condition import Condition
 from placement.search.insight.explanation import (
     FunnelStep,
@@ -131,3 +133,41 @@ def _shortfall(shortfall: Shortfall, names: Names) -> dict[str, Any]:
 def provider(uuid: str, names: Names) -> dict[str, str | None]:
     """A provider by uuid and name; the name of one that is gone meanwhile is not known."""
     return {'uuid': uuid, 'name': names.get(uuid)}
+
+
+def capacity(counted: RequestCapacity) -> dict[str, Any]:
+    """The counts of a request, without rows."""
+    names = ('resource_class', 'capacity', 'used', 'free', 'usable')
+    return {
+        **_counts(counted),
+        'exact': counted.is_exact,
+        'fragmentation': [members(part, *names) for part in counted.fragmentation],
+    }
+
+
+def capacity_rows(
+    counted: RequestCapacity, names: Names, named: Mapping[str, str]
+) -> dict[str, Any]:
+    """The counts of each tree, or in each aggregate, for itself; null where none were asked
+    for."""
+
+    def aggregate(uuid: str | None) -> dict[str, str | None] | None:
+        if uuid is None:
+            return None
+        return {'uuid': uuid, 'name': named.get(uuid.lower())}
+
+    trees, aggregates = counted.trees, counted.aggregates
+    return {
+        'trees': trees and [{'root': provider(row.root, names)} | _counts(row) for row in trees],
+        'aggregates': aggregates
+        and [{'aggregate': aggregate(row.aggregate)} | _counts(row) for row in aggregates],
+        'note': counted.note,
+    }
+
+
+def _counts(row: RequestCapacity | TreeCapacity | AggregateCapacity) -> dict[str, Any]:
+    return {'now': _count(row.now), 'if_empty': _count(row.if_empty)}
+
+
+def _count(count: Count) -> dict[str, int]:
+    return members(count, 'at_least', 'at_most')

@@ -11,8 +11,7 @@ from placement.db.schema.tables import utcnow
 from placement.http import candidate_query
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.capacity.handlers import parse_named_queries
-from placement.insight.explain.handlers import SCENARIO, list_names
+from placement.insight.explain.handlers import SCENARIO, list_names, parse_named_queries
 from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement.insight.what_if import schemas, views

@@ -16,7 +16,7 @@ from placement.db.statements import providers
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.http import microversion
-from placement.insight.capacity.handlers import MAX_REQUESTS, parse_named_queries
+from placement.insight.explain.handlers import MAX_REQUESTS, parse_named_queries
 from placement.metrics.exporter import cloud
 from placement.metrics.named_files import UnusableFile, read_aggregate_names, read_names
 from placement.objects.allocation_candidate import check_names

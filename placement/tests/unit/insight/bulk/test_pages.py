@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the cloud in bulk (specification: insight, "The cloud in bulk")."""
 
+import functools
 import math
 
 import pytest
@@ -42,7 +43,8 @@ def providers(
     context: RequestContext, after: str | None = None, limit: int = 10, **filters: object
 ) -> bulk.Page[bulk.CloudProvider]:
     wanted = ProviderFilters(**filters)  # type: ignore[arg-type]
-    return bulk.list_providers(context, wanted, after, limit, with_allocations=True)
+    describe = functools.partial(bulk.described, with_allocations=True)
+    return bulk.list_providers(context, wanted, after, limit, describe)
 
 
 def test_many_filters_page_as_well(cloud: Cloud) -> None:

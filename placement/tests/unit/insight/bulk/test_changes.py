@@ -10,9 +10,8 @@ import sqlalchemy as sa
 from placement.db.schema.own_tables import change_feed, removed_changes
 from placement.db.schema.tables import resource_providers, utcnow
 from placement.feed.keeper import SnapshotKeeper
-from placement.insight.bulk.pages import CloudProvider
-from placement.insight.changes import pages
-from placement.insight.changes.pages import Changes
+from placement.insight.bulk import pages
+from placement.insight.bulk.pages import Changes, CloudProvider
 from placement.insight.questions import Insight
 from placement.tests.unit.objects.cloud import Cloud
 
@@ -40,7 +39,7 @@ def execute(cloud: Cloud, statement: sa.Executable) -> None:
 
 
 def since(cloud: Cloud, age: datetime.timedelta, limit: int = 10) -> Changes[CloudProvider]:
-    return pages.list_changes(cloud.context, utcnow() - age, limit)
+    return pages.list_changes(cloud.context, utcnow() - age, limit, pages.described)
 
 
 def names(changes: Changes[CloudProvider]) -> list[str]:
