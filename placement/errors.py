@@ -307,7 +307,7 @@ class StandardResourceClass(BadRequest):
 
 
 class TraitNotFound(NotFound):
-    message = 'No such trait(s): {names}.'
+    message = 'No such trait(s): {name}.'
 
 
 class TraitInUse(Conflict):

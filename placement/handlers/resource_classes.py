@@ -51,7 +51,7 @@ def ensure(request: Request) -> Reply:
     request.authorise(rules.UPDATE_CLASS)
     name = request.urlvars['name']
     request.check_by_schema('resource_classes.create', {'name': name})
-    created = ResourceClass.ensure(request.context, name)
+    _existing, created = ResourceClass.ensure(request.context, name)
     return Reply(
         status=CREATED if created else NO_CONTENT.status,
         location=views.resource_class_path(name),

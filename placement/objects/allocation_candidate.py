@@ -73,4 +73,4 @@ def _check_in_database(
 def _check_traits(mentioned: frozenset[str], unknown: set[str]) -> None:
     missing = sorted(mentioned & unknown)
     if missing:
-        raise errors.TraitNotFound(names=', '.join(missing))
+        raise errors.TraitNotFound(name=', '.join(missing))

@@ -9,7 +9,12 @@ from typing import Any, ClassVar, Self
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
+from placement import errors
 from placement.context import RequestContext
+from placement.db.engine import transactions as db
+from placement.db.statements.name_table import NameTable
+from placement.insight.history.recorder import note_name
+from placement.insight.history.statements import SubjectKind
 
 LOG = logging.getLogger('placement.objects.generations')
 
@@ -61,12 +66,66 @@ class Timestamped(PlacementObject):
 
 
 class Named(Timestamped):
-    """An object that has a name of its own: a resource class or a trait."""
+    """An object that has a name of its own: a resource class or a trait.
+
+    `KIND` is what the history calls it, and `NAMES` has its statements. `NOT_FOUND` and `IN_USE`
+    are raised with its name.
+    """
+
+    KIND: ClassVar[SubjectKind]
+    NAMES: ClassVar[NameTable]
+    NOT_FOUND: ClassVar[type[errors.NotFound]]
+    IN_USE: ClassVar[type[errors.Conflict]]
 
     fields = {'id': fields.IntegerField(), 'name': fields.StringField()}
 
     id: int
     name: str
+
+    @classmethod
+    @db.reader
+    def get_by_name(cls, context: RequestContext, name: str) -> Self:
+        """The object with a name; raises `NOT_FOUND`."""
+        row = cls.NAMES.find(context.connection, name)
+        if row is None:
+            raise cls.NOT_FOUND(name=name)
+        return cls.from_row(context, row)
+
+    @classmethod
+    @db.writer
+    def ensure(cls, context: RequestContext, name: str) -> tuple[Self, bool]:
+        """The custom object with a name, and whether it had to be made."""
+        created = cls.NAMES.find(context.connection, name) is None
+        if created:
+            cls.NAMES.insert(context.connection, name)
+            note_name(context, cls.KIND, {'name': name})
+        return cls.get_by_name(context, name), created
+
+    @db.writer
+    def destroy(self) -> None:
+        """Delete the object.
+
+        Raises what `check_deletable` raises, `NOT_FOUND` where it has gone meanwhile, and
+        `IN_USE`.
+        """
+        self.check_deletable()
+        self.lock()
+        if self.NAMES.is_in_use(self._context.connection, self.id):
+            raise self.IN_USE(name=self.name)
+        self.NAMES.delete(self._context.connection, self.id)
+        note_name(self._context, self.KIND, {'name': self.name, 'deleted': True})
+
+    def lock(self) -> None:
+        """Lock the row, so that no other transaction refers to it.
+
+        One that was deleted may have left its id to another one.
+        """
+        row = self.NAMES.find(self._context.connection, self.name, lock=True)
+        if row is None or row.id != self.id:
+            raise self.NOT_FOUND(name=self.name)
+
+    def check_deletable(self) -> None:
+        """Raise the error for a standard name, which nobody may delete."""
 
 
 class PlacementObjectList(ovo.ObjectListBase, PlacementObject):

@@ -12,7 +12,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import associations, names
 from placement.db.statements import traits as statements
-from placement.insight.history.recorder import note_name
+from placement.db.statements.name_table import TRAITS
 from placement.insight.history.statements import Part, SubjectKind
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
@@ -30,43 +30,15 @@ class Trait(base.Named):
     # Version 1.0: Initial version
     VERSION = '1.0'
 
-    @classmethod
-    @db.reader
-    def get_by_name(cls, context: RequestContext, name: str) -> Self:
-        """The trait with a name; raises `errors.TraitNotFound`."""
-        row = statements.find(context.connection, name)
-        if row is None:
-            raise errors.TraitNotFound(names=name)
-        return cls.from_row(context, row)
+    KIND = SubjectKind.TRAIT
+    NAMES = TRAITS
+    NOT_FOUND = errors.TraitNotFound
+    IN_USE = errors.TraitInUse
 
-    @classmethod
-    @db.writer
-    def ensure(cls, context: RequestContext, name: str) -> tuple[Self, bool]:
-        """The custom trait with a name, and whether it had to be made."""
-        connection = context.connection
-        created = statements.find(connection, name) is None
-        if created:
-            statements.insert(connection, name)
-            note_name(context, SubjectKind.TRAIT, {'name': name})
-        return cls.get_by_name(context, name), created
-
-    @db.writer
-    def destroy(self) -> None:
-        """Delete the trait.
-
-        Raises `errors.StandardTrait`, `errors.TraitNotFound` where it has gone meanwhile, and
-        `errors.TraitInUse`.
-        """
+    def check_deletable(self) -> None:
+        """Raise `errors.StandardTrait` for a standard trait."""
         if not self.name.startswith(CUSTOM_PREFIX):
             raise errors.StandardTrait(name=self.name)
-        row = statements.find(self._context.connection, self.name)
-        # One that was deleted may have left its id to another one, on SQLite.
-        if row is None or row.id != self.id:
-            raise errors.TraitNotFound(names=self.name)
-        if statements.is_in_use(self._context.connection, self.id):
-            raise errors.TraitInUse(name=self.name)
-        statements.delete(self._context.connection, self.id)
-        note_name(self._context, SubjectKind.TRAIT, {'name': self.name, 'deleted': True})
 
 
 @base.register

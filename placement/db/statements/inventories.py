@@ -65,6 +65,12 @@ def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Ro
     return collation.exactly(row, 'resource_class', resource_class)
 
 
+def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
+    """Return the ids of the providers that have inventory of a class."""
+    having = inventories.c.resource_class_id == class_id
+    return connection.scalars(sa.select(inventories.c.resource_provider_id).where(having)).all()
+
+
 def used_of(
     provider_id: sa.ColumnElement[int],
     class_id: sa.ColumnElement[int] | int,

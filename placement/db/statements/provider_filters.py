@@ -144,7 +144,7 @@ def _trait_ids(connection: sa.Connection, filters: ProviderFilters) -> dict[str,
     ids = names.trait_ids(connection, mentioned)
     unknown = sorted(mentioned - ids.keys())
     if unknown:
-        raise errors.TraitNotFound(names=', '.join(unknown))
+        raise errors.TraitNotFound(name=', '.join(unknown))
     return ids
 
 

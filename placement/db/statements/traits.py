@@ -8,12 +8,7 @@ import sqlalchemy as sa
 from placement.db.engine.transactions import Row
 from placement.db.schema.tables import resource_provider_traits as associations
 from placement.db.schema.tables import traits
-from placement.db.statements import collation
-
-# Ids are given in the order of creation, to standard traits first.
-_TRAITS = sa.select(traits.c.id, traits.c.name, traits.c.created_at, traits.c.updated_at).order_by(
-    traits.c.id
-)
+from placement.db.statements.name_table import TRAITS
 
 # The column of the table of associations.
 MEMBER = associations.c.trait_id
@@ -21,8 +16,10 @@ MEMBER = associations.c.trait_id
 # The length of the column.
 MAX_NAME_LENGTH = 255
 
-_BY_PROVIDER = _TRAITS.join(associations, associations.c.trait_id == traits.c.id).where(
-    associations.c.resource_provider_id == sa.bindparam('provider_id')
+_BY_PROVIDER = (
+    TRAITS.rows()
+    .join(associations, associations.c.trait_id == traits.c.id)
+    .where(associations.c.resource_provider_id == sa.bindparam('provider_id'))
 )
 
 
@@ -46,32 +43,10 @@ def list_by_filters(
     if associated is not None:
         in_use = traits.c.id.in_(sa.select(associations.c.trait_id))
         conditions.append(in_use if associated else ~in_use)
-    rows = connection.execute(_TRAITS.where(*conditions)).all()
+    rows = connection.execute(TRAITS.rows().where(*conditions)).all()
     return rows if names is None else [row for row in rows if row.name in names]
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """Return the traits of a provider, in the order of ids."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
-
-
-def find(connection: sa.Connection, name: str) -> Row | None:
-    """Return the trait with a name, or None."""
-    row = connection.execute(_TRAITS.where(traits.c.name == name)).one_or_none()
-    return collation.exactly(row, 'name', name)
-
-
-def insert(connection: sa.Connection, name: str) -> None:
-    """Insert a trait."""
-    connection.execute(sa.insert(traits).values(name=name))
-
-
-def is_in_use(connection: sa.Connection, trait_id: int) -> bool:
-    """Return whether any provider has a trait."""
-    having = sa.select(associations.c.trait_id).where(associations.c.trait_id == trait_id)
-    return connection.execute(having.limit(1)).first() is not None
-
-
-def delete(connection: sa.Connection, trait_id: int) -> None:
-    """Delete a trait."""
-    connection.execute(sa.delete(traits).where(traits.c.id == trait_id))

@@ -180,7 +180,7 @@ def _made(request: Request, step: SentStep, known: Known) -> Step:
             case 'change':
                 missing = sorted(step.traits() & known.missing_traits)
                 if missing:
-                    raise errors.TraitNotFound(names=', '.join(missing))
+                    raise errors.TraitNotFound(name=', '.join(missing))
                 return Change(**arguments)
             case 'add':
                 return Add(**arguments)

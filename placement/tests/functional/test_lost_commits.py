@@ -326,9 +326,9 @@ def test_every_transaction_that_writes_leaves_a_mark(database: Database) -> None
         mark = connection.info['placement_commit_mark']
     assert mark.entry_id is None
 
-    from placement.db.statements import traits
+    from placement.db.statements.name_table import TRAITS
 
     with database.writer() as connection:
-        traits.insert(connection, f'CUSTOM_{uuid.uuid4().hex}'.upper())
+        TRAITS.insert(connection, f'CUSTOM_{uuid.uuid4().hex}'.upper())
         mark = connection.info['placement_commit_mark']
     assert commit_outcome.has_committed(database.engine, mark) is True

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL statements about the tables of names: resource classes and traits."""
+
+import dataclasses
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db.engine.transactions import Row
+from placement.db.schema.tables import (
+    inventories,
+    resource_classes,
+    resource_provider_traits,
+    traits,
+)
+from placement.db.statements import collation
+
+# The smallest id of a custom class, above those of standard classes (specification: data_model,
+# "Resource class ids").
+FIRST_CUSTOM_ID = 10000
+
+
+@dataclasses.dataclass(frozen=True)
+class NameTable:
+    """A table of names, and the column of another table that refers to its rows."""
+
+    table: sa.Table
+    reference: sa.Column[int]
+
+    def rows(self) -> sa.Select[*tuple[Any, ...]]:
+        """Select all rows in the order of their ids, those of standard names first."""
+        columns = self.table.c
+        listed = (columns.id, columns.name, columns.created_at, columns.updated_at)
+        return sa.select(*listed).order_by(columns.id)
+
+    def find(self, connection: sa.Connection, name: str, lock: bool = False) -> Row | None:
+        """Return the row with a name, or None; with `lock` it is locked."""
+        statement = self.rows().where(self.table.c.name == name)
+        if lock:
+            statement = statement.with_for_update()
+        return collation.exactly(connection.execute(statement).one_or_none(), 'name', name)
+
+    def insert(self, connection: sa.Connection, name: str) -> None:
+        """Insert a custom name; a class gets the id above the highest, traits are numbered."""
+        values: dict[str, Any] = {'name': name}
+        if self is RESOURCE_CLASSES:
+            highest = connection.scalar(sa.select(sa.func.max(self.table.c.id)))
+            values['id'] = max(FIRST_CUSTOM_ID, (highest or 0) + 1)
+        connection.execute(sa.insert(self.table).values(values))
+
+    def rename(self, connection: sa.Connection, row_id: int, name: str) -> None:
+        """Set the name of a row."""
+        connection.execute(
+            sa.update(self.table).where(self.table.c.id == row_id).values(name=name)
+        )
+
+    def is_in_use(self, connection: sa.Connection, row_id: int) -> bool:
+        """Return whether anything refers to a row."""
+        having = sa.select(self.reference).where(self.reference == row_id)
+        return connection.execute(having.limit(1)).first() is not None
+
+    def delete(self, connection: sa.Connection, row_id: int) -> None:
+        """Delete a row."""
+        connection.execute(sa.delete(self.table).where(self.table.c.id == row_id))
+
+
+RESOURCE_CLASSES = NameTable(resource_classes, inventories.c.resource_class_id)
+TRAITS = NameTable(traits, resource_provider_traits.c.trait_id)
