@@ -73,6 +73,26 @@ def test_gaps_are_zones_of_the_same_size_however_they_were_found(database: Datab
     assert before.zones == position_in(database).zones
 
 
+def interleave(database: Database, count: int) -> int:
+    """Insert so many entries under every third id, as one node of a Galera cluster does; the
+    last of their ids."""
+    ids = range(4, 4 + 3 * count, 3)
+    write(database, *ids)
+    return ids[-1]
+
+
+def test_a_position_with_one_zone_has_all_gaps_in_it(database: Database) -> None:
+    interleave(database, 2 * position.MAX_WINDOW)
+    with database.consistent_reader() as connection:
+        broad = ChangeFeed(connection).position(has_one_zone=True)
+    exact = position_in(database)
+
+    assert broad.narrowed(10**6) == exact.narrowed(10**6)
+    assert broad.zones[0].start == 1
+    (zone,) = broad.narrowed(256).zones
+    assert zone.entries == 1 + sum(4 <= i < zone.end for i in range(4, 10**4, 3))
+
+
 # What is removed
 
 
