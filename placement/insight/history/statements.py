@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import datetime
 import enum
-import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,27 +71,17 @@ def insert(connection: sa.Connection, origin: ChangeOrigin, changes: Sequence[Ch
     into the order of its parameters, which a claim would feel.
     """
     placeholder = '?' if connection.dialect.name == 'sqlite' else '%s'
+    columns = (*ChangeOrigin._fields, *ChangeRow._fields)
+    row = f'({", ".join(placeholder for _ in columns)})'
     # Every database takes this text, and SQLite, which has no type for times, keeps it as it is:
     # SQLAlchemy reads it.
     common = origin.at.isoformat(' ', 'microseconds'), *origin[1:]
     for start in range(0, len(changes), MAX_ROWS_AT_ONCE):
         some = changes[start : start + MAX_ROWS_AT_ONCE]
-        values: list[object] = []
-        for change in some:
-            values += common
-            values += change
-        text = _insert(placeholder, len(some))
+        rows = ', '.join([row] * len(some))
+        text = f'INSERT INTO {change_history.name} ({", ".join(columns)}) VALUES {rows}'
+        values = [value for change in some for value in (*common, *change)]
         timeouts.insert_briefly(connection, text, tuple(values), LOCK_SECONDS)
-
-
-# Of as many forms as requests mostly have: a long text takes 56 KB.
-@functools.lru_cache(maxsize=32)
-def _insert(placeholder: str, count: int) -> str:
-    """The statement that inserts so many rows."""
-    columns = (*ChangeOrigin._fields, *ChangeRow._fields)
-    row = f'({", ".join(placeholder for _ in columns)})'
-    rows = ', '.join([row] * count)
-    return f'INSERT INTO {change_history.name} ({", ".join(columns)}) VALUES {rows}'
 
 
 def list_rows(
