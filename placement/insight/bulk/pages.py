@@ -19,9 +19,9 @@ from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
 from placement.insight.paging import Page
-from placement.search.insight.tree_sums import TreeSums, sums_of
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import TreeSums, sums_of
 
 GroupKey = TypeVar('GroupKey')
 Described = TypeVar('Described')

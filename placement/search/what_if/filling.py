@@ -14,10 +14,9 @@ from typing import NamedTuple, Protocol
 
 from placement.search.candidate import Candidate
 from placement.search.insight.feasibility import Feasibility
-from placement.search.insight.tree_sums import ClassSum, sums_of
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Tree
+from placement.search.model.tree import ClassSum, Tree, sums_of
 from placement.search.what_if.domains import trees_of
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.places import (

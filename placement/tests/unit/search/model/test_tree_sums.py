@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of a tree hide neither an inventory over its capacity nor a disabled member."""
 
-from placement.search.insight.tree_sums import ClassSum, FullestInventory, TreeSums, sums_of
 from placement.search.model.snapshot import Snapshot
+from placement.search.model.tree import ClassSum, FullestInventory, TreeSums, sums_of
 from placement.tests.unit.search.cloud import cloud, provider
 
 
