@@ -124,7 +124,7 @@ def capacity(request: Request) -> Reply:
             by_root=page if by == 'root' else None,
             by_aggregate=page if by == 'aggregate' else None,
         )
-        names = list_names(request.context, [row.root for row in counted.trees or ()])
+        names = list_names(request.context, [row.uuid for row in counted.trees or ()])
         named = {} if counted.aggregates is None else aggregate_names(request)
     view = views.capacity(counted) | views.capacity_rows(counted, names, named)
     following = {'marker': counted.last} if counted.has_more else {}

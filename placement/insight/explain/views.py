@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placement.insight.paging import members
-from placement.search.insight.capacity import AggregateCapacity, RequestCapacity, TreeCapacity
+from placement.search.insight.capacity import CapacityRow, RequestCapacity
 from placement.search.insight.closed_form import Count
 from placement.search.insight.condition import Condition
 from placement.search.insight.explanation import (
@@ -119,14 +119,17 @@ def _subtree(subtree: SubtreeReport, names: Names) -> dict[str, Any]:
 
 
 def _shortfall(shortfall: Shortfall, names: Names) -> dict[str, Any]:
-    capacity = shortfall.capacity
+    condition, (capacity, used) = shortfall.condition, shortfall.inventory
     return {
         'provider': provider(shortfall.provider.uuid, names),
-        **members(shortfall, 'suffix', 'resource_class', 'asked', 'free'),
+        'suffix': condition.suffix or '',
+        'resource_class': condition.names[0],
+        'asked': condition.asked,
+        'free': shortfall.free,
         'capacity': capacity.reported_capacity,
-        'used': shortfall.used,
+        'used': used,
         **members(capacity, 'total', 'reserved', 'min_unit', 'max_unit', 'step_size'),
-        'reason': shortfall.reason,
+        'reason': condition.reason,
     }
 
 
@@ -151,21 +154,21 @@ def capacity_rows(
     """The counts of each tree, or in each aggregate, for itself; null where none were asked
     for."""
 
-    def aggregate(uuid: str | None) -> dict[str, str | None] | None:
-        if uuid is None:
+    def aggregate(uuid: str) -> dict[str, str | None] | None:
+        if not uuid:
             return None
         return {'uuid': uuid, 'name': named.get(uuid.lower())}
 
     trees, aggregates = counted.trees, counted.aggregates
     return {
-        'trees': trees and [{'root': provider(row.root, names)} | _counts(row) for row in trees],
+        'trees': trees and [{'root': provider(row.uuid, names)} | _counts(row) for row in trees],
         'aggregates': aggregates
-        and [{'aggregate': aggregate(row.aggregate)} | _counts(row) for row in aggregates],
+        and [{'aggregate': aggregate(row.uuid)} | _counts(row) for row in aggregates],
         'note': counted.note,
     }
 
 
-def _counts(row: RequestCapacity | TreeCapacity | AggregateCapacity) -> dict[str, Any]:
+def _counts(row: RequestCapacity | CapacityRow) -> dict[str, Any]:
     return {'now': _count(row.now), 'if_empty': _count(row.if_empty)}
 
 

@@ -24,21 +24,14 @@ from placement.search.model.tree import Tree
 CAPACITY_BUDGET = 2_000_000
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TreeCapacity:
-    """The count of one tree for itself: as if nobody claimed anything from any other tree."""
+class CapacityRow(NamedTuple):
+    """The count of one tree for itself, as if nobody claimed anything from any other tree; or that
+    of the request when its providers have to be in one aggregate.
 
-    root: str
-    now: Count
-    if_empty: Count
+    `uuid` is that of the root or of the aggregate; empty where they have to be in no aggregate.
+    """
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AggregateCapacity:
-    """The count of the request when its providers have to be in one aggregate; in none at all
-    where `aggregate` is None."""
-
-    aggregate: str | None
+    uuid: str
     now: Count
     if_empty: Count
 
@@ -81,8 +74,8 @@ class RequestCapacity:
     if_empty: Count
     fragmentation: tuple[ClassFragmentation, ...]
     shares_pools: bool
-    trees: tuple[TreeCapacity, ...] | None = None
-    aggregates: tuple[AggregateCapacity, ...] | None = None
+    trees: Sequence[CapacityRow] | None = None
+    aggregates: Sequence[CapacityRow] | None = None
     has_more: bool = False
 
     @property
@@ -93,9 +86,8 @@ class RequestCapacity:
     @property
     def last(self) -> str:
         """The uuid of the last row, behind which the next page begins; empty without one."""
-        uuids = [row.aggregate for row in self.aggregates or ()]
-        uuids += [row.root for row in self.trees or ()]
-        return (uuids and uuids[-1]) or ''
+        rows = self.aggregates or self.trees
+        return rows[-1].uuid if rows else ''
 
     @property
     def note(self) -> str | None:
@@ -125,7 +117,7 @@ def capacity_of(
     sums = _sums(snapshot, counts.totals, work)
     now, if_empty = _counted(counts, sums)
     rows = [
-        TreeCapacity(
+        CapacityRow(
             tree.members[0].uuid, counts.now.rows[tree.root_id], counts.if_empty.rows[tree.root_id]
         )
         for tree in trees
@@ -145,7 +137,7 @@ def capacity_of(
     if by_aggregate is None:
         return counted
     of_each, has_more = _by_aggregate(snapshot, request, work, by_aggregate, sums)
-    return dataclasses.replace(counted, aggregates=tuple(of_each), has_more=has_more)
+    return dataclasses.replace(counted, aggregates=of_each, has_more=has_more)
 
 
 def capacities_of(
@@ -182,7 +174,7 @@ def _by_aggregate(
     work: SlicedWork,
     page: RowPage,
     sums: Mapping[str, Sums],
-) -> tuple[Sequence[AggregateCapacity], bool]:
+) -> tuple[Sequence[CapacityRow], bool]:
     """The rows of a page by the uuid of the aggregate, that of none last, and whether more follow.
 
     They share the rest of the budget as `capacities_of` does.
@@ -196,7 +188,7 @@ def _by_aggregate(
     for number, uuid in enumerate(first[: page.limit]):
         part = work.part(work.left // (len(first) - number))
         counts = TreeCounts(snapshot, _within(request, uuid, every), part, aggregate=uuid)
-        rows.append(AggregateCapacity(uuid, *_counted(counts, sums)))
+        rows.append(CapacityRow(uuid or '', *_counted(counts, sums)))
         work.spent += part.spent
     return rows, len(first) > page.limit
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Condition, Reason, Verdict
 from placement.search.insight.feasibility import could_be_found
-from placement.search.insight.funnel import funnel_steps
+from placement.search.insight.funnel import Combination, funnel_steps
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.survey import Survey
 from placement.search.model.capacity import Refusal

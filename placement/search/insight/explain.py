@@ -2,7 +2,7 @@
 """The reasons why a request fits nowhere, or where it does not fit, and what would help.
 
 It reads from here downwards: `survey` looks at every tree once and says what stands in its way,
-`funnel` and `combination` lay the conditions over the trees, `relaxations` finds what could be
+`funnel` lays the conditions over the trees, `relaxations` finds what could be
 given up, and `named_trees` those that miss least and those with a disabled host.
 """
 
@@ -11,11 +11,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Verdict
 from placement.search.insight.explanation import RequestExplanation, TreeReport
 from placement.search.insight.feasibility import Feasibility, could_be_found
-from placement.search.insight.funnel import group_funnels
+from placement.search.insight.funnel import Combination, group_funnels
 from placement.search.insight.named_trees import disabled_trees, nearest_trees
 from placement.search.insight.relaxations import Relaxations, relaxations
 from placement.search.insight.sliced_work import SlicedWork

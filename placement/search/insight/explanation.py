@@ -8,9 +8,10 @@ tells whether these are all.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 from placement.search.insight.condition import Condition, Verdict
-from placement.search.model.capacity import Capacity, Refusal
+from placement.search.model.capacity import Capacity
 from placement.search.model.provider import Provider
 from placement.search.model.request import RequestGroup
 
@@ -46,22 +47,22 @@ class GroupFunnel:
     steps: tuple[FunnelStep, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Shortfall:
-    """The amount of a class that one provider lacks for one group, and the rule that is broken."""
+class Shortfall(NamedTuple):
+    """A provider that lacks an amount for a group, and the condition that it fails by that."""
 
     provider: Provider
-    suffix: str
-    resource_class: str
-    asked: int
-    capacity: Capacity
-    used: int
-    reason: Refusal
+    condition: Condition
+
+    @property
+    def inventory(self) -> tuple[Capacity, int]:
+        """The capacity of the class, and what is used of it."""
+        return self.provider.inventory(self.condition.names[0])
 
     @property
     def free(self) -> int:
         """The capacity without what is used, below zero where more is used than there is."""
-        return self.capacity.ceiling - self.used
+        capacity, used = self.inventory
+        return capacity.ceiling - used
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ import dataclasses
 from collections.abc import Collection
 from typing import NamedTuple
 
-from placement.search.insight.combination import Combination
 from placement.search.insight.condition import Condition, Verdict
 from placement.search.insight.explanation import Shortfall, SubtreeReport, TreeReport
 from placement.search.insight.feasibility import Feasibility
-from placement.search.insight.funnel import capacity_reason
+from placement.search.insight.funnel import Combination, capacity_reason
 from placement.search.insight.survey import Outcome, Survey
 from placement.search.model.capacity import Refusal
 from placement.search.model.provider import Provider
@@ -139,7 +138,7 @@ def _shortage(provider: Provider, step: Condition) -> Failure:
     assert reason is not None
     largest, most_free = capacity.largest, capacity.room(used)
     failed = dataclasses.replace(step, reason=reason, largest=largest, most_free=most_free)
-    return failed, Shortfall(provider, step.suffix or '', name, asked, capacity, used, reason)
+    return failed, Shortfall(provider, failed)
 
 
 def missing_part(provider: Provider, resource_class: str, amount: int) -> float:

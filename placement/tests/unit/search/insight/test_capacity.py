@@ -56,7 +56,7 @@ def test_one_provider_is_a_division() -> None:
     assert answer.now == Count(2 + 0 + 0, 2)
     assert answer.if_empty == Count(4 + 4 + 4, 12)
     assert answer.trees is not None
-    assert [(row.root, row.now.at_least) for row in answer.trees] == [
+    assert [(row.uuid, row.now.at_least) for row in answer.trees] == [
         ('cn1', 2), ('cn2', 0), ('cn3', 0), ('odd', 0)
     ]  # fmt: skip
     assert answer.note is None
@@ -108,7 +108,7 @@ def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
     answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=RowPage(10))
     assert answer.now == Count(3, 3)
     assert answer.trees is not None
-    assert [(row.root, row.now.at_least) for row in answer.trees] == [
+    assert [(row.uuid, row.now.at_least) for row in answer.trees] == [
         ('cn1', 2), ('cn2', 2), ('nfs', 0)
     ]  # fmt: skip
     assert answer.note == 'Trees share providers, so their rows do not add up: each is for itself.'
@@ -162,7 +162,7 @@ def test_hosts_and_their_pools_are_minima_of_quotients() -> None:
     assert (answer.now, answer.if_empty) == (Count(now, now), Count(if_empty, if_empty))
     assert searched.call_count == 0
     assert answer.trees is not None
-    assert [(row.root, row.now) for row in answer.trees] == [
+    assert [(row.uuid, row.now) for row in answer.trees] == [
         ('cn0_0', Count(40, 40)), ('cn0_1', Count(70, 70)), ('cn10_0', Count(40, 40))
     ]  # fmt: skip
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from placement.search.insight.capacity import AggregateCapacity, RowPage, capacity_of
+from placement.search.insight.capacity import CapacityRow, RowPage, capacity_of
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
@@ -46,7 +46,7 @@ def test_a_row_is_the_count_of_the_query_with_member_of(block: int) -> None:
         expected = []
         for aggregate in [*known, None]:
             counted = capacity_of(snapshot, within(request, aggregate), work())
-            expected.append(AggregateCapacity(aggregate, counted.now, counted.if_empty))
+            expected.append(CapacityRow(aggregate or '', counted.now, counted.if_empty))
             claimable += bool(counted.if_empty.at_most)
 
         answer = capacity_of(snapshot, request, work(), by_aggregate=RowPage(100))
@@ -65,7 +65,7 @@ def test_rows_come_in_pages_with_that_of_no_aggregate_last() -> None:
     def page(limit: int, after: str = '') -> tuple[list[tuple[str | None, int]], bool, str]:
         query = parse('resources=VCPU:1')
         answer = capacity_of(snapshot, query, work(), by_aggregate=RowPage(limit, after))
-        rows = [(row.aggregate, row.now.at_least) for row in answer.aggregates or ()]
+        rows = [(row.uuid or None, row.now.at_least) for row in answer.aggregates or ()]
         return rows, answer.has_more, answer.last
 
     assert page(9) == ([('a', 2), ('b', 6), (None, 1)], False, '')

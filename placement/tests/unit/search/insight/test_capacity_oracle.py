@@ -8,7 +8,7 @@ least so many have to be what some choices lead to, and at most so many no fewer
 import hypothesis
 from hypothesis import strategies as st
 
-from placement.search.insight.capacity import RequestCapacity, RowPage, TreeCapacity, capacity_of
+from placement.search.insight.capacity import CapacityRow, RequestCapacity, RowPage, capacity_of
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
@@ -89,10 +89,10 @@ def test_count_is_that_of_claiming_until_refused(question: tuple) -> None:
     assert answer.now.at_least in expected
     assert answer.now.at_most >= max(expected)
     assert answer.trees is not None
-    assert [row.root for row in answer.trees] == sorted(by_tree)
+    assert [row.uuid for row in answer.trees] == sorted(by_tree)
     for row in answer.trees:
-        assert row.now.at_least in by_tree[row.root]
-        assert row.now.at_most >= max(by_tree[row.root])
+        assert row.now.at_least in by_tree[row.uuid]
+        assert row.now.at_most >= max(by_tree[row.uuid])
 
 
 @examples(150)
@@ -124,12 +124,12 @@ def test_empty_cloud_has_the_capacity_of_one_that_nobody_uses(question: tuple) -
 def test_pages_hold_every_row_once(question: tuple, limit: int) -> None:
     rows, request = question
     snapshot, whole = Snapshot.of(rows), capacity(rows, request)
-    after, has_more, found = '', True, list[TreeCapacity]()
+    after, has_more, found = '', True, list[CapacityRow]()
     while has_more:
         page = capacity_of(snapshot, request, by_root=RowPage(limit, after))
         assert page.trees
         assert len(page.trees) <= limit
         assert page.now == whole.now
         found += page.trees
-        after, has_more = page.trees[-1].root, page.has_more
+        after, has_more = page.trees[-1].uuid, page.has_more
     assert tuple(found) == whole.trees

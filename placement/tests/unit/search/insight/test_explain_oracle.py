@@ -169,9 +169,12 @@ def test_nearest_trees_miss_least(question: tuple) -> None:
         by_uuid = {row.uuid: row for row in rows}
         for one in report.missing:
             row = by_uuid[one.provider.uuid]
-            assert not oracle.fits(row, one.resource_class, one.asked)
-            inventory = row.inventories[one.resource_class]
-            assert (one.used, one.capacity.total) == (inventory.used, inventory.total)
+            (name,), asked = one.condition.names, one.condition.asked
+            assert asked is not None
+            assert not oracle.fits(row, name, asked)
+            capacity, used = one.inventory
+            inventory = row.inventories[name]
+            assert (used, capacity.total) == (inventory.used, inventory.total)
     assert told_failures == expected[:5]
 
 

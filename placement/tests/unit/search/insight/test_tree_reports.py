@@ -27,7 +27,7 @@ def test_shortage_is_told_rather_than_that_the_root_has_nothing() -> None:
         'VCPU: 4 asked, most free 3, largest 8 (used)'
     ]
     (missing,) = answer.nearest[0].missing
-    assert (missing.provider.uuid, missing.free, missing.used) == ('node2', 3, 5)
+    assert (missing.provider.uuid, missing.free, missing.inventory[1]) == ('node2', 3, 5)
 
 
 def ports(used: dict[int, dict[str, int]]) -> Snapshot:
@@ -61,7 +61,8 @@ def test_what_is_missing_in_one_subtree_is_told(
     (nearest,) = answer.nearest
     assert [one.words for one in nearest.failed] == ['subtree _A,_B']
     assert [
-        (one.provider.uuid, one.suffix, one.asked, one.free) for one in nearest.missing
+        (one.provider.uuid, one.condition.suffix, one.condition.asked, one.free)
+        for one in nearest.missing
     ] == missing
 
 
@@ -109,7 +110,9 @@ def test_subtree_is_that_which_lacks_least(
 ) -> None:
     (nearest,) = explain_request(cloud(*providers), parse(query)).nearest
     assert [one.reason for one in nearest.failed] == ['subtree']
-    assert [(one.provider.uuid, one.suffix, one.free) for one in nearest.missing] == missing
+    assert [
+        (one.provider.uuid, one.condition.suffix, one.free) for one in nearest.missing
+    ] == missing
     assert nearest.subtree is not None
     assert nearest.subtree.top == top
     assert [one.full_words for one in nearest.subtree.failed] == failed
