@@ -44,21 +44,22 @@ class Cluster(Protocol):
         """What may happen to nodes, by name; each is over, and mended, when it returns."""
 
 
+def _parameters_in(sample: pathlib.Path) -> str:
+    """The parameters of connections that a sample asks for."""
+    found = re.search(r'^# connection_parameters = (.*)\.  ', sample.read_text(), re.MULTILINE)
+    assert found
+    return found[1]
+
+
 class Galera:
     """Three nodes of MariaDB, all of which could be asked."""
 
     sample = SAMPLES / 'galera.cfg'
+    parameters = _parameters_in(sample)
 
     def __init__(self, nodes: Sequence[clusters.GaleraNode]) -> None:
         self.nodes = nodes
         self.version = f'MariaDB {nodes[0].value("SELECT VERSION()")}'
-        found = re.search(
-            r'^# connection_parameters = (init_command=.*)\.  ',
-            self.sample.read_text(),
-            re.MULTILINE,
-        )
-        assert found
-        self.parameters = found[1]
 
     def prepare(self) -> None:
         """Create the database of the service, and the user of haproxy."""
@@ -125,7 +126,7 @@ class Postgresql:
     """A primary of PostgreSQL with two standbys, one of which has what was acknowledged."""
 
     sample = SAMPLES / 'postgresql.cfg'
-    parameters = ''
+    parameters = _parameters_in(sample)
 
     def __init__(self, nodes: Sequence[clusters.PostgresqlNode]) -> None:
         self.nodes = nodes

@@ -11,6 +11,9 @@ import sqlalchemy as sa
 
 from benchmarks.region.databases import Cluster, Postgresql
 from benchmarks.region.services import NodeBalancer
+from placement.db.engine import failures
+from placement.db.engine.causes import Cause
+from placement.db.engine.engines import create_engine
 from placement.feed import commit_outcome
 from placement.tests.databases import acknowledged_claims, clusters
 from placement.tests.functional.fixtures import applications, databases
@@ -49,7 +52,9 @@ def test_acknowledged_writes_are_on_the_standby_that_is_promoted(
         for _ in range(MACHINES):
             directory = stack.enter_context(installation.directory())
             haproxy = stack.enter_context(NodeBalancer(directory, cluster))
-            machines.append(stack.enter_context(applications.serving(haproxy.url, headers=CALLER)))
+            options = {('placement_database', 'connection_parameters'): cluster.parameters}
+            machine = applications.serving(haproxy.url, options, CALLER)
+            machines.append(stack.enter_context(machine))
         claims = acknowledged_claims.AcknowledgedClaims(machines)
         with claims.running():
             for _ in range(FAILOVERS):
@@ -63,6 +68,19 @@ def test_acknowledged_writes_are_on_the_standby_that_is_promoted(
                 old.rejoin(new)
         print(claims.count, 'writes acknowledged')
         assert claims.wrong_answers == []
+
+
+def test_no_standby_is_connected_to(
+    nodes: tuple[clusters.PostgresqlNode, ...], cluster: Cluster
+) -> None:
+    """haproxy leads to any node that it has not checked, whose answers could be old."""
+    standby = next(node for node in nodes if not node.is_primary)
+    engine = create_engine(
+        standby.service_url(), max_retries=0, connection_parameters=cluster.parameters
+    )
+    with pytest.raises(failures.DATABASE_ERRORS) as refused:
+        engine.connect()
+    assert failures.cause_of(refused.value) is Cause.LOST_CONNECTION
 
 
 def test_a_write_that_no_standby_has_is_not_acknowledged(
