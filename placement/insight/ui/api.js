@@ -109,7 +109,8 @@ async function queued(read) {
 /** @param {string} path @param {AbortSignal} [signal] @param {unknown} [body] */
 async function patiently(path, signal, body) {
   const began = Date.now();
-  for (let pause = 1; ; pause *= 1.5) {
+  // Most questions take a tenth of the second that the service can name at least.
+  for (let pause = 0.3; ; pause *= 1.5) {
     signal?.throwIfAborted();
     const answer = await send(path, signal, body);
     if (answer.ok) {
