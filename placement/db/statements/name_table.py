@@ -22,10 +22,15 @@ FIRST_CUSTOM_ID = 10000
 
 @dataclasses.dataclass(frozen=True)
 class NameTable:
-    """A table of names, and the column of another table that refers to its rows."""
+    """A table of names, and the column of another table that refers to its rows.
+
+    Custom names get ids from `first_custom_id` on, or those that the database gives where it is
+    None.
+    """
 
     table: sa.Table
     reference: sa.Column[int]
+    first_custom_id: int | None = None
 
     def rows(self) -> sa.Select[*tuple[Any, ...]]:
         """Select all rows in the order of their ids, those of standard names first."""
@@ -41,11 +46,11 @@ class NameTable:
         return collation.exactly(connection.execute(statement).one_or_none(), 'name', name)
 
     def insert(self, connection: sa.Connection, name: str) -> None:
-        """Insert a custom name; a class gets the id above the highest, traits are numbered."""
+        """Insert a custom name."""
         values: dict[str, Any] = {'name': name}
-        if self is RESOURCE_CLASSES:
+        if self.first_custom_id is not None:
             highest = connection.scalar(sa.select(sa.func.max(self.table.c.id)))
-            values['id'] = max(FIRST_CUSTOM_ID, (highest or 0) + 1)
+            values['id'] = max(self.first_custom_id, (highest or 0) + 1)
         connection.execute(sa.insert(self.table).values(values))
 
     def rename(self, connection: sa.Connection, row_id: int, name: str) -> None:
@@ -64,5 +69,5 @@ class NameTable:
         connection.execute(sa.delete(self.table).where(self.table.c.id == row_id))
 
 
-RESOURCE_CLASSES = NameTable(resource_classes, inventories.c.resource_class_id)
+RESOURCE_CLASSES = NameTable(resource_classes, inventories.c.resource_class_id, FIRST_CUSTOM_ID)
 TRAITS = NameTable(traits, resource_provider_traits.c.trait_id)
