@@ -5,6 +5,7 @@ The version is negotiated, path and method become an action, the handler of the 
 the newest shape, and the reply is downgraded to the shape and the headers of the version.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import functools
@@ -30,6 +31,7 @@ from placement.http.microversion import Api, Rule
 from placement.http.reply import JSONPieces, Reply
 from placement.http.request import JSON, Request
 from placement.insight.questions import Insight
+from placement.policies import rules
 from placement.policies.enforcer import Enforcer
 
 VERSION_HEADER = 'openstack-api-version'
@@ -91,7 +93,7 @@ class Application:
             route.allows_replica_read,
             route.action,
         )
-        request = Request(webob.Request(environ), api, urlvars, context, self.enforcer, self.conf)
+        request = Request(webob.Request(environ), api, urlvars, context, self.conf)
         if route.body_before_version:
             request.check_media_types(route.replies_json, sends_json=route.method != 'GET')
         handler = api.handlers.get(route.action)
@@ -99,8 +101,22 @@ class Application:
             raise _not_introduced(route, api)
         if not route.body_before_version:
             request.check_media_types(route.replies_json, sends_json=route.action in api.bodies)
-        reply = api.downgraded(route.action, handler(request))
-        return rendered(reply, request)
+        self._authorise(route, request)
+        question = route.question
+        with self.insight.question(question) if question else contextlib.nullcontext():
+            reply = handler(request)
+        return rendered(api.downgraded(route.action, reply), request)
+
+    def _authorise(self, route: url_map.Route, request: Request) -> None:
+        """Raise `errors.PolicyNotAuthorised` unless the rule of the route allows the caller."""
+        if route.is_public:
+            return
+        context, target = request.context, None
+        if route.names_project:
+            project_id = request.unvalidated('project_id')
+            target = {'project_id': project_id, 'user_id': context.user_id}
+        rule = rules.BY_ROUTE[route.method, route.path]
+        self.enforcer.authorise(context, rule.name, target)
 
 
 class URLMap:

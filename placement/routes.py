@@ -17,6 +17,8 @@ class Route:
     A GET refuses callers that do not accept JSON, unless it `has_no_json`. With
     `body_before_version` the media types are checked before the version is asked for a handler.
     Versions older than the one that introduced it answer with `status_before`.
+    The caller is authorised for its own project or, with `names_project`, for the one that the
+    query names, before the query is validated.
     `reads_primary` keeps the action from reading from a replica, which may lag behind; an action
     that writes never does, and nothing below `/insight`.
     """
@@ -27,7 +29,19 @@ class Route:
     has_no_json: bool = False
     body_before_version: bool = False
     status_before: int = 404
+    names_project: bool = False
     reads_primary: bool = False
+
+    @property
+    def is_public(self) -> bool:
+        """Test whether no rule guards the route: everybody may read the document at the root."""
+        return self.action == 'root.show'
+
+    @property
+    def question(self) -> str | None:
+        """The name of the question below `/insight` that the action answers; None for others."""
+        prefix = f'{INSIGHT}/'
+        return self.path.removeprefix(prefix) if self.path.startswith(prefix) else None
 
     @property
     def replies_json(self) -> bool:
@@ -79,7 +93,7 @@ ROUTES = (
     Route('GET', '/traits/{name}', 'traits.show', has_no_json=True),
     Route('PUT', '/traits/{name}', 'traits.put'),
     Route('DELETE', '/traits/{name}', 'traits.delete'),
-    Route('GET', '/usages', 'usages.show'),
+    Route('GET', '/usages', 'usages.show', names_project=True),
     Route('POST', '/reshaper', 'reshaper.reshape'),
     Route('GET', INSIGHT, 'insight.show'),
     Route('GET', INSIGHT + '/allocation_candidates', 'insight.explain', status_before=400),

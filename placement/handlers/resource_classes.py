@@ -6,12 +6,10 @@ from placement.http import views
 from placement.http.reply import CREATED, NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects.resource_class import ResourceClass, ResourceClassList
-from placement.policies import rules
 
 
 def list_classes(request: Request) -> Reply:
     """List every resource class."""
-    request.authorise(rules.LIST_CLASSES)
     classes = ResourceClassList.list_all(request.context)
     mount_point = request.mount_point
     return Reply(
@@ -22,7 +20,6 @@ def list_classes(request: Request) -> Reply:
 
 def create(request: Request) -> Reply:
     """Create a custom resource class, which must not exist yet."""
-    request.authorise(rules.CREATE_CLASS)
     name = request.validated_body('resource_classes.create')['name']
     ResourceClass.create(request.context, name)
     return Reply(status=CREATED, location=views.resource_class_path(name), has_cache_headers=False)
@@ -30,7 +27,6 @@ def create(request: Request) -> Reply:
 
 def show(request: Request) -> Reply:
     """Show one resource class."""
-    request.authorise(rules.SHOW_CLASS)
     resource_class = ResourceClass.get_by_name(request.context, request.urlvars['name'])
     return Reply(
         views.resource_class(resource_class.name, request.mount_point),
@@ -40,7 +36,6 @@ def show(request: Request) -> Reply:
 
 def rename(request: Request) -> Reply:
     """Rename a custom resource class."""
-    request.authorise(rules.UPDATE_CLASS)
     name = request.validated_body('resource_classes.put')['name']
     ResourceClass.get_by_name(request.context, request.urlvars['name']).rename(name)
     return Reply(views.resource_class(name, request.mount_point), has_cache_headers=False)
@@ -48,7 +43,6 @@ def rename(request: Request) -> Reply:
 
 def ensure(request: Request) -> Reply:
     """Create a custom resource class unless it exists; no body is read."""
-    request.authorise(rules.UPDATE_CLASS)
     name = request.urlvars['name']
     request.check_by_schema('resource_classes.create', {'name': name})
     _existing, created = ResourceClass.ensure(request.context, name)
@@ -61,7 +55,6 @@ def ensure(request: Request) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete a custom resource class that no provider has inventory of."""
-    request.authorise(rules.DELETE_CLASS)
     resource_class = ResourceClass.get_by_name(request.context, request.urlvars['name'])
     prefix = 'Error in delete resource class: '
     with (

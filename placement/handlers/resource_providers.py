@@ -14,13 +14,11 @@ from placement.http.reply import NO_CONTENT, Reply
 from placement.http.request import Request
 from placement.objects import resource_provider
 from placement.objects.resource_provider import ResourceProvider
-from placement.policies import rules
 from placement.schemas.common import NOT_SENT
 
 
 def list_providers(request: Request) -> Reply:
     """List the resource providers that meet every filter of the query."""
-    request.authorise(rules.LIST_PROVIDERS)
     query = request.validated_query('resource_providers.list')
     filters = provider_list.parse_filters(request.api, query)
     with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
@@ -36,7 +34,6 @@ def list_providers(request: Request) -> Reply:
 
 def create(request: Request) -> Reply:
     """Create a resource provider; the service chooses the uuid when the client does not."""
-    request.authorise(rules.CREATE_PROVIDER)
     body = request.validated_body('resource_providers.create')
     name = body['name']
     # The only uuid that is stored in its canonical spelling.
@@ -54,14 +51,12 @@ def create(request: Request) -> Reply:
 
 def show(request: Request) -> Reply:
     """Show one resource provider."""
-    request.authorise(rules.SHOW_PROVIDER)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     return _reply(request, provider)
 
 
 def update(request: Request) -> Reply:
     """Update the name and the parent of a resource provider."""
-    request.authorise(rules.UPDATE_PROVIDER)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('resource_providers.update')
     prefix = f'Unable to save resource provider {provider.uuid}: '
@@ -82,7 +77,6 @@ def _reply(request: Request, provider: ResourceProvider) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete a resource provider that has neither children nor allocations."""
-    request.authorise(rules.DELETE_PROVIDER)
     provider_uuid = request.urlvars['uuid']
     with errors.reported_as(
         errors.NotFound, errors.ResourceProviderNotFound, suffix=' for delete'

@@ -11,14 +11,12 @@ from placement.http.request import Request
 from placement.objects import trait
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.trait import Trait, TraitList
-from placement.policies import rules
 
 _ASSOCIATED = {'true': True, 'false': False}
 
 
 def list_traits(request: Request) -> Reply:
     """List the traits that meet every filter of the query."""
-    request.authorise(rules.LIST_TRAITS)
     query = request.validated_query('traits.list')
     traits = trait.list_by_filters(request.context, **_parse_filters(query))
     return Reply(
@@ -53,7 +51,6 @@ def _parse_filters(query: Query) -> dict[str, Any]:
 
 def show(request: Request) -> Reply:
     """Confirm that a trait exists; the response has no body."""
-    request.authorise(rules.SHOW_TRAIT)
     existing = Trait.get_by_name(request.context, request.urlvars['name'])
     return Reply(
         status=NO_CONTENT.status, last_modified=existing.created_at, has_cache_headers=True
@@ -62,7 +59,6 @@ def show(request: Request) -> Reply:
 
 def put(request: Request) -> Reply:
     """Create a custom trait unless it exists."""
-    request.authorise(rules.UPDATE_TRAIT)
     name = request.urlvars['name']
     if not trait.is_custom_name(name):
         raise errors.BadRequest(
@@ -80,14 +76,12 @@ def put(request: Request) -> Reply:
 
 def delete(request: Request) -> Reply:
     """Delete a custom trait that no provider has."""
-    request.authorise(rules.DELETE_TRAIT)
     Trait.get_by_name(request.context, request.urlvars['name']).destroy()
     return NO_CONTENT
 
 
 def show_of_provider(request: Request) -> Reply:
     """Show the traits of a provider."""
-    request.authorise(rules.LIST_PROVIDER_TRAITS)
     provider, traits = ResourceProvider.get_with(
         request.context, request.urlvars['uuid'], TraitList.list_by_provider
     )
@@ -96,7 +90,6 @@ def show_of_provider(request: Request) -> Reply:
 
 def set_of_provider(request: Request) -> Reply:
     """Replace the traits of a provider."""
-    request.authorise(rules.UPDATE_PROVIDER_TRAITS)
     body = request.validated_body('provider_traits.set')
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     with errors.reported_as(errors.BadRequest, errors.TraitNotFound):
@@ -115,7 +108,6 @@ def _reply(provider: ResourceProvider, traits: Any) -> Reply:
 
 def clear_of_provider(request: Request) -> Reply:
     """Remove every trait of a provider."""
-    request.authorise(rules.DELETE_PROVIDER_TRAITS)
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     TraitList.clear(request.context, provider)
     return NO_CONTENT

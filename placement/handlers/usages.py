@@ -6,12 +6,10 @@ from placement.http.reply import Reply
 from placement.http.request import Request
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.usage import UsageList
-from placement.policies import rules
 
 
 def show_provider(request: Request) -> Reply:
     """Show the usage of each class of a provider."""
-    request.authorise(rules.SHOW_PROVIDER_USAGES)
     provider, usages = ResourceProvider.get_with(
         request.context, request.urlvars['uuid'], UsageList.list_by_provider
     )
@@ -19,12 +17,7 @@ def show_provider(request: Request) -> Reply:
 
 
 def show_total(request: Request) -> Reply:
-    """Show the usages of a project, or of one user of it, by type of consumer.
-
-    The policy may allow readers their own project, so it needs the project of the query before
-    the query is validated.
-    """
-    request.authorise_for_project(rules.SHOW_USAGES, request.unvalidated('project_id'))
+    """Show the usages of a project, or of one user of it, by type of consumer."""
     query = request.validated_query('usages.show')
     project_id = query.last('project_id')
     assert project_id is not None

@@ -16,8 +16,6 @@ from placement.context import RequestContext, quote_environ_for_log
 from placement.http.microversion import Api
 from placement.http.querystring import MAX_LENGTH, Query
 from placement.insight.searches import SearchOrigin
-from placement.policies import PolicyRule
-from placement.policies.enforcer import Enforcer
 
 JSON = 'application/json'
 
@@ -33,7 +31,6 @@ class Request:
     api: Api
     urlvars: Mapping[str, str]
     context: RequestContext
-    enforcer: Enforcer
     conf: ConfigOpts
     _valid_text: bytes = dataclasses.field(default=b'null', init=False)
 
@@ -53,18 +50,6 @@ class Request:
             self.context.request_id,
             self.context.global_request_id,
         )
-
-    def authorise(self, rule: PolicyRule) -> None:
-        """Check that the caller may do what `rule` guards with what is its own.
-
-        Raises `errors.PolicyNotAuthorised` (specification: policy).
-        """
-        self.authorise_for_project(rule, self.context.project_id)
-
-    def authorise_for_project(self, rule: PolicyRule, project_id: str | None) -> None:
-        """As `authorise`, with what belongs to a project; None when none was named."""
-        target = {'project_id': project_id, 'user_id': self.context.user_id}
-        self.enforcer.authorise(self.context, rule.name, target)
 
     def check_media_types(self, replies_json: bool, sends_json: bool) -> None:
         """Check the Accept header of a reply in JSON, and the media type of a body that is read.

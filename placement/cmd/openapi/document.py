@@ -16,7 +16,6 @@ from placement.routes import INSIGHT, Route
 from placement.schemas.common import Schema, an_object
 
 JSON = 'application/json'
-PUBLIC = 'root.show'
 
 _TEXT: Schema = {'type': 'string'}
 # The headers of every response by their components.
@@ -68,7 +67,7 @@ def _error_statuses(api: Api, route: Route) -> list[int]:
     concurrent updates.
     """
     statuses = {400, 406}
-    if route.action != PUBLIC:
+    if not route.is_public:
         statuses |= {401, 403, 503}
     if '{' in route.path or route.path.startswith(INSIGHT):
         statuses.add(404)
@@ -201,6 +200,6 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
         schema = dict(api.bodies[route.action].schema)
         content = {JSON: {'schema': schema}}
         operation['requestBody'] = {'required': True, 'content': content}
-    if route.action == PUBLIC:
+    if route.is_public:
         operation['security'] = []
     return operation

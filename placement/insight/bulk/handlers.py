@@ -19,7 +19,6 @@ from placement.http.request import Request
 from placement.insight import paging
 from placement.insight.bulk import pages, views
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy
-from placement.policies import rules
 from placement.schemas import common
 from placement.schemas.usage import UNKNOWN_TYPE
 
@@ -180,18 +179,16 @@ def _parse_listing(query: Query) -> _Listing:
 
 def list_providers(request: Request) -> Reply:
     """List providers with everything that is known of them, a page of one moment at a time."""
-    request.authorise(rules.LIST_CLOUD_PROVIDERS)
-    with request.context.insight.question('providers'):
-        query = request.validated_query('insight.providers')
-        listing, after = _parse_listing(query), query.last('marker')
-        filters = provider_list.parse_filters(request.api, query)
-        filters = dataclasses.replace(filters, is_root='by' in query)
-        limit, bound = paging.page_limit(query), parse_token(query, 'not_before')
-        with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
-            page = pages.list_providers(
-                request.context, filters, after, limit, listing.describe, bound
-            )
-        text = listing.text(page.items)
+    query = request.validated_query('insight.providers')
+    listing, after = _parse_listing(query), query.last('marker')
+    filters = provider_list.parse_filters(request.api, query)
+    filters = dataclasses.replace(filters, is_root='by' in query)
+    limit, bound = paging.page_limit(query), parse_token(query, 'not_before')
+    with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
+        page = pages.list_providers(
+            request.context, filters, after, limit, listing.describe, bound
+        )
+    text = listing.text(page.items)
     token = None if page.token is None else page.token.encoded()
     beside = {} if token is None else {'token': token}
     parameters = {}
@@ -205,15 +202,13 @@ def list_providers(request: Request) -> Reply:
 
 def list_changes(request: Request) -> Reply:
     """List providers or trees that have changed since, a page of one moment at a time."""
-    request.authorise(rules.LIST_CHANGES)
-    with request.context.insight.question('changes'):
-        query = request.validated_query('insight.changes')
-        listing = _parse_listing(query)
-        since, limit = parse_since(query), paging.page_limit(query)
-        changes = pages.list_changes(
-            request.context, since, limit, listing.describe, by_root='by' in query
-        )
-        text = listing.text(changes.items)
+    query = request.validated_query('insight.changes')
+    listing = _parse_listing(query)
+    since, limit = parse_since(query), paging.page_limit(query)
+    changes = pages.list_changes(
+        request.context, since, limit, listing.describe, by_root='by' in query
+    )
+    text = listing.text(changes.items)
     token = None if changes.token is None else changes.token.encoded()
     has_more = changes.token is not None and changes.token.has_more
     parameters = {'since': token} if has_more and token is not None else {}
@@ -224,21 +219,17 @@ def list_changes(request: Request) -> Reply:
 
 def list_consumers(request: Request) -> Reply:
     """List consumers with what they hold, a page of one moment at a time."""
-    request.authorise(rules.LIST_CONSUMERS)
-    with request.context.insight.question('consumers'):
-        query = request.validated_query('insight.consumers')
-        filters, limit = parse_consumers(query), paging.page_limit(query)
-        page = pages.list_consumers(request.context, filters, query.last('marker'), limit)
+    query = request.validated_query('insight.consumers')
+    filters, limit = parse_consumers(query), paging.page_limit(query)
+    page = pages.list_consumers(request.context, filters, query.last('marker'), limit)
     view = {'consumers': [views.consumer(consumer) for consumer in page.items]}
     return Reply(view | paging.links(request, 'consumers', query, page, 'row.uuid'))
 
 
 def list_usages(request: Request) -> Reply:
     """List what is used by each project, user or type, or in each aggregate."""
-    request.authorise(rules.LIST_USAGE_SUMS)
-    with request.context.insight.question('usages'):
-        query = request.validated_query('insight.usages')
-        by, after = SummedBy(query.last('by')), paging.parse_row_marker(query)
-        page = pages.list_usage_sums(request.context, by, after, paging.page_limit(query))
+    query = request.validated_query('insight.usages')
+    by, after = SummedBy(query.last('by')), paging.parse_row_marker(query)
+    page = pages.list_usage_sums(request.context, by, after, paging.page_limit(query))
     view = {'usages': [views.usage_sum(usage, NAMES[by]) for usage in page.items]}
     return Reply(view | paging.links(request, 'usages', query, page))

@@ -12,7 +12,6 @@ from placement.http.request import Request
 from placement.insight import paging
 from placement.insight.demand import statements
 from placement.insight.demand.statements import RowPage
-from placement.policies import rules
 from placement.schemas import common
 
 # Verdicts of searches that found nothing.
@@ -30,26 +29,22 @@ LIST_UNMET_DEMAND = common.a_query(
 
 def list_unmet_demand(request: Request) -> Reply:
     """List what was searched for in vain, or the searches of one request of a client."""
-    request.authorise(rules.LIST_UNMET_DEMAND)
-    with request.context.insight.question('unmet_demand'):
-        query = request.validated_query('insight.unmet_demand')
-        limit = paging.page_limit(query)
-        # One more tells if there is another page.
-        wanted = RowPage(
-            paging.parse_time(query, 'since'), paging.parse_row_marker(query), limit + 1
-        )
-        request.context.insight.flush()
-        request_id = query.last('global_request_id')
-        if request_id is None:
-            rows, sums = list_demands(request.context, wanted)
-            page = paging.Page.of(rows, limit)
-            view = {
-                'unmet_demand': [_demand_view(row) for row in page.items],
-                'sums': {verdict: sums.get(verdict, 0) for verdict in VERDICTS},
-            }
-        else:
-            page = paging.Page.of(list_searches(request.context, request_id, wanted), limit)
-            view = {'unmet_demand': [_search_view(row) for row in page.items]}
+    query = request.validated_query('insight.unmet_demand')
+    limit = paging.page_limit(query)
+    # One more tells if there is another page.
+    wanted = RowPage(paging.parse_time(query, 'since'), paging.parse_row_marker(query), limit + 1)
+    request.context.insight.flush()
+    request_id = query.last('global_request_id')
+    if request_id is None:
+        rows, sums = list_demands(request.context, wanted)
+        page = paging.Page.of(rows, limit)
+        view = {
+            'unmet_demand': [_demand_view(row) for row in page.items],
+            'sums': {verdict: sums.get(verdict, 0) for verdict in VERDICTS},
+        }
+    else:
+        page = paging.Page.of(list_searches(request.context, request_id, wanted), limit)
+        view = {'unmet_demand': [_search_view(row) for row in page.items]}
     return Reply(view | paging.links(request, 'unmet_demand', query, page))
 
 

@@ -4,7 +4,7 @@
 Both are pure functions (`placement.search.insight`) of a fresh snapshot.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import Any
 
 from placement import errors
@@ -22,13 +22,14 @@ from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
 from placement.insight.what_if import scenarios, schemas
 from placement.insight.what_if import views as what_if
+from placement.insight.what_if.terms import check_requests
 from placement.objects.allocation_candidate import check_names, snapshot_for
-from placement.policies import rules
 from placement.schemas import common
 from placement.search.insight.capacity import RowPage, capacities_of, capacity_of
 from placement.search.insight.explain import explain_request
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
+from placement.search.what_if.scenario import Scenario
 
 # Beside the query of a search for candidates.
 EXPLAIN: common.Schema = {'provider': schemas.UUID_OR_NAME}
@@ -64,34 +65,29 @@ CAPACITIES = common.an_object(
 
 def explain(request: Request) -> Reply:
     """Explain why a request finds no allocation candidates, or where it does not fit."""
-    request.authorise(rules.EXPLAIN)
     context = request.context
-    with context.insight.question('allocation_candidates'):
-        query = request.validated_query('insight.explain')
-        wanted = candidate_query.parse(request.api, query)
-        with unknown_names_reported():
-            snapshot = snapshot_for(context, wanted)
-        provider = _uuid_of(context, snapshot, query.last('provider'))
-        explanation = explain_request(snapshot, wanted, provider=provider)
-        names = list_names(context, views.uuids_in(explanation))
+    query = request.validated_query('insight.explain')
+    wanted = candidate_query.parse(request.api, query)
+    with unknown_names_reported():
+        snapshot = snapshot_for(context, wanted)
+    provider = _uuid_of(context, snapshot, query.last('provider'))
+    explanation = explain_request(snapshot, wanted, provider=provider)
+    names = list_names(context, views.uuids_in(explanation))
     return Reply(views.explanation(explanation, names))
 
 
 def explain_after(request: Request) -> Reply:
     """Explain a request in the cloud as it would be after the steps of a scenario."""
-    request.authorise(rules.EXPLAIN)
     context = request.context
-    with context.insight.question('allocation_candidates'):
-        body = request.validated_body('insight.explain_after')
-        wanted = candidate_query.parse_text(request.api, body['query'])
-        named = body.get('provider')
-        after = scenarios.scenario_of(request, body['scenario'], named)
-        with unknown_names_reported():
-            check_names(context, wanted, after.given)
-        provider = None if named is None else scenarios.uuid_of(after, named)
-        explanation = explain_request(after.snapshot, wanted, provider=provider)
-        mentioned = views.uuids_in(explanation) | what_if.uuids_in(after)
-        names = {**list_names(context, mentioned), **after.names}
+    body = request.validated_body('insight.explain_after')
+    wanted = candidate_query.parse_text(request.api, body['query'])
+    named = body.get('provider')
+    after = scenarios.scenario_of(request, body['scenario'], named)
+    with unknown_names_reported():
+        check_names(context, wanted, after.given)
+    provider = None if named is None else scenarios.uuid_of(after, named)
+    explanation = explain_request(after.snapshot, wanted, provider=provider)
+    names = names_after(request, after, views.uuids_in(explanation))
     return Reply(views.explanation(explanation, names) | what_if.scenario(after, names))
 
 
@@ -107,25 +103,30 @@ def parse_named_queries(api: Api, texts: Mapping[str, str]) -> dict[str, Candida
     return requests
 
 
+def parse_requests(request: Request, body: Mapping[str, Any]) -> dict[str, CandidateRequest]:
+    """The requests of a body by name. Raises `errors.BadRequest`, which names the request."""
+    texts = body.get('requests', {})
+    candidate_query.check_lengths(texts.values())
+    return parse_named_queries(request.api, texts)
+
+
 def capacity(request: Request) -> Reply:
     """Show how many consumers of a request could be claimed, in all and by tree or aggregate."""
-    request.authorise(rules.SHOW_CAPACITY)
-    with request.context.insight.question('capacity'):
-        query = request.validated_query('insight.capacity')
-        wanted = candidate_query.parse(request.api, query)
-        by, marker = query.last('by'), query.last('marker') or ''
-        # Aggregates are kept as they were spelled.
-        page = RowPage(page_limit(query), marker if by == 'aggregate' else marker.lower())
-        with unknown_names_reported():
-            snapshot = snapshot_for(request.context, wanted)
-        counted = capacity_of(
-            snapshot,
-            wanted,
-            by_root=page if by == 'root' else None,
-            by_aggregate=page if by == 'aggregate' else None,
-        )
-        names = list_names(request.context, [row.uuid for row in counted.trees or ()])
-        named = {} if counted.aggregates is None else aggregate_names(request)
+    query = request.validated_query('insight.capacity')
+    wanted = candidate_query.parse(request.api, query)
+    by, marker = query.last('by'), query.last('marker') or ''
+    # Aggregates are kept as they were spelled.
+    page = RowPage(page_limit(query), marker if by == 'aggregate' else marker.lower())
+    with unknown_names_reported():
+        snapshot = snapshot_for(request.context, wanted)
+    counted = capacity_of(
+        snapshot,
+        wanted,
+        by_root=page if by == 'root' else None,
+        by_aggregate=page if by == 'aggregate' else None,
+    )
+    names = list_names(request.context, [row.uuid for row in counted.trees or ()])
+    named = {} if counted.aggregates is None else aggregate_names(request)
     view = views.capacity(counted) | views.capacity_rows(counted, names, named)
     following = {'marker': counted.last} if counted.has_more else {}
     return Reply(view | links_with(request, 'capacity', query, following))
@@ -133,31 +134,21 @@ def capacity(request: Request) -> Reply:
 
 def capacities(request: Request) -> Reply:
     """Show how often each of several requests would fit at one moment, or after a scenario."""
-    request.authorise(rules.SHOW_CAPACITY)
-    context = request.context
-    with context.insight.question('capacity'):
-        body = request.validated_body('insight.capacities')
-        candidate_query.check_lengths(body['requests'].values())
-        wanted = parse_named_queries(request.api, body['requests'])
-        after = None
-        if 'scenario' in body:
-            after = scenarios.scenario_of(request, body['scenario'])
-        snapshot = context.snapshots.current() if after is None else after.given
-        unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
-        for name, search in wanted.items():
-            prefix = f'Request {name}: '
-            with errors.reported_as(errors.BadRequest, *unknown, prefix=prefix):
-                check_names(context, search, snapshot)
-        if after is None:
-            return Reply({'capacities': _capacities(snapshot, wanted)})
-        names = {**list_names(context, what_if.uuids_in(after)), **after.names}
-        return Reply(
-            {
-                'capacities': _capacities(after.snapshot, wanted),
-                'before': _capacities(after.given, wanted),
-                **what_if.scenario(after, names),
-            }
-        )
+    body = request.validated_body('insight.capacities')
+    wanted = parse_requests(request, body)
+    after = scenarios.scenario_of(request, body['scenario']) if 'scenario' in body else None
+    snapshot = request.context.snapshots.current() if after is None else after.given
+    check_requests(request, wanted, snapshot)
+    if after is None:
+        return Reply({'capacities': _capacities(snapshot, wanted)})
+    names = names_after(request, after)
+    return Reply(
+        {
+            'capacities': _capacities(after.snapshot, wanted),
+            'before': _capacities(after.given, wanted),
+            **what_if.scenario(after, names),
+        }
+    )
 
 
 def _capacities(snapshot: Snapshot, wanted: Mapping[str, CandidateRequest]) -> dict[str, Any]:
@@ -186,3 +177,11 @@ def _find_uuid(context: RequestContext, uuid_or_name: str) -> str | None:
 def list_names(context: RequestContext, uuids: Collection[str]) -> Mapping[str, str]:
     """The names of providers by uuid; those that are gone meanwhile have none."""
     return providers.list_names(context.connection, uuids) if uuids else {}
+
+
+def names_after(
+    request: Request, after: Scenario, mentioned: Set[str] = frozenset()
+) -> dict[str, str]:
+    """The names of the providers that an answer mentions, and of those that a scenario does."""
+    uuids = mentioned | what_if.uuids_in(after)
+    return {**list_names(request.context, uuids), **after.names}

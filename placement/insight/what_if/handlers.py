@@ -8,10 +8,9 @@ from typing import Any
 
 from placement import errors
 from placement.db.schema.tables import utcnow
-from placement.http import candidate_query
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.explain.handlers import SCENARIO, list_names, parse_named_queries
+from placement.insight.explain.handlers import SCENARIO, names_after, parse_requests
 from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement.insight.what_if import schemas, views
@@ -22,7 +21,6 @@ from placement.insight.what_if.terms import (
     enabled_need,
     parse_terms,
 )
-from placement.policies import rules
 from placement.schemas import common
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import Provider
@@ -30,7 +28,7 @@ from placement.search.model.request import CandidateRequest
 from placement.search.solver.work import BudgetSpent
 from placement.search.what_if.drain import DRAIN_BUDGET, Drain
 from placement.search.what_if.moves import MOVES_BUDGET, Moves, WantedMove
-from placement.search.what_if.relocation import Relocation
+from placement.search.what_if.relocation import Relocation, Terms
 from placement.search.what_if.scenario import Scenario
 from placement.search.what_if.survival import SURVIVAL_BUDGET, Survival
 
@@ -48,27 +46,20 @@ MOVES = schemas.moves(SCENARIO)
 
 def survival(request: Request) -> Reply:
     """Show which failures the cloud can take: whether all find places who lose their trees."""
-    request.authorise(rules.SHOW_SURVIVAL)
-    context = request.context
-    with context.insight.question('survival'):
-        query = request.validated_query('insight.survival')
-        body = request.validated_body('insight.survival')
-        requests = _parse_requests(request, body)
-        terms = parse_terms(body, requests)
-        part = Part(body['lose'], query.last('marker') or '', page_limit(query))
-        page = read_page(request, body.get('scenario', ()), part, frozenset().union(*terms.apart))
-        check_requests(request, requests, page.after)
-        terms = dataclasses.replace(terms, held=page.others)
-        counted = {name: requests[name] for name in requests if name not in body.get('asked', {})}
-        asking = Survival(page.after.snapshot, terms, SlicedWork(SURVIVAL_BUDGET), counted)
-        losses = [asking.loss(each, page.holders[each.name]) for each in page.domains.items]
-        shown = [loss for loss in losses if 'only' not in query or not loss.survives]
-        each = body['lose'].get('each')
-        mentioned = views.uuids_lacking(of for loss in shown for of in loss.homeless)
-        if each == 'root':
-            mentioned |= {loss.domain for loss in shown}
-        names = _names(request, page.after, mentioned)
-        domain_names = aggregate_names(request) if each == 'aggregate' else names
+    query = request.validated_query('insight.survival')
+    body = request.validated_body('insight.survival')
+    part = Part(body['lose'], query.last('marker') or '', page_limit(query))
+    requests, terms, page = _read(request, body, part)
+    counted = {name: requests[name] for name in requests if name not in body.get('asked', {})}
+    asking = Survival(page.after.snapshot, terms, SlicedWork(SURVIVAL_BUDGET), counted)
+    losses = [asking.loss(each, page.holders[each.name]) for each in page.domains.items]
+    shown = [loss for loss in losses if 'only' not in query or not loss.survives]
+    each = body['lose'].get('each')
+    mentioned = views.uuids_lacking(of for loss in shown for of in loss.homeless)
+    if each == 'root':
+        mentioned |= {loss.domain for loss in shown}
+    names = names_after(request, page.after, mentioned)
+    domain_names = aggregate_names(request) if each == 'aggregate' else names
     view: dict[str, Any] = {
         'domains': [views.loss(loss, domain_names, names) for loss in asking.work.paused(shown)],
         'examined': len(losses),
@@ -82,31 +73,37 @@ def survival(request: Request) -> Reply:
 
 def drain(request: Request) -> Reply:
     """Plan the moves that empty some trees, or that take some consumers away from theirs."""
-    request.authorise(rules.PLAN_DRAIN)
-    with request.context.insight.question('drain'):
-        body = request.validated_body('insight.drain')
-        if ('providers' in body) is ('consumers' in body):
-            raise errors.BadRequest('Either providers or consumers are to be drained.')
-        at = time_text(utcnow())
-        requests = _parse_requests(request, body)
-        terms = parse_terms(body, requests)
-        consumers = frozenset(body.get('consumers', ()))
-        part = NO_DOMAINS
-        if 'providers' in body:
-            part = Part({'domains': {'providers': body['providers']}}, called='{}')
-        page = read_page(request, body.get('scenario', ()), part, consumers.union(*terms.apart))
-        check_requests(request, requests, page.after)
-        terms = dataclasses.replace(terms, held=page.others)
-        with _budget_reported():
-            relocation = Relocation(page.after.snapshot, terms, SlicedWork(DRAIN_BUDGET))
-            plan = _drain(page, consumers, relocation).plan()
-        names = _names(request, page.after, views.uuids_in_plan(plan))
+    body = request.validated_body('insight.drain')
+    if ('providers' in body) is ('consumers' in body):
+        raise errors.BadRequest('Either providers or consumers are to be drained.')
+    at = time_text(utcnow())
+    consumers = frozenset(body.get('consumers', ()))
+    part = NO_DOMAINS
+    if 'providers' in body:
+        part = Part({'domains': {'providers': body['providers']}}, called='{}')
+    _requests, terms, page = _read(request, body, part, consumers)
+    with _budget_reported():
+        relocation = Relocation(page.after.snapshot, terms, SlicedWork(DRAIN_BUDGET))
+        plan = _drain(page, consumers, relocation).plan()
+    names = names_after(request, page.after, views.uuids_in_plan(plan))
     view = {
         'at': at,
         **views.plan(plan, page.after.snapshot, names),
         'gone': len(consumers - page.others.keys()),
     }
     return Reply(view | (views.scenario(page.after, names) if 'scenario' in body else {}))
+
+
+def _read(
+    request: Request, body: Mapping[str, Any], part: Part, consumers: Set[str] = frozenset()
+) -> tuple[Mapping[str, CandidateRequest], Terms, DomainPage]:
+    """The requests of a body, its terms with what consumers hold, and a page of domains."""
+    requests = parse_requests(request, body)
+    terms = parse_terms(body, requests)
+    others = frozenset(consumers).union(*terms.apart)
+    page = read_page(request, body.get('scenario', ()), part, others)
+    check_requests(request, requests, page.after.given)
+    return requests, dataclasses.replace(terms, held=page.others), page
 
 
 def _drain(page: DomainPage, consumers: Set[str], relocation: Relocation) -> Drain:
@@ -122,38 +119,29 @@ def _drain(page: DomainPage, consumers: Set[str], relocation: Relocation) -> Dra
 
 def moves(request: Request) -> Reply:
     """Tell if moves are possible that the client has chosen."""
-    request.authorise(rules.VERIFY_MOVES)
-    with request.context.insight.question('moves'):
-        body = request.validated_body('insight.moves')
-        at = time_text(utcnow())
-        requests = _parse_requests(request, body)
-        consumers = {move['consumer'] for move in body['moves']}
-        flags = bool(body.get('at_once')), bool(body.get('evacuate'))
-        if flags[0] and len(consumers) < len(body['moves']):
-            raise errors.BadRequest('With at_once, each consumer can be moved but once.')
-        named = {name for move in body['moves'] for name in (move['to'], *move.get('from', ()))}
-        page = read_page(request, body.get('scenario', ()), NO_DOMAINS, consumers, named - {None})
-        after = page.after
-        check_requests(request, requests, after)
-        wanted = _wanted_moves(after, body['moves'], requests)
-        made = Moves(after.snapshot, page.others, SlicedWork(MOVES_BUDGET), *flags)
-        with _budget_reported():
-            refused = made.make(wanted)
-            after.snapshot = made.snapshot
-        names = _names(request, after, views.uuids_of_moves(made, wanted, refused))
+    body = request.validated_body('insight.moves')
+    at = time_text(utcnow())
+    requests = parse_requests(request, body)
+    consumers = {move['consumer'] for move in body['moves']}
+    flags = bool(body.get('at_once')), bool(body.get('evacuate'))
+    if flags[0] and len(consumers) < len(body['moves']):
+        raise errors.BadRequest('With at_once, each consumer can be moved but once.')
+    named = {name for move in body['moves'] for name in (move['to'], *move.get('from', ()))}
+    page = read_page(request, body.get('scenario', ()), NO_DOMAINS, consumers, named - {None})
+    after = page.after
+    check_requests(request, requests, after.given)
+    wanted = _wanted_moves(after, body['moves'], requests)
+    made = Moves(after.snapshot, page.others, SlicedWork(MOVES_BUDGET), *flags)
+    with _budget_reported():
+        refused = made.make(wanted)
+        after.snapshot = made.snapshot
+    names = names_after(request, after, views.uuids_of_moves(made, wanted, refused))
     view = {
         'at': at,
         **views.verdict(made, wanted, refused, names),
         'over_capacity': views.over_capacity(after, names),
     }
     return Reply(view | (views.scenario(after, names) if 'scenario' in body else {}))
-
-
-def _parse_requests(request: Request, body: Mapping[str, Any]) -> dict[str, CandidateRequest]:
-    """The requests of a body by name. Raises `errors.BadRequest`, which names the request."""
-    texts = body.get('requests', {})
-    candidate_query.check_lengths(texts.values())
-    return parse_named_queries(request.api, texts)
 
 
 def _wanted_moves(
@@ -180,11 +168,6 @@ def _wanted_moves(
             )
         )
     return wanted
-
-
-def _names(request: Request, after: Scenario, mentioned: Set[str]) -> dict[str, str]:
-    """The names of providers by uuid."""
-    return {**list_names(request.context, mentioned | views.uuids_in(after)), **after.names}
 
 
 @contextlib.contextmanager

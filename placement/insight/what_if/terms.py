@@ -11,19 +11,19 @@ from placement.insight.what_if.schemas import MAX_CONSUMERS
 from placement.objects.allocation_candidate import check_names
 from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.request import CandidateRequest
+from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.relocation import Terms
-from placement.search.what_if.scenario import Scenario
 
 
 def check_requests(
-    request: Request, requests: Mapping[str, CandidateRequest], after: Scenario
+    request: Request, requests: Mapping[str, CandidateRequest], snapshot: Snapshot
 ) -> None:
     """Raise `errors.BadRequest`, which names the request, for unknown traits and classes."""
     unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
     for name, wanted in requests.items():
         with errors.reported_as(errors.BadRequest, *unknown, prefix=f'Request {name}: '):
-            check_names(request.context, wanted, after.given)
+            check_names(request.context, wanted, snapshot)
 
 
 def parse_terms(body: Mapping[str, Any], requests: Mapping[str, CandidateRequest]) -> Terms:

@@ -3,7 +3,10 @@
 
 import collections
 
+from oslo_policy.policy import DocumentedRuleDefault
+
 from placement import routes
+from placement.policies import rules
 
 PROVIDER = '/resource_providers/{uuid}'
 
@@ -12,6 +15,14 @@ def test_every_action_but_the_root_has_one_route() -> None:
     count = collections.Counter(route.action for route in routes.ROUTES)
 
     assert [action for action, routed in count.items() if routed > 1] == ['root.show']
+
+
+def test_one_rule_guards_each_route_but_the_root() -> None:
+    described = [rule for rule in rules.RULES if isinstance(rule, DocumentedRuleDefault)]
+    guarded = [(o['method'], o['path']) for rule in described for o in rule.operations]
+
+    assert sorted(guarded) == sorted((r.method, r.path) for r in routes.ROUTES if not r.is_public)
+    assert {r.path for r in routes.ROUTES if r.is_public} == {'/', ''}
 
 
 def test_only_deletion_of_all_inventories_is_405_before_its_introduction() -> None:

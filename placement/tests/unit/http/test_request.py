@@ -11,7 +11,6 @@ from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http import candidate_query, microversion, querystring
 from placement.http.request import Query, Request, parse_json
-from placement.policies.enforcer import Enforcer
 
 # JSON
 
@@ -92,7 +91,7 @@ def request(
 ) -> Request:
     context = RequestContext(user_id='u', project_id='p', roles=['reader', 'member'])
     api = microversion.negotiated(microversions.APIS, f'placement {version}')
-    return Request(webob.Request.blank(path, **blank), api, {}, context, Enforcer(conf), conf)
+    return Request(webob.Request.blank(path, **blank), api, {}, context, conf)
 
 
 def query(conf: ConfigOpts, text: str, version: str = microversions.NEWEST) -> Query:
