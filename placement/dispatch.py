@@ -7,8 +7,6 @@ the newest shape, and the reply is downgraded to the shape and the headers of th
 
 import contextlib
 import dataclasses
-import datetime
-import functools
 import json
 import time
 import urllib.parse
@@ -17,7 +15,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 import routes.middleware
 import webob
-import webob.datetime_utils
+from webob.datetime_utils import serialize_date
 
 from placement import errors, microversions
 from placement import routes as url_map
@@ -198,13 +196,7 @@ def rendered(reply: Reply, request: Request) -> webob.Response:
     if reply.is_cacheable and request.api.allows(Rule.CACHE_HEADERS):
         headers.append(('cache-control', 'no-cache'))
         if not reply.omit_last_modified:
-            headers.append(('last-modified', _http_date(reply.last_modified or int(time.time()))))
+            headers.append(
+                ('last-modified', serialize_date(reply.last_modified or int(time.time())))
+            )
     return webob.Response(status=reply.status, headerlist=headers, app_iter=pieces)
-
-
-# Most answers that have a time say now, or when the same few things were changed.
-@functools.lru_cache(maxsize=1024)
-def _http_date(moment: datetime.datetime | int) -> str:
-    """A moment as HTTP writes it: a UTC time without time zone, or seconds since the epoch."""
-    date: str = webob.datetime_utils.serialize_date(moment)
-    return date

@@ -6,7 +6,6 @@ Its requests, with whatever token, then are of one origin with this service for 
 they cannot hide is the name: it is in the ``Host`` header.
 """
 
-import functools
 import ipaddress
 import re
 from collections.abc import Iterable
@@ -50,8 +49,6 @@ def only_known_hosts(application: WSGIApplication, conf: ConfigOpts) -> WSGIAppl
     return check
 
 
-# Clients send the same name again and again, and to parse one takes 15 microseconds.
-@functools.lru_cache(maxsize=64)
 def _is_known(host: str, allowed: frozenset[str]) -> bool:
     match = _HOST.fullmatch(host.lower())
     if match is None:
