@@ -58,7 +58,7 @@ def set_uuid(context: RequestContext, uuid: str, new_uuid: str) -> ResourceProvi
     members = providers.lock_trees(connection, {current.root_provider_id})
     # Those that came before the provider was locked.
     _lock_consumers(context, uuid)
-    providers.set_uuid(connection, current.id, new_uuid)
+    providers.update(connection, current.id, uuid=new_uuid, generation=current.generation + 1)
     relatives = _relatives(current.id, members)
     feed = ChangeFeed(connection)
     feed.record_former_uuid(current.id, uuid)

@@ -125,7 +125,7 @@ class ResourceProvider(base.Timestamped):
             parent_id = self._move(connection, current, parent_uuid, may_reparent)
         # Only now: an impossible parent is reported before a name that is taken.
         self._check_name_is_free(connection, name)
-        providers.update(connection, self.id, name, parent_id)
+        providers.update(connection, self.id, name=name, parent_provider_id=parent_id)
         record_changes(self._context, [self.id], Part.PLACE)
         return self.get_by_uuid(self._context, self.uuid)
 

@@ -2,6 +2,7 @@
 """SQL statements about resource providers and their trees."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -168,22 +169,9 @@ def insert(
     return provider_id
 
 
-def update(connection: sa.Connection, provider_id: int, name: str, parent_id: int | None) -> None:
-    """Set the name and the parent of a provider."""
-    connection.execute(
-        sa.update(providers)
-        .where(providers.c.id == provider_id)
-        .values(name=name, parent_provider_id=parent_id)
-    )
-
-
-def set_uuid(connection: sa.Connection, provider_id: int, uuid: str) -> None:
-    """Set the uuid of a provider that is locked, and increment its generation."""
-    connection.execute(
-        sa.update(providers)
-        .where(providers.c.id == provider_id)
-        .values(uuid=uuid, generation=providers.c.generation + 1)
-    )
+def update(connection: sa.Connection, provider_id: int, **values: Any) -> None:
+    """Set columns of a provider."""
+    connection.execute(sa.update(providers).where(providers.c.id == provider_id).values(values))
 
 
 def set_root(connection: sa.Connection, ids: Collection[int], root_id: int | None) -> None:
