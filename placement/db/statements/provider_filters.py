@@ -7,9 +7,11 @@ of which there are many has statements of its own, which find the ids of the pro
 them; their number and text grow no faster than the query.
 """
 
+import collections
 import dataclasses
+import functools
 import itertools
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -206,7 +208,12 @@ def _add_groups(
     if associated is _IN_AGGREGATE:
         stored = collation.stored_uuids(connection, wanted, {uuid for uuid, _provider in rows})
         groups = [frozenset(stored[uuid] for uuid in group) for group in groups]
-    many.append(_in_all(groups, rows))
+    having: dict[Any, set[int]] = collections.defaultdict(set)
+    for member, provider_id in rows:
+        having[member].add(provider_id)
+    any_of = (set[int]().union(*(having[member] for member in group)) for group in groups)
+    # One after the other: all of them would be as many ids as groups times providers.
+    many.append(functools.reduce(set.intersection, any_of))
 
 
 def _add_amounts(
@@ -223,20 +230,3 @@ def _add_amounts(
     for start in range(0, len(rooms), MAX_CACHED_CONDITIONS):
         part = rooms[start : start + MAX_CACHED_CONDITIONS]
         many.append(set(connection.scalars(sa.select(providers.c.id).where(*part))))
-
-
-def _in_all(
-    groups: Sequence[Collection[Hashable]], associations: Iterable[Sequence[Any]]
-) -> set[int]:
-    """Return the ids of the providers that have something of every group.
-
-    `associations` are pairs of what groups consist of and the id of a provider that has it.
-    """
-    numbers: dict[Hashable, list[int]] = {}
-    for number, group in enumerate(groups):
-        for member in group:
-            numbers.setdefault(member, []).append(number)
-    met: dict[int, set[int]] = {}
-    for member, provider_id in associations:
-        met.setdefault(provider_id, set()).update(numbers[member])
-    return {provider_id for provider_id, met_by in met.items() if len(met_by) == len(groups)}
