@@ -87,7 +87,7 @@ def _fill(conf: ConfigOpts, say: serve.Say) -> None:
         # Whose answer has the searches, so that they are written.
         client.get('/insight/unmet_demand')
     say(
-        f'cloud: {len(cloud.providers):,} resource providers and {len(cloud.consumers):,} '
+        f'cloud: {len(cloud.providers):,} resource providers and {len(cloud.claims):,} '
         f'consumers, made in {time.monotonic() - began:.1f} s'
     )
 

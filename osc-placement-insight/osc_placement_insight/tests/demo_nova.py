@@ -7,7 +7,8 @@ from typing import Any
 
 from osc_placement_insight.tests.audit import nova
 from osc_placement_insight.tests.audit.nova import Nova, Server
-from placement.cmd.demo_cloud.cloud import Cloud, DemoConsumer, DemoProvider, uuid_of
+from placement.cmd.demo_cloud.cloud import Cloud, DemoProvider, uuid_of
+from placement.objects.claim import Claim
 
 #: The amounts that a flavor has members for.
 OF_FLAVOR = ('VCPU', 'MEMORY_MB', 'DISK_GB')
@@ -17,8 +18,8 @@ def zone_of(cloud: Cloud, zone: str) -> Cloud:
     """The hosts of a zone, with their servers."""
     providers = [one for one in cloud.providers if zone in _root(one).aggregates]
     uuids = {one.uuid for one in providers}
-    consumers = [one for one in cloud.consumers if uuids >= one.allocations.keys()]
-    return Cloud(providers, consumers, {})
+    claims = [claim for claim in cloud.claims if uuids >= claim.resources.keys()]
+    return Cloud(providers, claims, {})
 
 
 def nova_of(cloud: Cloud) -> Nova:
@@ -34,13 +35,14 @@ def nova_of(cloud: Cloud) -> Nova:
     for zone in zones:
         members = [one.name for one in hosts if zone in one.aggregates]
         known.aggregates.append(nova.aggregate(uuid_of(zone), zone, zone, *members))
-    servers = [one for one in cloud.consumers if one.type != 'MIGRATION']
-    for number, consumer in enumerate(servers, 1):
-        (node, *_pools) = (nodes[uuid] for uuid in consumer.allocations)
+    servers = [claim for claim in cloud.claims if claim.consumer_type != 'MIGRATION']
+    of_node = Counter[str]()
+    for number, claim in enumerate(servers, 1):
+        (node, *_pools) = (nodes[uuid] for uuid in claim.resources)
+        of_node[node] += 1
         status = 'ACTIVE' if number % 5 else 'SHUTOFF'
-        name = consumer.name.replace(' server ', '-vm')
-        flavor = _flavor(consumer)
-        known.servers[consumer.uuid] = Server(consumer.uuid, name, flavor, node, status)
+        uuid, name = claim.consumer_uuid, f'{node}-vm{of_node[node]}'
+        known.servers[uuid] = Server(uuid, name, _flavor(claim), node, status)
     return known
 
 
@@ -48,10 +50,10 @@ def _root(provider: DemoProvider) -> DemoProvider:
     return provider if provider.parent is None else _root(provider.parent)
 
 
-def _flavor(consumer: DemoConsumer) -> Mapping[str, Any]:
+def _flavor(claim: Claim) -> Mapping[str, Any]:
     """A flavor that asks for what a server holds; of GPUs each is a group."""
     held = Counter[str]()
-    for amounts in consumer.allocations.values():
+    for amounts in claim.resources.values():
         held.update(amounts)
     vcpus, ram, disk = (held.pop(name, 0) for name in OF_FLAVOR)
     specs = {f'resources{n}__VGPU': '1' for n in range(1, held.pop('VGPU', 0) + 1)}

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from placement.cmd import package_data
+from placement.objects.claim import Claim
+from placement.schemas.common import NOT_SENT
 from placement.search.model.capacity import Capacity
 from placement.search.model.kind import DISABLED_TRAIT
 
@@ -51,31 +53,15 @@ class DemoProvider:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class DemoConsumer:
-    """A server, or a migration of one, with what it holds; `type` is None where it has none."""
-
-    name: str
-    project: str
-    type: str | None
-    allocations: Allocations
-    user: str
-
-    @property
-    def uuid(self) -> str:
-        """The uuid of the consumer, the same each time."""
-        return uuid_of(self.name)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Cloud:
     """Everything that is to be written.
 
-    `shrunk` are the inventories that providers have in the end, after the consumers came, where
+    `shrunk` are the inventories that providers have in the end, after the claims, where
     those differ from the first ones: by the name of the provider.
     """
 
     providers: Sequence[DemoProvider]
-    consumers: Sequence[DemoConsumer]
+    claims: Sequence[Claim]
     shrunk: Mapping[str, Inventories]
 
 
@@ -106,19 +92,17 @@ def make_cloud(seed: int = SEED) -> Cloud:
         for provider in providers
         for name, inventory in provider.inventories.items()
     }
-    servers = [s for host in hosts for s in _servers(data, host, storage, free, seed)]
-    migrations = data['migrations']
-    consumers = [_with_faults(data, server, index) for index, server in enumerate(servers)]
-    consumers += [
-        _consumer(
-            f'{name} migration',
-            migrations['project'],
-            'MIGRATION',
-            {uuid_of(name): migrations['resources']},
-        )
-        for name in migrations['hosts']
+    servers = [
+        (host.root.name, server)
+        for host in hosts
+        for server in _servers(data, host, storage, free, seed)
     ]
-    return Cloud(providers, consumers, data['shrunk'])
+    claims = [_with_faults(data, *server, index) for index, server in enumerate(servers)]
+    migrations = data['migrations']
+    for name in migrations['hosts']:
+        held = {uuid_of(name): migrations['resources']}
+        claims.append(_claim(f'{name} migration', migrations['project'], 'MIGRATION', held))
+    return Cloud(providers, claims, data['shrunk'])
 
 
 def capacity_of(inventory: Mapping[str, Any]) -> int:
@@ -160,13 +144,13 @@ def _provider(
     return DemoProvider(name, description['inventories'], traits, tuple(aggregates), parent)
 
 
-def _consumer(name: str, project: str, kind: str, allocations: Allocations) -> DemoConsumer:
-    return DemoConsumer(name, project, kind, allocations, user=f'user-of-{project}')
+def _claim(name: str, project: str, kind: str, held: Allocations) -> Claim:
+    return Claim(uuid_of(name), held, project, f'user-of-{project}', None, kind)
 
 
 def _servers(
     data: Mapping[str, Any], host: Host, storage: DemoProvider, free: FreeAmounts, seed: int
-) -> Iterator[DemoConsumer]:
+) -> Iterator[Claim]:
     """Servers until the host is as full as it should be, or nothing fits any more."""
     if host.root.name in data['disabled']:
         return
@@ -185,10 +169,10 @@ def _servers(
             continue
         number += 1
         name = f'{host.root.name} server {number}'
-        yield _consumer(name, chance.choice(data['projects']), 'INSTANCE', allocations)
+        yield _claim(name, chance.choice(data['projects']), 'INSTANCE', allocations)
 
 
-def _described_servers(host: Host, servers: Sequence[Any]) -> Iterator[DemoConsumer]:
+def _described_servers(host: Host, servers: Sequence[Any]) -> Iterator[Claim]:
     """Servers on a host, each described by its project and by what it holds there."""
     root = host.root.name
     for number, (project, held) in enumerate(servers, 1):
@@ -196,7 +180,7 @@ def _described_servers(host: Host, servers: Sequence[Any]) -> Iterator[DemoConsu
             uuid_of(f'{root}-{suffix}' if suffix else root): amounts
             for suffix, amounts in held.items()
         }
-        yield _consumer(f'{root} server {number}', project, 'INSTANCE', allocations)
+        yield _claim(f'{root} server {number}', project, 'INSTANCE', allocations)
 
 
 def _allocations(
@@ -238,12 +222,12 @@ def _used_part(host: Host, free: FreeAmounts) -> float:
     return 1 - sum(free[provider.uuid, 'MEMORY_MB'] for provider in having) / capacity
 
 
-def _with_faults(data: Mapping[str, Any], server: DemoConsumer, index: int) -> DemoConsumer:
+def _with_faults(data: Mapping[str, Any], host: str, server: Claim, index: int) -> Claim:
     deleted = data['deleted_project']
-    if server.name.partition(' ')[0] in deleted['hosts']:
-        server = dataclasses.replace(server, project=deleted['project'])
+    if host in deleted['hosts']:
+        server = dataclasses.replace(server, project_id=deleted['project'])
     if index % data['without_type_every'] == 7:
-        server = dataclasses.replace(server, type=None)
+        server = dataclasses.replace(server, consumer_type=NOT_SENT)
     return server
 
 

@@ -3,26 +3,18 @@
 
 from collections.abc import Sequence
 
-from placement.cmd.demo_cloud.cloud import (
-    Cloud,
-    DemoConsumer,
-    DemoProvider,
-    Inventories,
-    uuid_of,
-)
+from placement.cmd.demo_cloud.cloud import Cloud, DemoProvider, Inventories, uuid_of
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.engine.database import Database
 from placement.objects import aggregate, inventory, trait
 from placement.objects.allocation import AllocationList
-from placement.objects.claim import Claim
 from placement.objects.inventory import InventoryList
 from placement.objects.resource_provider import ResourceProvider
 from placement.objects.trait import Trait, TraitList
-from placement.schemas.common import NOT_SENT
 
 PROVIDERS_PER_TRANSACTION = 250
-CONSUMERS_PER_TRANSACTION = 500
+CLAIMS_PER_TRANSACTION = 500
 
 
 def load(database: Database, cloud: Cloud) -> None:
@@ -34,9 +26,8 @@ def load(database: Database, cloud: Cloud) -> None:
     _ensure_traits(context, cloud.providers)
     for start in range(0, len(cloud.providers), PROVIDERS_PER_TRANSACTION):
         _create_providers(context, cloud.providers[start : start + PROVIDERS_PER_TRANSACTION])
-    claims = [_claim(consumer) for consumer in cloud.consumers]
-    for start in range(0, len(claims), CONSUMERS_PER_TRANSACTION):
-        AllocationList.replace(context, claims[start : start + CONSUMERS_PER_TRANSACTION])
+    for start in range(0, len(cloud.claims), CLAIMS_PER_TRANSACTION):
+        AllocationList.replace(context, cloud.claims[start : start + CLAIMS_PER_TRANSACTION])
     for name, inventories in cloud.shrunk.items():
         provider = ResourceProvider.get_by_uuid(context, uuid_of(name))
         _inventories(context, inventories).replace(provider, provider.generation)
@@ -68,14 +59,3 @@ def _create_providers(context: RequestContext, providers: Sequence[DemoProvider]
 def _inventories(context: RequestContext, inventories: Inventories) -> InventoryList:
     bodies = {name: {'max_unit': body['total'], **body} for name, body in inventories.items()}
     return InventoryList.from_bodies(context, bodies)
-
-
-def _claim(consumer: DemoConsumer) -> Claim:
-    return Claim(
-        consumer_uuid=consumer.uuid,
-        resources=consumer.allocations,
-        project_id=consumer.project,
-        user_id=consumer.user,
-        generation=None,
-        consumer_type=NOT_SENT if consumer.type is None else consumer.type,
-    )

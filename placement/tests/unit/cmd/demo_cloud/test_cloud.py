@@ -19,12 +19,12 @@ def root_of(provider: DemoProvider) -> DemoProvider:
     return provider if provider.parent is None else root_of(provider.parent)
 
 
-def test_seed_alone_makes_the_consumers_differ(made: Cloud) -> None:
+def test_seed_alone_makes_the_claims_differ(made: Cloud) -> None:
     other = cloud.make_cloud(seed=18)
 
     assert cloud.make_cloud() == made
     assert other.providers == made.providers
-    assert other.consumers != made.consumers
+    assert other.claims != made.claims
 
 
 def test_aggregates_and_flavors_have_names(made: Cloud) -> None:
@@ -36,8 +36,8 @@ def test_aggregates_and_flavors_have_names(made: Cloud) -> None:
 
 def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:
     taken: collections.Counter[tuple[str, str]] = collections.Counter()
-    for consumer in made.consumers:
-        for uuid, resources in consumer.allocations.items():
+    for claim in made.claims:
+        for uuid, resources in claim.resources.items():
             taken.update({(uuid, name): amount for name, amount in resources.items()})
     over = {
         one.name
@@ -52,6 +52,6 @@ def test_what_is_in_use_fits_but_where_inventories_shrank(made: Cloud) -> None:
 
 def test_a_server_is_on_one_host_and_its_storage(made: Cloud) -> None:
     roots = {one.uuid: root_of(one).name for one in made.providers}
-    for consumer in made.consumers:
-        found = {roots[uuid] for uuid in consumer.allocations} - {'az2-ceph'}
-        assert found == {consumer.name.partition(' ')[0]}
+    for claim in made.claims:
+        found = {roots[uuid] for uuid in claim.resources} - {'az2-ceph'}
+        assert len(found) == 1
