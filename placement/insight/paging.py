@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Generic, Self, TypeVar
 
 from placement import errors
-from placement.feed.follower_token import FollowerToken
+from placement.feed.follower import FollowerToken
 from placement.http.querystring import Query
 from placement.http.request import Request
 from placement.schemas import common

@@ -17,7 +17,7 @@ from osc_placement_insight.commands import changes
 from osc_placement_insight.tests.client import Client, Printed
 from osc_placement_insight.tests.clouds import Cloud
 from osc_placement_insight.tests.conftest import Service
-from placement.feed.follower_token import FollowerToken
+from placement.feed.follower import FollowerToken
 
 LIST = ('placement', 'change', 'list')
 

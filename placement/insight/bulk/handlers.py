@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.feed.follower_token import FollowerToken
+from placement.feed.follower import FollowerToken
 from placement.http import provider_list
 from placement.http.querystring import Query, unknown_names_reported
 from placement.http.reply import Reply

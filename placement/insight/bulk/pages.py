@@ -13,8 +13,7 @@ from placement.context import RequestContext
 from placement.db.engine import transactions as db
 from placement.db.statements import allocations, provider_filters, providers
 from placement.db.statements.provider_filters import ProviderFilters
-from placement.feed.follower import FollowedFeed, Interruption
-from placement.feed.follower_token import FollowerToken
+from placement.feed.follower import FollowedFeed, FollowerToken, Interruption
 from placement.feed.keeper import FeedBypassed
 from placement.insight.bulk import statements
 from placement.insight.bulk.statements import ConsumerFilters, SummedBy

@@ -9,10 +9,8 @@ import pytest
 from placement.db.engine.database import Database
 from placement.feed import change_feed as change_feed_module
 from placement.feed import follower as follower_module
-from placement.feed import follower_token
 from placement.feed import position as position_module
-from placement.feed.follower import MAX_LAG_SECONDS, FollowedFeed, Interruption
-from placement.feed.follower_token import FollowerToken
+from placement.feed.follower import MAX_LAG_SECONDS, FollowedFeed, FollowerToken, Interruption
 from placement.tests.thorough import examples
 
 from .fixtures.feed_cluster import Cluster, Rows, Values, sequences
@@ -121,7 +119,7 @@ class Followers(Cluster):
 def test_each_follower_has_what_was_committed_before(
     database: Database, nodes: int, window: int, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower_token, 'WINDOW', window)
+    monkeypatch.setattr(follower_module, 'WINDOW', window)
     monkeypatch.setattr(follower_module, 'ENTRIES_FOR_EACH', 2)
     monkeypatch.setattr(position_module, 'BLOCK', 12 * nodes)
     monkeypatch.setattr(change_feed_module, 'MAX_LATE', 3)

@@ -13,7 +13,7 @@ import os_traits
 import pytest
 
 from placement import routes
-from placement.feed.follower_token import FollowerToken
+from placement.feed.follower import FollowerToken
 from placement.feed.position import Position
 from placement.microversions import NEWEST
 from placement.search.insight import explain

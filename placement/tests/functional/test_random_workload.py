@@ -7,7 +7,8 @@ import multiprocessing
 
 import pytest
 
-from placement.feed import follower_token, position
+from placement.feed import follower as feed_follower
+from placement.feed import position
 from placement.objects import provider_identity
 from placement.tests.thorough import examples
 
@@ -37,7 +38,7 @@ def test_searches_followers_and_history_have_the_cloud_after_each_request(
 ) -> None:
     freshness.prune_often(monkeypatch, block)
     if block != BLOCK:
-        monkeypatch.setattr(follower_token, 'WINDOW', 8)
+        monkeypatch.setattr(feed_follower, 'WINDOW', 8)
     monkeypatch.setattr(provider_identity, 'CONSUMERS_AT_ONCE', 2)
     with worker(url) as client, worker(url) as other:
         workload = Workload(client, seed, client.configuration)
@@ -95,7 +96,7 @@ def work(url: str, seed: int) -> list[str]:
     Between the comparisons it also searches and follows while others write.
     """
     freshness.prune_often(pytest.MonkeyPatch(), SMALL_BLOCK)
-    follower_token.WINDOW = 8
+    feed_follower.WINDOW = 8
     lines = []
     with worker(url) as client:
         workload = Workload(client, seed, client.configuration)

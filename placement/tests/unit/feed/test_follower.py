@@ -6,16 +6,16 @@ import sqlalchemy as sa
 
 from placement.db.engine.database import Database
 from placement.db.schema.own_tables import change_feed as feed
-from placement.feed import change_feed, follower_token, position
+from placement.feed import change_feed, follower, position
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.follower import (
     MAX_LAG_SECONDS,
     Batch,
     Change,
     FollowedFeed,
+    FollowerToken,
     Interruption,
 )
-from placement.feed.follower_token import FollowerToken
 from placement.feed.position import Zone
 from placement.tests.unit.feed.conftest import prune, write
 
@@ -25,7 +25,7 @@ LIMIT = 100
 
 @pytest.fixture(autouse=True)
 def _small_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower_token, 'WINDOW', 4)
+    monkeypatch.setattr(follower, 'WINDOW', 4)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.feed import position as position_module
-from placement.feed.follower_token import WINDOW, FollowerToken
+from placement.feed.follower import WINDOW, FollowerToken
 from placement.feed.position import Entry, Position, Zone
 
 ID = st.integers(0, 2**63 - 1)
