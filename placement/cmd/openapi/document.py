@@ -2,20 +2,24 @@
 """The OpenAPI document of one microversion."""
 
 import inspect
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from placement import errors, microversions, routes
-from placement.cmd.openapi import FRAGMENTS, parameters
-from placement.cmd.openapi.parameters import VERSION_HEADER
+from placement.cmd.openapi import FRAGMENTS
 from placement.cmd.openapi.reply_templates import described, replies_of
 from placement.http import microversion
 from placement.http.microversion import SERVICE_TYPE, Api, Rule
 from placement.http.reply import Reply
 from placement.routes import INSIGHT, Route
+from placement.schemas import common
 from placement.schemas.common import Schema, an_object
 
 JSON = 'application/json'
+VERSION_HEADER = 'OpenStack-API-Version'
+
+Parameter = dict[str, Any]
 
 _TEXT: Schema = {'type': 'string'}
 # The headers of every response by their components.
@@ -28,6 +32,22 @@ _HEADERS = {
     'cache': 'Cache-Control',
     'modified': 'Last-Modified',
     'modified_if_any': 'Last-Modified',
+}
+
+_VARIABLE = re.compile(r'\{(\w+)\}')
+# In a pattern of query parameters: the name, and what may follow it.
+_WITH_SUFFIX = re.compile(r'\^(\w+)\((.*)\)\?\$')
+
+# By variable, or by action and variable where it makes a difference. What is only looked up may
+# have any form: the answer is the same as for what is not there.
+_PATH_SCHEMAS: dict[str, Schema] = {
+    'uuid': common.UUID,
+    'consumer_uuid': {'type': 'string', 'minLength': 1},
+    'allocations.set consumer_uuid': common.UUID,
+    'resource_class': {'type': 'string', 'pattern': common.RESOURCE_CLASS_PATTERN},
+    'name': {'type': 'string', 'minLength': 1},
+    'traits.put name': common.CUSTOM_NAME,
+    'resource_classes.put name': common.CUSTOM_NAME,
 }
 
 
@@ -134,6 +154,77 @@ def _errors(api: Api, version_is_known: bool = True) -> Schema:
     return an_object({'errors': {'type': 'array', 'minItems': 1, 'items': error}})
 
 
+def _path_parameters(route: Route) -> list[Parameter]:
+    """The variables of the path."""
+    return [
+        {
+            'name': name,
+            'in': 'path',
+            'required': True,
+            'description': _of_action(FRAGMENTS['parameters'], route.action, name),
+            'schema': _of_action(_PATH_SCHEMAS, route.action, name),
+        }
+        for name in _VARIABLE.findall(route.path)
+    ]
+
+
+def _of_action(table: dict[str, Any], action: str, name: str) -> Any:
+    return table.get(f'{action} {name}', table[name])
+
+
+def _query_parameters(api: Api, action: str) -> list[Parameter]:
+    """The query parameters of an action, those of request groups as one."""
+    if action not in api.queries:
+        return []
+    schema = api.queries[action].schema
+    groups: Schema = {}
+    single = dict(schema['properties'])
+    for pattern, values in schema.get('patternProperties', {}).items():
+        match = _WITH_SUFFIX.fullmatch(pattern)
+        assert match is not None, pattern
+        name, suffix = match.groups()
+        single[name] = values
+        groups[f'^{name}{suffix}$'] = values
+    repeatable = _repeatable(api, action)
+    parameters: list[Parameter] = [
+        {
+            'name': name,
+            'in': 'query',
+            'required': name in schema.get('required', ()),
+            'description': _of_action(FRAGMENTS['parameters'], action, name),
+            'schema': {'type': 'array', 'items': value} if name in repeatable else value,
+        }
+        for name, value in single.items()
+    ]
+    if groups:
+        members = {'type': 'object', 'patternProperties': groups, 'additionalProperties': False}
+        parameters.append(FRAGMENTS['groups'] | {'schema': members})
+    return parameters
+
+
+def _repeatable(api: Api, action: str) -> set[str]:
+    """Parameters each value of which counts; of others one does."""
+    names = {'same_subtree'}
+    if api.allows(Rule.REPEATED_MEMBER_OF):
+        names.add('member_of')
+    if api.allows(Rule.ANY_TRAITS):
+        names.add('required')
+    if action == 'insight.consumers':
+        names.add('uuid')
+    return names
+
+
+def version_header(api: Api) -> Parameter:
+    """The header that asks for the version; the oldest is what those get who ask for none."""
+    return {
+        'name': VERSION_HEADER,
+        'in': 'header',
+        'required': str(api.version) != api.oldest,
+        'description': 'The microversion that the request is made at.',
+        'schema': {'type': 'string', 'enum': [f'{SERVICE_TYPE} {api.version}']},
+    }
+
+
 def version_named(text: str) -> Api:
     """The API of a microversion, such as ``1.10`` or ``latest``.
 
@@ -188,9 +279,9 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
         'tags': [_tag(route)],
         'summary': summary.splitlines()[0],
         'parameters': [
-            *parameters.of_path(route),
-            *parameters.of_query(api, route.action),
-            parameters.version_header(api),
+            *_path_parameters(route),
+            *_query_parameters(api, route.action),
+            version_header(api),
         ],
         'responses': _responses(api, route),
         # As the generators of other services' documents say it.

@@ -8,7 +8,7 @@ import openapi_spec_validator
 import pytest
 
 from placement import microversions
-from placement.cmd.openapi import document, parameters
+from placement.cmd.openapi import document
 from placement.cmd.openapi.reply_templates import REPLIES
 from placement.http.microversion import Api
 from placement.tests.thorough import THOROUGH
@@ -74,7 +74,7 @@ def test_document_describes_a_repeatable_parameter_as_an_array(
 
 
 def test_document_requires_the_version_header_except_for_the_oldest() -> None:
-    headers = [parameters.version_header(api) for api in APIS]
+    headers = [document.version_header(api) for api in APIS]
 
     assert [header['required'] for header in headers] == [False] + [True] * (len(APIS) - 1)
     assert headers[10]['schema'] == {'type': 'string', 'enum': ['placement 1.10']}
