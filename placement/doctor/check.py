@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check takes a deployment and returns a result, in the frame of oslo.upgradecheck."""
 
+import contextlib
 import dataclasses
 import os
 import pwd
@@ -22,31 +23,7 @@ class UnknownAccount(Exception):
     """There is no such account, or this process cannot tell what it may do."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Account:
-    """An account; `home` is its home directory."""
-
-    name: str
-    user_id: int
-    group_id: int
-    home: str
-
-    def may(self, mode: int, path: str) -> bool:
-        """Check that the account may read (`os.R_OK`) a path, write (`os.W_OK`) or enter it."""
-        if self.user_id == os.geteuid():
-            return os.access(path, mode)
-        # The kernel knows about access control lists and read-only file systems, modes do not.
-        done = subprocess.run(
-            ['test', _TESTS[mode], path],
-            user=self.user_id,
-            group=self.group_id,
-            extra_groups=os.getgrouplist(self.name, self.group_id),
-            check=False,
-        )
-        return done.returncode == 0
-
-
-def find_account(name: str | None) -> Account:
+def find_account(name: str | None) -> pwd.struct_passwd:
     """Return the account with a name, by default the one that runs the service.
 
     That is the one that runs this process, except for root, which does not serve: where there is
@@ -55,30 +32,25 @@ def find_account(name: str | None) -> Account:
     if name is None:
         return _default()
     try:
-        account = _account(pwd.getpwnam(name))
+        account = pwd.getpwnam(name)
     except KeyError:
         raise UnknownAccount(f'there is no user {name}') from None
-    if os.geteuid() not in (0, account.user_id):
+    if os.geteuid() not in (0, account.pw_uid):
         raise UnknownAccount(f'only root can tell what the user {name} may do')
     return account
 
 
-def _default() -> Account:
-    if os.geteuid() == 0:
-        try:
-            return _account(pwd.getpwnam(DEFAULT_NAME))
-        except KeyError:
-            pass
+def _default() -> pwd.struct_passwd:
+    user_id, group_id = os.geteuid(), os.getegid()
+    if user_id == 0:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(DEFAULT_NAME)
     try:
-        return _account(pwd.getpwuid(os.geteuid()))
+        return pwd.getpwuid(user_id)
     except KeyError:
         # Containers run under numbers that no file names.
         home = os.environ.get('HOME', '/')
-        return Account(str(os.geteuid()), os.geteuid(), os.getegid(), home)
-
-
-def _account(entry: pwd.struct_passwd) -> Account:
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)
+        return pwd.struct_passwd((str(user_id), '', user_id, group_id, '', home, ''))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,8 +58,23 @@ class Deployment:
     """A service as it is installed and configured here; `environ` are environment variables."""
 
     conf: ConfigOpts
-    account: Account
+    account: pwd.struct_passwd
     environ: Mapping[str, str]
+
+    def may(self, mode: int, path: str) -> bool:
+        """Check that the account may read (`os.R_OK`) a path, write (`os.W_OK`) or enter it."""
+        account = self.account
+        if account.pw_uid == os.geteuid():
+            return os.access(path, mode)
+        # The kernel knows about access control lists and read-only file systems, modes do not.
+        done = subprocess.run(
+            ['test', _TESTS[mode], path],
+            user=account.pw_uid,
+            group=account.pw_gid,
+            extra_groups=os.getgrouplist(account.pw_name, account.pw_gid),
+            check=False,
+        )
+        return done.returncode == 0
 
 
 class CheckResult(upgradecheck.Result):
@@ -114,5 +101,5 @@ def failure(finding: str, remedy: str) -> CheckResult:
     return CheckResult(Code.FAILURE, finding, remedy)
 
 
-#: Returns what it finding, or None for a deployment that it does not apply to.
+#: Returns its finding, or None for a deployment that it does not apply to.
 Check = Callable[[Deployment], CheckResult | None]

@@ -20,23 +20,19 @@ NOVA_LIMIT = 1000
 MAX_CLOCK_DIFFERENCE = 5
 
 
-def _url(deployment: Deployment) -> str:
-    url: str = deployment.conf.placement_database.connection
-    return url
-
-
 def check_connection(deployment: Deployment) -> CheckResult:
     """Connect as the service does."""
-    return _connection(deployment, _url(deployment), 'connection')
+    return _connection(deployment, 'connection')
 
 
 def check_replica(deployment: Deployment) -> CheckResult | None:
     """Connect to the replica, where one is configured."""
-    url = deployment.conf.placement_database.slave_connection
-    return _connection(deployment, url, 'slave_connection') if url else None
+    has_replica = deployment.conf.placement_database.slave_connection
+    return _connection(deployment, 'slave_connection') if has_replica else None
 
 
-def _connection(deployment: Deployment, url: str, option: str) -> CheckResult:
+def _connection(deployment: Deployment, option: str) -> CheckResult:
+    url = deployment.conf.placement_database[option]
     shown = diagnosis.shown(url)
     try:
         with diagnosis.opened(deployment.conf, url):
@@ -50,7 +46,7 @@ def _connection(deployment: Deployment, url: str, option: str) -> CheckResult:
 
 def check_schema(deployment: Deployment) -> CheckResult:
     """Compare the revisions of both chains with those that this release needs."""
-    with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+    with diagnosis.opened(deployment.conf) as engine:
         return compare_revisions(engine)
 
 
@@ -67,7 +63,7 @@ def compare_revisions(engine: sa.Engine) -> CheckResult:
 def check_writes(deployment: Deployment) -> CheckResult:
     """Try a write that changes nothing."""
     try:
-        with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+        with diagnosis.opened(deployment.conf) as engine:
             diagnosis.check_writable(engine)
     except diagnosis.ERRORS as error:
         return failure(
@@ -79,7 +75,7 @@ def check_writes(deployment: Deployment) -> CheckResult:
 
 def check_clock(deployment: Deployment) -> CheckResult | None:
     """Compare the clock of the server with that of this machine."""
-    with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+    with diagnosis.opened(deployment.conf) as engine:
         ahead = diagnosis.seconds_ahead(engine)
     if ahead is None:
         return None
@@ -94,7 +90,7 @@ def check_clock(deployment: Deployment) -> CheckResult | None:
 
 def check_randomization(deployment: Deployment) -> CheckResult:
     """Compare the number of hosts with what a scheduler asks for."""
-    with diagnosis.opened(deployment.conf, _url(deployment)) as engine:
+    with diagnosis.opened(deployment.conf) as engine:
         hosts = diagnosis.count_roots(engine)
     is_random = deployment.conf.placement.randomize_allocation_candidates
     if hosts > NOVA_LIMIT and not is_random:

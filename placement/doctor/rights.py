@@ -10,8 +10,8 @@ from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
 
 def unreadable(deployment: Deployment, paths: Iterable[str]) -> CheckResult | None:
     """Return a failure if the account may not read one of these files."""
-    name = deployment.account.name
-    closed = [path for path in paths if not deployment.account.may(os.R_OK, path)]
+    name = deployment.account.pw_name
+    closed = [path for path in paths if not deployment.may(os.R_OK, path)]
     if not closed:
         return None
     return failure(
@@ -22,14 +22,14 @@ def unreadable(deployment: Deployment, paths: Iterable[str]) -> CheckResult | No
 
 def check_home(deployment: Deployment) -> CheckResult:
     """Look for the home directory of the account, where Apache starts its processes."""
-    account = deployment.account
-    if not os.path.isdir(account.home):
+    home, name = deployment.account.pw_dir, deployment.account.pw_name
+    if not os.path.isdir(home):
         return warning(
-            f'{account.home}, the home of the user {account.name}, does not exist: with Apache '
-            'mod_wsgi the service restarts for ever, and clients get 504.',
-            _make(deployment, account.home),
+            f'{home}, the home of the user {name}, does not exist: with Apache mod_wsgi the '
+            'service restarts for ever, and clients get 504.',
+            _make(deployment, home),
         )
-    return ok(f'{account.home} of the user {account.name} exists.')
+    return ok(f'{home} of the user {name} exists.')
 
 
 def check_log(deployment: Deployment) -> CheckResult:
@@ -53,7 +53,7 @@ def check_sqlite_file(deployment: Deployment) -> CheckResult | None:
     if not os.path.exists(path):
         return failure(
             f'{path} does not exist.',
-            f'Run "placement-manage db sync" as the user {deployment.account.name}.',
+            f'Run "placement-manage db sync" as the user {deployment.account.pw_name}.',
         )
     return _check_file(deployment, path, 'every write is answered with 503', needs_directory=True)
 
@@ -67,7 +67,7 @@ def check_metrics(deployment: Deployment) -> CheckResult | None:
     existing = directory
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
-    name = deployment.account.name
+    name = deployment.account.pw_name
     if not (os.path.isdir(existing) and _may_write(deployment, existing)):
         return warning(
             f'The user {name} may not write {existing}: nothing is counted in {directory}.',
@@ -80,7 +80,7 @@ def _check_file(
     deployment: Deployment, path: str, effect: str, needs_directory: bool = False
 ) -> CheckResult:
     """Check that the account may write a file, or make it."""
-    name = deployment.account.name
+    name = deployment.account.pw_name
     directory = os.path.abspath(os.path.dirname(path))
     paths = [path] if os.path.isfile(path) else [directory]
     if needs_directory:
@@ -100,9 +100,9 @@ def _check_file(
 
 def _may_write(deployment: Deployment, path: str) -> bool:
     modes = (os.W_OK, os.X_OK) if os.path.isdir(path) else (os.W_OK,)
-    return all(deployment.account.may(mode, path) for mode in modes)
+    return all(deployment.may(mode, path) for mode in modes)
 
 
 def _make(deployment: Deployment, directory: str) -> str:
-    name = deployment.account.name
+    name = deployment.account.pw_name
     return f'Run install -d -m 750 -o {name} -g {name} {directory}.'

@@ -31,14 +31,16 @@ def shown(url: str) -> str:
 
 
 @contextlib.contextmanager
-def opened(conf: ConfigOpts, url: str) -> Iterator[sa.Engine]:
+def opened(conf: ConfigOpts, url: str | None = None) -> Iterator[sa.Engine]:
     """An engine as the service makes it, which has connected; one attempt is made.
+
+    Its URL is that of `connection` unless another one is given.
 
     Raises one of `ERRORS`.
     """
     group = conf.placement_database
     engine = create_engine(
-        url,
+        url or group.connection,
         max_retries=0,
         connection_parameters=group.connection_parameters,
         bounds=_TIMEOUTS,

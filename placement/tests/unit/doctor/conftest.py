@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import pwd
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -49,7 +50,7 @@ def configure(directory: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Confi
 
 
 @pytest.fixture
-def stranger() -> check.Account:
+def stranger() -> pwd.struct_passwd:
     """An account that is not root: root may do everything."""
     return check.find_account('nobody' if os.geteuid() == 0 else None)
 

@@ -4,13 +4,14 @@
 import dataclasses
 import os
 import pathlib
+import pwd
 
 import pytest
 
 from placement import conf as placement_conf
 from placement.conf import ConfigOpts
 from placement.doctor import configuration
-from placement.doctor.check import Account, Check, Code
+from placement.doctor.check import Check, Code
 from placement.tests.unit.doctor.conftest import Configure, expect
 
 DATABASE = '[placement_database]\nconnection = mysql+pymysql://placement:secret@db/placement\n'
@@ -64,13 +65,17 @@ def test_file_that_the_web_application_does_not_read_is_a_warning(configure: Con
     ],
 )
 def test_file_that_the_service_may_not_read_is_a_failure(
-    configure: Configure, directory: pathlib.Path, stranger: Account, name: str, check: Check
+    configure: Configure,
+    directory: pathlib.Path,
+    stranger: pwd.struct_passwd,
+    name: str,
+    check: Check,
 ) -> None:
     (directory / 'policy.yaml').touch()
     deployment = dataclasses.replace(configure(DATABASE), account=stranger)
     (directory / name).chmod(0o600 if os.geteuid() == 0 else 0)
 
-    words = f'The user {stranger.name} may not read {directory}/{name}.'
+    words = f'The user {stranger.pw_name} may not read {directory}/{name}.'
     expect(check(deployment), Code.FAILURE, words)
 
 

@@ -11,7 +11,7 @@ import pwd
 import pytest
 
 from placement.doctor import check, rights
-from placement.doctor.check import Account, Check, Code
+from placement.doctor.check import Check, Code
 from placement.tests.unit.doctor.conftest import Configure, expect
 
 LOG = '[DEFAULT]\nlog_dir = {0}/log\nlog_file = placement.log\n'
@@ -54,7 +54,7 @@ def close(path: pathlib.Path) -> None:
 def test_service_has_to_be_able_to_write_its_files(
     configure: Configure,
     directory: pathlib.Path,
-    stranger: Account,
+    stranger: pwd.struct_passwd,
     run: Check,
     text: str,
     there: str,
@@ -68,13 +68,13 @@ def test_service_has_to_be_able_to_write_its_files(
         path = directory / name
         path.touch() if name == there else path.mkdir()
         if os.geteuid() == 0:
-            os.chown(path, stranger.user_id, stranger.group_id)
+            os.chown(path, stranger.pw_uid, stranger.pw_gid)
     if closed:
         close(directory / closed)
     before = sorted(directory.rglob('*.*'))
     deployment = dataclasses.replace(configure(text.format(directory)), account=stranger)
 
-    expect(run(deployment), code, *words.format(directory, stranger.name).split('|'))
+    expect(run(deployment), code, *words.format(directory, stranger.pw_name).split('|'))
     before.append(directory / 'placement.conf')
     assert sorted(directory.rglob('*.*')) == sorted(before)
 
@@ -95,13 +95,17 @@ def test_deployment_without_such_files_needs_no_rights(
 
 @pytest.mark.parametrize(('name', 'code'), [('nowhere', Code.WARNING), ('.', Code.SUCCESS)])
 def test_home_directory_has_to_exist(
-    configure: Configure, directory: pathlib.Path, stranger: Account, name: str, code: Code
+    configure: Configure,
+    directory: pathlib.Path,
+    stranger: pwd.struct_passwd,
+    name: str,
+    code: Code,
 ) -> None:
-    account = dataclasses.replace(stranger, home=str(directory / name))
+    account = pwd.struct_passwd((*stranger[:5], str(directory / name), ''))
 
     result = rights.check_home(dataclasses.replace(configure(), account=account))
 
-    expect(result, code, account.home)
+    expect(result, code, account.pw_dir)
 
 
 # Whose rights are asked for.
@@ -115,13 +119,15 @@ def test_account_is_that_of_this_process_unless_it_is_root(
     monkeypatch.setattr(check, 'DEFAULT_NAME', default)
     own = pwd.getpwuid(os.geteuid()).pw_name
 
-    assert check.find_account(None).name == (expected if os.geteuid() == 0 else own)
+    assert check.find_account(None).pw_name == (expected if os.geteuid() == 0 else own)
 
 
 def test_number_without_an_account_is_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, 'geteuid', lambda: 54321)
     monkeypatch.setenv('HOME', '/home/of/54321')
 
-    assert check.find_account(None) == Account('54321', 54321, os.getegid(), '/home/of/54321')
+    account = check.find_account(None)
+    assert account[:1] + account[2:4] == ('54321', 54321, os.getegid())
+    assert account.pw_dir == '/home/of/54321'
     with pytest.raises(check.UnknownAccount, match='only root can tell what the user nobody'):
         check.find_account('nobody')
