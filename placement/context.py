@@ -39,8 +39,8 @@ def quote_environ_for_log(text: str) -> str:
 class RequestContext(oslo_context.RequestContext):
     """The identity of a caller together with the means its request works with.
 
-    The middleware makes it from the headers of the request, `attach` completes it. Until then
-    `database`, `snapshots` and `insight` raise `RuntimeError`, and so does `connection` while no
+    The middleware makes it from the headers of the request, `attach` completes it: until then it
+    has no `database`, `snapshots` and `insight`. `connection` raises `RuntimeError` while no
     transaction is open: no statement can run outside one. `placement.db.engine.transactions` sets
     `open_connection` for as long as a transaction lasts.
 
@@ -50,13 +50,16 @@ class RequestContext(oslo_context.RequestContext):
     `change_recorder` notes what the request changes, for the history; None while that is off.
     """
 
+    database: Database
+    snapshots: SnapshotKeeper
+    insight: Insight
+
     def __init__(
         self, database: Database | None = None, allow_replica_read: bool = False, **identity: Any
     ) -> None:
         super().__init__(**identity)
-        self._database = database
-        self._snapshots: SnapshotKeeper | None = None
-        self._insight: Insight | None = None
+        if database is not None:
+            self.database = database
         self.allow_replica_read = allow_replica_read
         self.open_connection: sqlalchemy.Connection | None = None
         self.change_recorder: ChangeRecorder | None = None
@@ -70,9 +73,9 @@ class RequestContext(oslo_context.RequestContext):
         action: str = '',
     ) -> None:
         """Give the request what it works with; `action` is what the history calls it."""
-        self._database = database
-        self._snapshots = snapshots
-        self._insight = insight
+        self.database = database
+        self.snapshots = snapshots
+        self.insight = insight
         self.allow_replica_read = allow_replica_read
         if insight.change_history is not None:
             self.change_recorder = insight.change_history.recorder(self, action)
@@ -80,27 +83,6 @@ class RequestContext(oslo_context.RequestContext):
     def get_logging_values(self) -> dict[str, Any]:
         """The attributes for the formats of log lines, quoted."""
         return {name: _quoted(value) for name, value in super().get_logging_values().items()}
-
-    @property
-    def database(self) -> Database:
-        """The database of the service."""
-        if self._database is None:
-            raise RuntimeError('the context has no database')
-        return self._database
-
-    @property
-    def snapshots(self) -> SnapshotKeeper:
-        """The keeper of the snapshot that searches read."""
-        if self._snapshots is None:
-            raise RuntimeError('the context has no snapshots')
-        return self._snapshots
-
-    @property
-    def insight(self) -> Insight:
-        """The worker's means to answer the questions below `/insight`."""
-        if self._insight is None:
-            raise RuntimeError('the context has no insight')
-        return self._insight
 
     @property
     def connection(self) -> sqlalchemy.Connection:
