@@ -49,26 +49,21 @@ class Recorder:
 
     def add(self, metric: Metric, labels: Labels = (), amount: float = 1.0) -> None:
         """Add to a counter."""
-        try:
-            self._values(metric, labels)[0].inc(amount)
-        except Exception as error:
-            self._failed(error)
+        self._change(metric, labels, lambda values: values[0].inc(amount))
 
     def set(self, metric: Metric, labels: Labels, value: float) -> None:
         """Set a gauge of this process."""
-        try:
-            self._values(metric, labels)[0].set(value)
-        except Exception as error:
-            self._failed(error)
+        self._change(metric, labels, lambda values: values[0].set(value))
 
     def observe(self, metric: Metric, labels: Labels, amount: float) -> None:
         """Add an amount to a histogram."""
-        try:
-            total, *buckets = self._values(metric, labels)
+
+        def add(values: Sequence[StoredValue]) -> None:
+            total, *buckets = values
             total.inc(amount)
             buckets[bisect.bisect_left(metric.buckets, amount)].inc(1.0)
-        except Exception as error:
-            self._failed(error)
+
+        self._change(metric, labels, add)
 
     def watch(self, metric: Metric, labels: Labels, read: Callable[[], float]) -> None:
         """Set a gauge to what a function returns, with each `update_gauges`."""
@@ -76,19 +71,27 @@ class Recorder:
 
     def update_gauges(self) -> None:
         """Set the gauges that are watched."""
-        try:
-            for metric, labels, read in self._watched:
-                self._values(metric, labels)[0].set(read())
-        except Exception as error:
-            self._failed(error)
+        for metric, labels, read in self._watched:
+            self._change(metric, labels, lambda values, read=read: values[0].set(read()))  # type: ignore[misc]
 
     def close(self) -> None:
         """Release the slot and its files, as the end of the process would."""
         with self._lock:
             self._release_slot()
 
+    def _change(
+        self, metric: Metric, labels: Labels, change: Callable[[Sequence[StoredValue]], None]
+    ) -> None:
+        """Change the values of a series; where that is not possible, count a failure."""
+        try:
+            change(self._values(metric, labels))
+        except Exception as error:
+            self._failed(error)
+
     def _values(self, metric: Metric, labels: Labels) -> Sequence[StoredValue]:
-        self._check_process()
+        # Asked for each time: uWSGI forks without telling Python.
+        if os.getpid() != self._process:
+            self._take_slot()
         key = (metric, labels)
         values = self._series.get(key)
         if values is None:
@@ -113,11 +116,6 @@ class Recorder:
             self._make_value(kind, metric.family, name, names, values, metric.help, mode)
             for name, names, values in samples
         ]
-
-    def _check_process(self) -> None:
-        # Asked for each time: uWSGI forks without telling Python.
-        if os.getpid() != self._process:
-            self._take_slot()
 
     def _take_slot(self) -> None:
         """Begin in a slot of this process.
