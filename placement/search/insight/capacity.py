@@ -160,8 +160,7 @@ def _page(snapshot: Snapshot, page: RowPage) -> tuple[Sequence[Tree], bool]:
     """The trees of a page by the uuid of the root, and whether more follow."""
     uuids = (
         (tree.members[0].uuid, tree.root_id)
-        for block in snapshot.blocks.values()
-        for tree in block.trees.values()
+        for tree in snapshot.trees()
         if tree.members[0].uuid > page.after
     )
     first = heapq.nsmallest(page.limit + 1, uuids)
@@ -179,8 +178,7 @@ def _by_aggregate(
 
     They share the rest of the budget as `capacities_of` does.
     """
-    trees = (tree for block in snapshot.blocks.values() for tree in block.trees.values())
-    structures = {tree.shape.structure for tree in trees}
+    structures = {tree.shape.structure for tree in snapshot.trees()}
     every = frozenset[str]().union(*[structure.aggregates for structure in structures])
     uuids = sorted(uuid for uuid in every if uuid > page.after)
     first: Sequence[str | None] = [*uuids, None][: page.limit + 1]

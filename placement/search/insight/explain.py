@@ -30,6 +30,9 @@ from placement.search.solver.work import BudgetSpent
 # classes counts six, so 100,000 hosts are examined, all of them.
 EXPLAIN_BUDGET = 1_000_000
 
+# How many places it looks at as one of several things that a budget is for.
+PART_PLACES = 200_000
+
 # Which part of the budget is for the first look at the trees, and which where each of them has to
 # be searched afterwards, several times.
 LOOKING, LOOKING_TO_SEARCH = 2, 16
@@ -83,6 +86,16 @@ def explain_request(
     )
     disabled = disabled_trees(answer, survey, combination.trees)
     return dataclasses.replace(answer, disabled=disabled)
+
+
+def explain_within(
+    work: SlicedWork, snapshot: Snapshot, request: CandidateRequest
+) -> RequestExplanation:
+    """Explain a request with a part of the work, as one of several things that it is for."""
+    part = work.part(PART_PLACES)
+    answer = explain_request(snapshot, request, part)
+    work.spent += part.spent
+    return answer
 
 
 def _survey(

@@ -138,9 +138,13 @@ class Snapshot:
 
     def __iter__(self) -> Iterator[Provider]:
         """Every provider, tree by tree."""
+        for tree in self.trees():
+            yield from tree.members
+
+    def trees(self) -> Iterator[Tree]:
+        """Every tree."""
         for block in self.blocks.values():
-            for tree in block.trees.values():
-                yield from tree.members
+            yield from block.trees.values()
 
     def provider(self, provider_id: int) -> Provider:
         """The provider with this id. Raises KeyError when there is none."""

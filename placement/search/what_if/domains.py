@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Tree
 
 
 class Domain(NamedTuple):
@@ -25,7 +24,7 @@ def root_domains(snapshot: Snapshot, after: str, limit: int) -> tuple[list[Domai
     something and that share nothing, and whether more follow."""
     roots = (
         (tree.members[0].uuid, tree.root_id)
-        for tree in trees_of(snapshot)
+        for tree in snapshot.trees()
         if tree.members[0].uuid > after
         and not tree.shape.structure.has_sharing
         and any(map(any, tree.usage))
@@ -38,14 +37,8 @@ def root_domains(snapshot: Snapshot, after: str, limit: int) -> tuple[list[Domai
 def roots_by_aggregate(snapshot: Snapshot) -> Mapping[str, frozenset[int]]:
     """The ids of the roots in each aggregate, without sharing providers."""
     roots: dict[str, set[int]] = defaultdict(set)
-    for tree in trees_of(snapshot):
+    for tree in snapshot.trees():
         root = tree.members[0]
         for aggregate in () if root.kind.profile.is_sharing else root.aggregates:
             roots[aggregate].add(tree.root_id)
     return {aggregate: frozenset(ids) for aggregate, ids in roots.items()}
-
-
-def trees_of(snapshot: Snapshot) -> Iterator[Tree]:
-    """Every tree."""
-    for block in snapshot.blocks.values():
-        yield from block.trees.values()

@@ -10,14 +10,13 @@ from __future__ import annotations
 import enum
 import heapq
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from placement.search.candidate import Candidate
 from placement.search.insight.feasibility import Feasibility
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import ClassSum, Tree, sums_of
-from placement.search.what_if.domains import trees_of
 from placement.search.what_if.inferred import Need
 from placement.search.what_if.places import (
     NOWHERE,
@@ -93,7 +92,7 @@ class Filling:
         self._snapshot = places.snapshot
         self._classes_of_pools = set[str]()
         self._searches: dict[Need, Feasibility] = {}
-        self._queues: dict[Need, _Trees] = {}
+        self._queues: dict[Need, _FirstTrees | _RankedTrees] = {}
         # The roots of trees that were changed, in turn, and those that were given something back.
         self.changes = list[int]()
         self.given_back = set[int]()
@@ -208,15 +207,11 @@ class Filling:
         ]
 
 
-class _Trees(Protocol):
-    """The trees that may still serve a need, in some order."""
-
-    def find(self, barred: Set[int], suits: Suits) -> Place | None:
-        """The next place outside of `barred` trees that suits. Raises `BudgetSpent`."""
-
-
 class _FirstTrees:
-    """The trees that may still serve a need, in the order of the snapshot."""
+    """The trees that may still serve a need, in the order of the snapshot.
+
+    `find` returns the next place outside of `barred` trees that suits. It raises `BudgetSpent`.
+    """
 
     def __init__(self, filling: Filling, need: Need) -> None:
         self._filling = filling
@@ -240,7 +235,7 @@ class _FirstTrees:
 
 
 class _RankedTrees:
-    """The trees that may still serve a need, by how full they are afterwards."""
+    """The trees that may still serve a need, by how full they are afterwards; `find` as above."""
 
     def __init__(self, filling: Filling, need: Need) -> None:
         self._filling = filling
@@ -252,7 +247,7 @@ class _RankedTrees:
         every = filling.places.fitting(need).every
         self._ranks = {
             tree.root_id: self._rank(tree.root_id)
-            for tree in (trees_of(filling.places.snapshot) if every is None else every)
+            for tree in (filling.places.snapshot.trees() if every is None else every)
             if self._admits(tree)
         }
         self._heap = [(rank, root_id) for root_id, rank in self._ranks.items()]

@@ -12,7 +12,7 @@ from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_counts import TreeCounts
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement.search.what_if.domains import Domain, trees_of
+from placement.search.what_if.domains import Domain
 from placement.search.what_if.filling import Filling
 
 # To prepare a count takes as long as to look at so many places.
@@ -57,7 +57,7 @@ class LeftAfter:
             return capacity_of(filling.snapshot, request, self._work).now
         before = self._before.get(name)
         if before is None:
-            roots = {tree.root_id for tree in trees_of(self._snapshot)}
+            roots = {tree.root_id for tree in self._snapshot.trees()}
             before = TreeCounts(self._snapshot, request, self._work, roots)
             self._before[name] = before
         after = TreeCounts(self._snapshot, request, self._work, only=tuple(filling.trees.values()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from placement.search.insight.explain import explain_request
+from placement.search.insight.explain import explain_within
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import Provider
 from placement.search.model.snapshot import Snapshot
@@ -19,7 +19,7 @@ from placement.search.what_if.drain import OF_NO_TREE, OF_POOL
 from placement.search.what_if.filling import Filling, Fullness, Order, Place
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import Places, amounts_of, is_pool
-from placement.search.what_if.relocation import OF_UNITS, PLACES_TO_EXPLAIN, Homeless, sum_of
+from placement.search.what_if.relocation import OF_UNITS, Homeless, sum_of
 from placement.search.what_if.scenario import Held
 
 # How many places all moves may look at.
@@ -186,9 +186,7 @@ class Moves:
             snapshot, words = self._filling.snapshot, ONLY_UNFIT
         else:
             snapshot, words = self._around(move.root.id), ONLY_UNREACHED
-        part = self._work.part(PLACES_TO_EXPLAIN)
-        explanation = explain_request(snapshot, need.request, part)
-        self._work.spent += part.spent
+        explanation = explain_within(self._work, snapshot, need.request)
         fits = explanation.trees_fitting > 0
         return Homeless(move.consumer, words if fits else '', explanation)
 

@@ -11,19 +11,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from placement.search.candidate import Candidate
-from placement.search.insight.explain import explain_request
+from placement.search.insight.explain import explain_within
 from placement.search.insight.explanation import RequestExplanation
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
 from placement.search.model.tree import Tree
-from placement.search.what_if.domains import trees_of
 from placement.search.what_if.filling import Filling, Place, suits_all
 from placement.search.what_if.inferred import Inference, Need
 from placement.search.what_if.places import NOWHERE, Places, amounts_of, is_over_capacity
 from placement.search.what_if.scenario import Held
 
-# How many places each explanation may look at.
-PLACES_TO_EXPLAIN = 200_000
 # To infer the needs of a consumer takes as long as to look at so many places.
 PLACES_OF_CONSUMER = 10
 
@@ -202,7 +199,7 @@ class Relocation:
     def free(self) -> Counter[str]:
         """By class what is free of all trees. Raises `BudgetSpent`."""
         free = Counter[str]()
-        for number, tree in enumerate(trees_of(self.snapshot)):
+        for number, tree in enumerate(self.snapshot.trees()):
             if number % 1_000 == 0:
                 self.work.spend(1_000)
             free.update(free_of(tree))
@@ -219,9 +216,7 @@ class Relocation:
             return Homeless(consumer, ONLY_ALONE)
         explanation = self._explanations.get(need)
         if explanation is None:
-            part = self.work.part(PLACES_TO_EXPLAIN)
-            explanation = explain_request(self.snapshot, need.request, part)
-            self.work.spent += part.spent
+            explanation = explain_within(self.work, self.snapshot, need.request)
             self._explanations[need] = explanation
         words = ONLY_OUTSIDE if explanation.trees_fitting else ''
         return Homeless(consumer, words, explanation)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from placement.search.insight.explain import explain_request
+from placement.search.insight.explain import explain_within
 from placement.search.insight.feasibility import PLACES_TO_PREPARE, first_candidate
 from placement.search.model.capacity import Capacity
 from placement.search.model.kind import DISABLED_TRAIT
@@ -28,9 +28,6 @@ from placement.search.what_if.scenario import (
 Names = Mapping[str, Iterable[str]]
 
 MAX_TREES_ADDED = 1_000
-
-# How many places are looked at to say why fewer consumers were claimed than asked for.
-PLACES_TO_EXPLAIN = 200_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -207,9 +204,7 @@ class Claim:
             work.spend(PLACES_TO_PREPARE * (1 + len(self.request.groups)))
             candidate = first_candidate(scenario.snapshot, self.request, work)
             if candidate is None:
-                part = work.part(PLACES_TO_EXPLAIN)
-                explanation = explain_request(scenario.snapshot, self.request, part)
-                work.spent += part.spent
+                explanation = explain_within(work, scenario.snapshot, self.request)
                 return StepOutcome(claimed=claimed, explanation=explanation)
             taken = {p.id: amounts for p, amounts in candidate.allocations.items()}
             scenario.claimed.append(taken)
