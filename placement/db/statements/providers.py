@@ -75,13 +75,6 @@ def find(connection: sa.Connection, uuid: str) -> Row | None:
     return collation.exactly(row, 'uuid', uuid)
 
 
-def find_uuid(connection: sa.Connection, uuid_or_name: str) -> str | None:
-    """Return the uuid of the provider that has this uuid or name; one by uuid is preferred."""
-    rows = list_conflicting(connection, uuid_or_name, uuid_or_name)
-    uuids = {row.name: row.uuid for row in rows} | {row.uuid: row.uuid for row in rows}
-    return uuids.get(uuid_or_name)
-
-
 def list_names(connection: sa.Connection, uuids: Collection[str]) -> dict[str, str]:
     """Return the names of those providers that exist, by uuid."""
     names = sa.select(providers.c.uuid, providers.c.name).where(providers.c.uuid.in_(uuids))

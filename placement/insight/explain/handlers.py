@@ -22,6 +22,7 @@ from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
 from placement.insight.what_if import scenarios, schemas
 from placement.insight.what_if import views as what_if
+from placement.insight.what_if.statements import list_named
 from placement.insight.what_if.terms import check_requests
 from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.schemas import common
@@ -169,8 +170,8 @@ def _uuid_of(context: RequestContext, snapshot: Snapshot, provider: str | None) 
 
 
 @db.reader
-def _find_uuid(context: RequestContext, uuid_or_name: str) -> str | None:
-    return providers.find_uuid(context.connection, uuid_or_name)
+def _find_uuid(context: RequestContext, name: str) -> str | None:
+    return next(iter(list_named(context.connection, [name])), None)
 
 
 @db.reader

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Failures that a cloud can take, drains and moves (specification: insight)."""
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from placement import errors
@@ -25,7 +24,6 @@ from placement.schemas import common
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
-from placement.search.solver.work import BudgetSpent
 from placement.search.what_if.drain import DRAIN_BUDGET, Drain
 from placement.search.what_if.moves import MOVES_BUDGET, Moves, WantedMove
 from placement.search.what_if.relocation import Relocation, Terms
@@ -82,7 +80,7 @@ def drain(request: Request) -> Reply:
     if 'providers' in body:
         part = Part({'domains': {'providers': body['providers']}}, called='{}')
     _requests, terms, page = _read(request, body, part, consumers)
-    with _budget_reported():
+    with refusals_reported():
         relocation = Relocation(page.after.snapshot, terms, SlicedWork(DRAIN_BUDGET))
         plan = _drain(page, consumers, relocation).plan()
     names = names_after(request, page.after, views.uuids_in_plan(plan))
@@ -132,7 +130,7 @@ def moves(request: Request) -> Reply:
     check_requests(request, requests, after.given)
     wanted = _wanted_moves(after, body['moves'], requests)
     made = Moves(after.snapshot, page.others, SlicedWork(MOVES_BUDGET), *flags)
-    with _budget_reported():
+    with refusals_reported():
         refused = made.make(wanted)
         after.snapshot = made.snapshot
     names = names_after(request, after, views.uuids_of_moves(made, wanted, refused))
@@ -168,13 +166,3 @@ def _wanted_moves(
             )
         )
     return wanted
-
-
-@contextlib.contextmanager
-def _budget_reported() -> Iterator[None]:
-    try:
-        yield
-    except BudgetSpent as error:
-        raise errors.BadRequest(
-            'The budget of one question does not suffice for so many moves.'
-        ) from error

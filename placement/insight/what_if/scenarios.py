@@ -19,6 +19,7 @@ from placement.insight.what_if.schemas import MAX_CONSUMERS, MAX_PROVIDERS
 from placement.objects.allocation_candidate import check_names
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.snapshot import Snapshot
+from placement.search.solver.work import BudgetSpent
 from placement.search.what_if import scenario
 from placement.search.what_if.scenario import Held, Scenario, Step, StepRefused
 from placement.search.what_if.steps import Add, Change, Claim, Release, Remove
@@ -114,9 +115,12 @@ def uuid_of(after: Scenario, uuid_or_name: str) -> str:
 
 @contextlib.contextmanager
 def refusals_reported(prefix: str = '') -> Iterator[None]:
-    """Report what is refused as `errors.BadRequest`."""
+    """Report what is refused, or takes too long, as `errors.BadRequest`."""
     try:
         yield
+    except BudgetSpent as error:
+        words = 'The budget of one question does not suffice for so many moves.'
+        raise errors.BadRequest(words) from error
     except StepRefused as error:
         raise errors.BadRequest(f'{prefix}{error}') from error
 
