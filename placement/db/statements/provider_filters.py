@@ -155,10 +155,6 @@ def _execute(
     statement: sa.Select[Any],
     conditions: Collection[sa.ColumnElement[bool]],
 ) -> Sequence[Row]:
-    if not conditions:
-        # SQLAlchemy keeps the key of a statement in its cache with the statement, and takes
-        # 45 microseconds to find that of a new one.
-        return connection.execute(statement).all()
     options = {} if len(conditions) <= MAX_CACHED_CONDITIONS else {'compiled_cache': None}
     return connection.execute(statement.where(*conditions), execution_options=options).all()
 
