@@ -26,6 +26,7 @@ from placement.insight.demand import handlers as demand
 from placement.insight.explain import handlers as explain
 from placement.insight.history import handlers as history
 from placement.insight.what_if import handlers as what_if
+from placement.insight.what_if import schemas as what_if_schemas
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
@@ -180,9 +181,9 @@ HISTORY = (
         accepts={
             'insight.explain_after': explain.EXPLAIN_AFTER,
             'insight.capacities': explain.CAPACITIES,
-            'insight.survival': what_if.SURVIVAL,
-            'insight.drain': what_if.DRAIN,
-            'insight.moves': what_if.MOVES},
+            'insight.survival': what_if_schemas.SURVIVAL,
+            'insight.drain': what_if_schemas.DRAIN,
+            'insight.moves': what_if_schemas.MOVES},
         queries=_for_searches(candidate_schemas.LIST)
         | {'insight.survival': what_if.SURVIVAL_QUERY}),
     Microversion('1.11', 'Providers link to their allocations.',

@@ -23,11 +23,6 @@ REQUEST_ID: common.Schema = {
     'type': 'string',
     'pattern': '^req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$',
 }
-# Whether it is a time that exists is up to whoever reads it.
-TIME: common.Schema = {
-    'type': 'string',
-    'pattern': '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?$',
-}
 
 
 def page_limit(query: Query) -> int:

@@ -32,6 +32,19 @@ GENERATION: Schema = {'type': 'integer'}
 GENERATION_OR_NULL: Schema = {'type': ['integer', 'null']}
 EXTERNAL_ID: Schema = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 CUSTOM_NAME: Schema = {'type': 'string', 'pattern': CUSTOM_PATTERN, 'maxLength': 255}
+# Whether it is a time that exists is up to whoever reads it.
+TIME: Schema = {
+    'type': 'string',
+    'pattern': '^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?$',
+}
+CONSUMER_FILTERS: Schema = {
+    'project_id': EXTERNAL_ID,
+    'user_id': EXTERNAL_ID,
+    'type': {'pattern': '^([A-Z0-9_]+|unknown)$'} | EXTERNAL_ID,
+    'provider': UUID,
+    'older_than': TIME,
+    'newer_than': TIME,
+}
 
 
 def an_object(properties: Schema, required: tuple[str, ...] | None = None, **more: Any) -> Schema:

@@ -50,15 +50,7 @@ def providers_query(filters: common.Schema) -> common.Schema:
     return common.with_properties(filters, beside)
 
 
-CONSUMER_FILTERS: common.Schema = {
-    'project_id': common.EXTERNAL_ID,
-    'user_id': common.EXTERNAL_ID,
-    'type': {'pattern': '^([A-Z0-9_]+|unknown)$'} | common.EXTERNAL_ID,
-    'provider': common.UUID,
-    'older_than': paging.TIME,
-    'newer_than': paging.TIME,
-}
-CONSUMERS = common.a_query(CONSUMER_FILTERS | {'uuid': common.UUID} | _PAGE)
+CONSUMERS = common.a_query(common.CONSUMER_FILTERS | {'uuid': common.UUID} | _PAGE)
 USAGES = common.a_query(
     {
         'by': {'type': 'string', 'enum': ['project', 'user', 'type', 'aggregate']},
@@ -71,7 +63,7 @@ USAGES = common.a_query(
 
 _TOKEN_OR_TIME: common.Schema = {
     'type': 'string',
-    'pattern': f'{TOKEN["pattern"]}|{paging.TIME["pattern"]}',
+    'pattern': f'{TOKEN["pattern"]}|{common.TIME["pattern"]}',
 }
 
 CHANGES = common.a_query(
@@ -122,7 +114,7 @@ def parse_since(query: Query) -> FollowerToken | datetime.datetime:
     """
     parse = (
         paging.parse_time
-        if re.fullmatch(paging.TIME['pattern'], query.last('since') or '')
+        if re.fullmatch(common.TIME['pattern'], query.last('since') or '')
         else parse_token
     )
     since = parse(query, 'since')

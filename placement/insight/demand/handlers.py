@@ -19,7 +19,7 @@ VERDICTS = ('full', 'infeasible', 'unknown')
 
 LIST_UNMET_DEMAND = common.a_query(
     {
-        'since': paging.TIME,
+        'since': common.TIME,
         'global_request_id': paging.REQUEST_ID,
         'page_limit': paging.PAGE_LIMIT_TEXT,
         'marker': paging.ROW_NUMBER,

@@ -16,7 +16,6 @@ from placement.http.microversion import Api
 from placement.http.querystring import unknown_names_reported
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.bulk.handlers import CONSUMER_FILTERS
 from placement.insight.explain import views
 from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
@@ -35,9 +34,9 @@ from placement.search.what_if.scenario import Scenario
 # Beside the query of a search for candidates.
 EXPLAIN: common.Schema = {'provider': schemas.UUID_OR_NAME}
 
-SCENARIO = schemas.scenario(CONSUMER_FILTERS)
 EXPLAIN_AFTER = common.an_object(
-    {'query': schemas.QUERY, 'scenario': SCENARIO} | EXPLAIN, required=('query', 'scenario')
+    {'query': schemas.QUERY, 'scenario': schemas.SCENARIO} | EXPLAIN,
+    required=('query', 'scenario'),
 )
 
 # Beside the query of a search for candidates.
@@ -58,7 +57,7 @@ CAPACITIES = common.an_object(
             minProperties=1,
             maxProperties=MAX_REQUESTS,
         ),
-        'scenario': SCENARIO,
+        'scenario': schemas.SCENARIO,
     },
     required=('requests',),
 )

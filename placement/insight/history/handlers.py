@@ -25,7 +25,7 @@ LIST_HISTORY = common.a_query(
         'consumer': common.UUID,
         'request_id': paging.REQUEST_ID,
         'global_request_id': paging.REQUEST_ID,
-        'since': paging.TIME,
+        'since': common.TIME,
         'page_limit': paging.PAGE_LIMIT_TEXT,
         'marker': paging.ROW_NUMBER,
     }

@@ -9,7 +9,7 @@ from placement import errors
 from placement.db.schema.tables import utcnow
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.explain.handlers import SCENARIO, names_after, parse_requests
+from placement.insight.explain.handlers import names_after, parse_requests
 from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement.insight.what_if import schemas, views
@@ -37,9 +37,6 @@ SURVIVAL_QUERY = common.a_query(
         'marker': {'type': 'string', 'minLength': 1, 'maxLength': 255},
     }
 )
-SURVIVAL = schemas.survival(SCENARIO)
-DRAIN = schemas.drain(SCENARIO)
-MOVES = schemas.moves(SCENARIO)
 
 
 def survival(request: Request) -> Reply:

@@ -71,22 +71,23 @@ _CLAIM = common.an_object(
 VERBS = ('change', 'add', 'remove', 'release', 'claim')
 
 
-def scenario(filters: common.Schema) -> common.Schema:
-    """Steps with one verb each, given the filters of a list of consumers."""
-    release = {
-        'anyOf': [
-            common.an_object({'consumers': a_list(common.UUID, MAX_CONSUMERS)}),
-            common.an_object(filters | {'provider': UUID_OR_NAME}, required=(), minProperties=1),
-        ]
-    }
-    arguments = (_CHANGE, _ADD, WHERE, release, _CLAIM)
-    verbs = dict(zip(VERBS, arguments, strict=True))
-    step = common.an_object(verbs, required=(), minProperties=1, maxProperties=1)
-    return {'type': 'array', 'items': step, 'maxItems': MAX_STEPS}
-
-
 _ANY_NAME = '^.{1,255}$'
 _CONSUMERS = a_list(common.UUID, MAX_CONSUMERS)
+_RELEASE = {
+    'anyOf': [
+        common.an_object({'consumers': _CONSUMERS}),
+        common.an_object(
+            common.CONSUMER_FILTERS | {'provider': UUID_OR_NAME}, required=(), minProperties=1
+        ),
+    ]
+}
+_STEP = common.an_object(
+    dict(zip(VERBS, (_CHANGE, _ADD, WHERE, _RELEASE, _CLAIM), strict=True)),
+    required=(),
+    minProperties=1,
+    maxProperties=1,
+)
+SCENARIO: common.Schema = {'type': 'array', 'items': _STEP, 'maxItems': MAX_STEPS}
 _AGGREGATES = a_list(common.UUID, MAX_DOMAINS)
 _LOSE: common.Schema = {
     'anyOf': [
@@ -105,8 +106,9 @@ _LOSE: common.Schema = {
 
 _BY_REQUEST = {'minProperties': 1, 'maxProperties': MAX_REQUESTS}
 _REQUESTS = common.keyed_by(_ANY_NAME, QUERY, **_BY_REQUEST)
-# What the caller knows of consumers that lose their trees.
+# The steps before, and what the caller knows of consumers that lose their trees.
 _TERMS: dict[str, common.Schema] = {
+    'scenario': SCENARIO,
     'requests': _REQUESTS,
     'asked': common.keyed_by(_ANY_NAME, _CONSUMERS, **_BY_REQUEST),
     'ignore': _CONSUMERS,
@@ -129,27 +131,15 @@ _MOVE = common.an_object(
 )
 
 
-def survival(scenario: common.Schema) -> common.Schema:
-    """The body of the question, given the schema of a scenario."""
-    return common.an_object({'lose': _LOSE, 'scenario': scenario, **_TERMS}, required=('lose',))
-
-
-def drain(scenario: common.Schema) -> common.Schema:
-    """The body of the question, given the schema of a scenario."""
-    drained = {'providers': WHERE, 'consumers': _CONSUMERS}
-    return common.an_object({**drained, 'scenario': scenario, **_TERMS}, required=())
-
-
-def moves(scenario: common.Schema) -> common.Schema:
-    """The body of the question, given the schema of a scenario."""
-    flag: common.Schema = {'type': 'boolean'}
-    return common.an_object(
-        {
-            'moves': {'type': 'array', 'items': _MOVE, 'minItems': 1, 'maxItems': MAX_MOVES},
-            'requests': _REQUESTS,
-            'at_once': flag,
-            'evacuate': flag,
-            'scenario': scenario,
-        },
-        required=('moves',),
-    )
+SURVIVAL = common.an_object({'lose': _LOSE, **_TERMS}, required=('lose',))
+DRAIN = common.an_object({'providers': WHERE, 'consumers': _CONSUMERS, **_TERMS}, required=())
+MOVES = common.an_object(
+    {
+        'moves': {'type': 'array', 'items': _MOVE, 'minItems': 1, 'maxItems': MAX_MOVES},
+        'requests': _REQUESTS,
+        'at_once': {'type': 'boolean'},
+        'evacuate': {'type': 'boolean'},
+        'scenario': SCENARIO,
+    },
+    required=('moves',),
+)
