@@ -238,28 +238,25 @@ class Batches:
         The migrations share the size: one that uses it up leaves nothing for the next.
         """
         remaining = size
-        for name in self._migrations:
-            remaining -= self._run_one(name, remaining)
+        for name, migrate in self._migrations.items():
+            matched = done = 0
+            try:
+                matched, done = migrate(self._context, remaining)
+            except Exception as error:
+                # A failure does not stop the others.
+                self.failed = True
+                reason = failures.unusable_reason(error)
+                print(f'Error attempting to run {name}', *filter(None, [reason]), sep=': ')
+                if reason is None:
+                    LOG.exception('Error attempting to run %s', name)
+            if matched:
+                print(f'{matched} rows matched query {name}, {done} migrated')
+            total_matched, total_done = self._totals.get(name, (0, 0))
+            self._totals[name] = (total_matched + matched, total_done + done)
+            remaining -= done
             if remaining <= 0:
                 break
         return size - remaining
-
-    def _run_one(self, name: str, max_count: int) -> int:
-        """Return how many rows one migration changed; a failure does not stop the others."""
-        matched = done = 0
-        try:
-            matched, done = self._migrations[name](self._context, max_count)
-        except Exception as error:
-            self.failed = True
-            reason = failures.unusable_reason(error)
-            print(f'Error attempting to run {name}', *filter(None, [reason]), sep=': ')
-            if reason is None:
-                LOG.exception('Error attempting to run %s', name)
-        if matched:
-            print(f'{matched} rows matched query {name}, {done} migrated')
-        total_matched, total_done = self._totals.get(name, (0, 0))
-        self._totals[name] = (total_matched + matched, total_done + done)
-        return done
 
     def print_table(self) -> None:
         """Print the totals of every migration that ran."""

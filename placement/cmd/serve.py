@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import logging
 import os
-import re
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,14 +21,13 @@ from placement import conf as placement_conf
 from placement import deploy
 from placement.cmd import web_server
 from placement.cmd.web_server import CannotListen, CannotServe
+from placement.conf import files
 from placement.middleware import loopback_hosts
 from placement.wsgi.log_setup import start_logging
 
 LOG = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8778
-# OS_<GROUP>__<OPTION>, which oslo.config reads by itself.
-_VARIABLE_OF_OPTION = re.compile(r'OS_[A-Z0-9_]+__[A-Z0-9_]+')
 SQLITE_MAGIC = b'SQLite format 3\0'
 # One waits for the database while another works; many keep each other from working.
 DEFAULT_THREADS = 4
@@ -188,9 +186,8 @@ def _load_configuration(config_file: str | None, state: str | None) -> placement
 
 def _describe_configuration(conf: placement_conf.ConfigOpts, environ: Mapping[str, str]) -> str:
     """Where values come from: files, and variables of the environment, which win."""
-    files = [os.path.abspath(path) for path in (*conf.config_file, *conf.config_dir)]
-    names = sorted(name for name in environ if _VARIABLE_OF_OPTION.fullmatch(name))
-    return ', '.join([*files, *names]) or 'none, defaults for trials'
+    names = files.variables_read(conf, environ)
+    return ', '.join([*files.files_read(conf), *names]) or 'none, defaults for trials'
 
 
 def _sqlite_url(state: str) -> str:

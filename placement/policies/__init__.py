@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policy: the rules as a table, and the enforcer that asks oslo.policy (specification: policy)."""
 
-from placement.policies.rules import RULES, PolicyRule
+from oslo_policy import policy
 
-__all__ = ['RULES', 'PolicyRule', 'list_rules']
+from placement.policies.rules import RULES
 
 
-def list_rules() -> list[PolicyRule]:
+def list_rules() -> list[policy.RuleDefault]:
     """List every rule with its default, for the tools of oslo.policy."""
     return list(RULES)

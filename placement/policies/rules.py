@@ -9,8 +9,6 @@ ADMIN_OR_SERVICE = 'admin_or_service_api'
 PROJECT_READER = 'project_reader_api'
 ADMIN_OR_PROJECT_READER_OR_SERVICE = 'admin_or_project_reader_or_service_api'
 
-PolicyRule = policy.RuleDefault
-
 _REASON = """
 Placement offers roles of its own for services and for readers of one project. Administrators no
 longer count as services.
@@ -19,7 +17,7 @@ longer count as services.
 
 def _base_rule(
     name: str, check: str, description: str, scope_types: list[str] | None
-) -> PolicyRule:
+) -> policy.RuleDefault:
     """A rule that others refer to, and whose predecessor let in administrators.
 
     The predecessor carries the name of the rule itself: an operator who overrides ``admin_api``
@@ -28,7 +26,7 @@ def _base_rule(
     predecessor = policy.DeprecatedRule(
         name, 'role:admin', deprecated_reason=_REASON, deprecated_since='Wallaby'
     )
-    return PolicyRule(
+    return policy.RuleDefault(
         name, check, description, deprecated_rule=predecessor, scope_types=scope_types
     )
 
@@ -48,8 +46,8 @@ def _rule(
 _PROVIDER = '/resource_providers/{uuid}'
 
 # fmt: off
-RULES: list[PolicyRule] = [
-    PolicyRule(ADMIN, 'role:admin', 'Administrators of the cloud.', scope_types=['project']),
+RULES: list[policy.RuleDefault] = [
+    policy.RuleDefault(ADMIN, 'role:admin', 'Administrators of the cloud.', scope_types=['project']),
     _base_rule(SERVICE, 'role:service', 'Other services of the cloud.', ['project']),
     _base_rule(
         ADMIN_OR_SERVICE,
