@@ -105,7 +105,7 @@ class AllocationList(base.PlacementObjectList):
     @db.reader
     def list_by_consumer(cls, context: RequestContext, uuid: str) -> Self:
         """The allocations of a consumer; none are no error."""
-        rows = statements.list_by_consumer(context.connection, uuid)
+        rows = statements.list_by_consumers(context.connection, [uuid])
         consumer = Consumer.from_row(context, rows[0]) if rows else None
         return cls.from_rows(context, rows, consumer=consumer)
 
@@ -115,7 +115,7 @@ class AllocationList(base.PlacementObjectList):
         context: RequestContext, provider: ResourceProvider
     ) -> Sequence[db.Row]:
         """The rows of the allocations of a provider, which may be very many, with consumers."""
-        return statements.list_by_provider(context.connection, provider.id)
+        return statements.list_by_providers(context.connection, [provider.id])
 
     @staticmethod
     @db.writer

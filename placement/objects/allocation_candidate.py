@@ -60,8 +60,8 @@ def _check_in_database(
 ) -> None:
     """Raise for the first of some doubtful names that the database does not have either."""
     connection = context.connection
-    traits = traits - names.trait_ids(connection, traits).keys()
-    classes = classes - names.known_classes(connection, classes)
+    traits = traits - names.find_ids(connection, names.TRAIT, traits).keys()
+    classes = classes - names.find_ids(connection, names.RESOURCE_CLASS, classes).keys()
     _check_traits(request.root_traits, traits)
     for group in request.groups:
         for name in group.resources:

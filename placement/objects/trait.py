@@ -74,7 +74,7 @@ class TraitList(base.PlacementObjectList):
         """
         connection = context.connection
         provider.lock_at(generation, errors.ResourceProviderChanged)
-        ids = names.trait_ids(connection, set(wanted))
+        ids = names.find_ids(connection, names.TRAIT, set(wanted))
         unknown = [name for name in dict.fromkeys(wanted) if name not in ids]
         if unknown:
             raise errors.TraitNotFound(f'No such trait {", ".join(unknown)}')

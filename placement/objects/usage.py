@@ -9,6 +9,7 @@ from oslo_versionedobjects import fields
 
 from placement.context import RequestContext
 from placement.db.engine import transactions as db
+from placement.db.statements import inventories
 from placement.db.statements import usages as statements
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
@@ -61,4 +62,6 @@ class UsageList(base.PlacementObjectList):
     @db.reader
     def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
         """The usage of each class that a provider has inventory of, whatever the consumers."""
-        return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
+        return cls.from_rows(
+            context, inventories.list_with_usage(context.connection, [provider.id])
+        )

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from placement.db.schema.tables import placement_aggregates as aggregates
 from placement.db.schema.tables import resource_provider_aggregates as memberships
-from placement.db.statements import collation
+from placement.db.statements import collation, names
 
 # The column of the table of associations.
 MEMBER = memberships.c.aggregate_id
@@ -27,13 +27,10 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, i
 
 def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     """Return the ids of aggregates by uuid, as stored; insert the aggregates that are missing."""
-    if not uuids:
-        return {}
-    statement = sa.select(aggregates.c.uuid, aggregates.c.id).where(aggregates.c.uuid.in_(uuids))
-    ids = dict(connection.execute(statement).all())
+    ids = names.find_ids(connection, aggregates.c.uuid, uuids)
     wanted = collation.stored_uuids(connection, uuids, ids)
     missing = [uuid for uuid in dict.fromkeys(wanted.values()) if uuid not in ids]
     if missing:
         connection.execute(sa.insert(aggregates), [{'uuid': uuid} for uuid in missing])
-        ids |= dict(connection.execute(statement).all())
+        ids |= names.find_ids(connection, aggregates.c.uuid, uuids)
     return ids

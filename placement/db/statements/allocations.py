@@ -26,7 +26,11 @@ _KNOWN_CONSUMERS = (
     .join(resource_classes, resource_classes.c.id == allocations.c.resource_class_id)
 )
 
-_HELD = (resource_classes.c.name.label('resource_class'), allocations.c.used)
+_HELD = (
+    resource_classes.c.name.label('resource_class'),
+    allocations.c.used,
+    allocations.c.created_at,
+)
 _CONSUMER = (
     consumers.c.uuid.label('consumer_uuid'),
     consumers.c.generation.label('consumer_generation'),
@@ -38,11 +42,11 @@ _PROVIDER = (
 _WITH_PROVIDERS = _KNOWN_CONSUMERS.join(
     resource_providers, resource_providers.c.id == allocations.c.resource_provider_id
 )
-_BY_CONSUMER = (
+_CONSUMER_UUIDS: sa.BindParameter[Any] = sa.bindparam('consumer_uuids', expanding=True)
+_BY_CONSUMERS = (
     sa.select(
         *_PROVIDER,
         *_HELD,
-        allocations.c.created_at,
         consumers.c.uuid,
         consumers.c.generation,
         projects.c.external_id.label('project_id'),
@@ -54,13 +58,7 @@ _BY_CONSUMER = (
             consumer_types, consumer_types.c.id == consumers.c.consumer_type_id
         )
     )
-    .where(allocations.c.consumer_id == sa.bindparam('consumer_uuid'))
-    .order_by(allocations.c.id)
-)
-_BY_PROVIDER = (
-    sa.select(*_CONSUMER, *_HELD, allocations.c.created_at)
-    .select_from(_KNOWN_CONSUMERS)
-    .where(allocations.c.resource_provider_id == sa.bindparam('provider_id'))
+    .where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
     .order_by(allocations.c.id)
 )
 _BY_PROVIDERS = (
@@ -69,13 +67,6 @@ _BY_PROVIDERS = (
     .where(allocations.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
     .order_by(allocations.c.id)
 )
-_BY_CONSUMERS = (
-    sa.select(consumers.c.uuid.label('consumer_uuid'), *_PROVIDER, *_HELD)
-    .select_from(_WITH_PROVIDERS)
-    .where(allocations.c.consumer_id.in_(sa.bindparam('consumer_uuids', expanding=True)))
-    .order_by(allocations.c.id)
-)
-_CONSUMER_UUIDS: sa.BindParameter[Any] = sa.bindparam('consumer_uuids', expanding=True)
 _PROVIDERS_USED = (
     sa.select(allocations.c.consumer_id, allocations.c.resource_provider_id)
     .where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
@@ -90,23 +81,13 @@ _DELETE_BY_CONSUMER = sa.delete(allocations).where(_BY_ONE_CONSUMER)
 _DELETE_RETURNING = _DELETE_BY_CONSUMER.returning(allocations.c.resource_provider_id)
 
 
-def list_by_consumer(connection: sa.Connection, consumer_uuid: str) -> Sequence[Row]:
-    """Return the allocations of a consumer, each with its provider and the consumer."""
-    return connection.execute(_BY_CONSUMER, {'consumer_uuid': consumer_uuid}).all()
-
-
-def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """Return the allocations of a provider, each with its consumer."""
-    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
-
-
 def list_by_providers(connection: sa.Connection, provider_ids: Collection[int]) -> Sequence[Row]:
     """Return the allocations of some providers, each with `provider_id` and its consumer."""
     return connection.execute(_BY_PROVIDERS, {'provider_ids': list(provider_ids)}).all()
 
 
 def list_by_consumers(connection: sa.Connection, consumer_uuids: Collection[str]) -> Sequence[Row]:
-    """Return the allocations of some consumers, each with `consumer_uuid` and its provider."""
+    """Return the allocations of some consumers, each with its provider and the consumer."""
     return connection.execute(_BY_CONSUMERS, {'consumer_uuids': list(consumer_uuids)}).all()
 
 

@@ -22,10 +22,8 @@ STANDARD_CLASS_IDS: Mapping[str, int] = {
 }
 STANDARD_CLASS_NAMES: Mapping[int, str] = dict(enumerate(os_resource_classes.STANDARDS))
 
-_CLASS_IDS = sa.select(resource_classes.c.name, resource_classes.c.id).where(
-    resource_classes.c.name.in_(sa.bindparam('names', expanding=True))
-)
-_LOCKED_CLASS_IDS = _CLASS_IDS.with_for_update(read=True)
+RESOURCE_CLASS: sa.Column[str] = resource_classes.c.name
+TRAIT: sa.Column[str] = traits.c.name
 
 
 @functools.cache
@@ -34,12 +32,19 @@ def standard_traits() -> frozenset[str]:
     return frozenset(os_traits.get_traits())
 
 
-def known_classes(connection: sa.Connection, names: Collection[str]) -> set[str]:
-    """Return those names that are names of resource classes."""
+def find_ids(
+    connection: sa.Connection, column: sa.Column[str], names: Collection[str], lock: bool = False
+) -> dict[str, int]:
+    """Return the ids of the rows that have some names in a column, by name as it is stored.
+
+    With `lock` no other transaction can delete the rows until this one ends.
+    """
     if not names:
-        return set()
-    name = resource_classes.c.name
-    return set(connection.scalars(sa.select(name).where(name.in_(names))))
+        return {}
+    statement = sa.select(column, column.table.c.id).where(column.in_(names))
+    return dict(
+        connection.execute(statement.with_for_update(read=True) if lock else statement).all()
+    )
 
 
 def resource_class_ids(
@@ -54,23 +59,11 @@ def resource_class_ids(
     names = list(dict.fromkeys(names))
     ids = {name: STANDARD_CLASS_IDS[name] for name in names if name in STANDARD_CLASS_IDS}
     custom = [name for name in names if name not in ids]
-    if custom:
-        statement = _LOCKED_CLASS_IDS if lock else _CLASS_IDS
-        ids.update(connection.execute(statement, {'names': custom}).all())
+    ids |= find_ids(connection, RESOURCE_CLASS, custom, lock)
     for name in names:
         if name not in ids:
             raise errors.ResourceClassNotFound(name=name)
     return ids
-
-
-def trait_ids(connection: sa.Connection, names: Collection[str]) -> dict[str, int]:
-    """Return the ids of those traits that exist, by name."""
-    if not names:
-        return {}
-    rows = connection.execute(
-        sa.select(traits.c.name, traits.c.id).where(traits.c.name.in_(names))
-    )
-    return dict(rows.all())
 
 
 def ensure_standard_classes(connection: sa.Connection, class_ids: Collection[int]) -> None:

@@ -13,19 +13,13 @@ import sqlalchemy as sa
 
 from placement.db.schema.tables import consumer_types, projects, users
 from placement.db.statements import collation
+from placement.db.statements.names import find_ids
 
 # A column of names that `ensure` inserts on demand.
 NameColumn = sa.Column[str]
 PROJECT: NameColumn = projects.c.external_id
 USER: NameColumn = users.c.external_id
 CONSUMER_TYPE: NameColumn = consumer_types.c.name
-
-_IDS = {
-    column: sa.select(column, column.table.c.id).where(
-        column.in_(sa.bindparam('names', expanding=True))
-    )
-    for column in (PROJECT, USER, CONSUMER_TYPE)
-}
 
 # How many names one statement looks up where each of them needs a SELECT of its own.
 NAMES_AT_ONCE = 200
@@ -71,13 +65,13 @@ def _ensure(connection: sa.Connection, column: NameColumn, names: Iterable[str])
     """Return the ids of names by name; insert the names that are missing."""
     # Every transaction inserts in this order, so that two of them do not deadlock.
     asked = sorted(set(names))
-    ids = _find(connection, column, asked)
+    ids = find_ids(connection, column, asked)
     if not ids.keys() <= set(asked):
         ids |= _find_other_spellings(connection, column, _missing(asked, ids))
     missing = _missing(asked, ids)
     if missing:
         _insert(connection, column, missing)
-        ids |= _find(connection, column, missing)
+        ids |= find_ids(connection, column, missing)
         # Two of them may be one to the database.
         ids |= _find_other_spellings(connection, column, _missing(missing, ids))
     return ids
@@ -85,11 +79,6 @@ def _ensure(connection: sa.Connection, column: NameColumn, names: Iterable[str])
 
 def _missing(names: Iterable[str], stored: Collection[str]) -> list[str]:
     return [name for name in names if name not in stored]
-
-
-def _find(connection: sa.Connection, column: NameColumn, names: Sequence[str]) -> dict[str, int]:
-    """Return the ids of those names that are stored, in the spelling that is stored."""
-    return dict(connection.execute(_IDS[column], {'names': names}).all()) if names else {}
 
 
 def _find_other_spellings(

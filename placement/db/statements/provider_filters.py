@@ -143,7 +143,7 @@ def list_by_filters(
 def _trait_ids(connection: sa.Connection, filters: ProviderFilters) -> dict[str, int]:
     """Return the ids of all traits of the filters; raises `errors.TraitNotFound`."""
     mentioned = filters.forbidden_traits.union(*filters.required_traits)
-    ids = names.trait_ids(connection, mentioned)
+    ids = names.find_ids(connection, names.TRAIT, mentioned)
     unknown = sorted(mentioned - ids.keys())
     if unknown:
         raise errors.TraitNotFound(name=', '.join(unknown))

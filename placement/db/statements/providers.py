@@ -15,6 +15,7 @@ from placement.db.schema.tables import (
 )
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation
+from placement.db.statements.names import find_ids
 
 ROOT = providers.alias('root_provider')
 PARENT = providers.alias('parent_provider')
@@ -52,9 +53,6 @@ _LOCKED = (
     .order_by(providers.c.id)
     .with_for_update()
 )
-_IDS = sa.select(providers.c.uuid, providers.c.id).where(
-    providers.c.uuid.in_(sa.bindparam('uuids', expanding=True))
-)
 _INCREMENT = (
     sa.update(providers)
     .where(providers.c.id.in_(sa.bindparam('ids', expanding=True)))
@@ -88,8 +86,8 @@ def list_names_by_id(connection: sa.Connection) -> dict[int, str]:
 
 def list_ids(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
     """Return the ids of those providers that exist, by uuid."""
-    rows = connection.execute(_IDS, {'uuids': list(uuids)})
-    return {uuid: provider_id for uuid, provider_id in rows if uuid in uuids}
+    ids = find_ids(connection, providers.c.uuid, uuids)
+    return {uuid: provider_id for uuid, provider_id in ids.items() if uuid in uuids}
 
 
 def list_conflicting(connection: sa.Connection, name: str, uuid: str) -> Sequence[Row]:

@@ -11,7 +11,6 @@ from placement.db.schema.tables import (
     allocations,
     consumer_types,
     consumers,
-    inventories,
     projects,
     resource_classes,
     users,
@@ -19,28 +18,6 @@ from placement.db.schema.tables import (
 
 # Some drivers return a sum as Decimal; with the cast, all of them return an int.
 _SUM = sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteger).label('used')
-
-
-_BY_PROVIDER = (
-    sa.select(resource_classes.c.name.label('resource_class'), _SUM)
-    .select_from(inventories)
-    .join(resource_classes, resource_classes.c.id == inventories.c.resource_class_id)
-    .outerjoin(
-        allocations,
-        sa.and_(
-            allocations.c.resource_provider_id == inventories.c.resource_provider_id,
-            allocations.c.resource_class_id == inventories.c.resource_class_id,
-        ),
-    )
-    .where(inventories.c.resource_provider_id == sa.bindparam('provider_id'))
-    .group_by(resource_classes.c.id, resource_classes.c.name)
-    .order_by(resource_classes.c.id)
-)
-
-
-def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
-    """Return the usage of each class that a provider has inventory of, 0 included."""
-    return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
 
 
 def list_by_project(

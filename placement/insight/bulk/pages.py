@@ -240,7 +240,7 @@ def list_consumers(
     rows = statements.list_consumers(connection, filters, after, limit + 1)
     shown = rows[:limit]
     held = _grouped(
-        (row.consumer_uuid, row)
+        (row.uuid, row)
         for row in allocations.list_by_consumers(connection, [row.uuid for row in shown])
     )
     consumers = [CloudConsumer(row, held.get(row.uuid, ())) for row in shown]

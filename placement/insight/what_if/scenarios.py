@@ -138,7 +138,7 @@ def _read(
         known |= providers.list_names(connection, copied)
     traits = {trait for step in sent for trait in step.traits() if not snapshot.has_trait(trait)}
     traits -= names.standard_traits()
-    missing = traits - names.trait_ids(connection, traits).keys()
+    missing = traits - names.find_ids(connection, names.TRAIT, traits).keys()
     return Known(snapshot, known, missing, _read_held(connection, snapshot, sent, uuids))
 
 
