@@ -340,7 +340,7 @@ def _load_stocks(
         (row.uuid, row.resource_class): Stock(
             Capacity(*(getattr(row, name) for name in inventory.MEMBERS)),
             row.used,
-            row.released if replaced else 0,
+            row.released,
         )
         for row in rows
     }

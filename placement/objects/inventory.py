@@ -66,8 +66,9 @@ class Inventory(base.Timestamped):
         cls, context: RequestContext, provider: ResourceProvider, resource_class: str
     ) -> Self | None:
         """The inventory of one class of a provider, or None."""
-        row = statements.find(context.connection, provider.id, resource_class)
-        return None if row is None else cls.from_row(context, row)
+        rows = statements.list_by_provider(context.connection, provider.id)
+        found = (row for row in rows if row.resource_class == resource_class)
+        return next((cls.from_row(context, row) for row in found), None)
 
     def capacity(self) -> Capacity:
         """The capacity of this inventory, by the one rule of search and claims."""

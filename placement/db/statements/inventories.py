@@ -13,7 +13,7 @@ from placement.db.schema.tables import (
     resource_classes,
     resource_providers,
 )
-from placement.db.statements import collation, names
+from placement.db.statements import names
 
 # The columns that describe an inventory, in the order of the fields of `search.capacity`.
 MEMBERS = (
@@ -49,20 +49,11 @@ def _inventories(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]
 _BY_PROVIDER = _inventories(inventories.c.created_at, inventories.c.updated_at).where(
     inventories.c.resource_provider_id == sa.bindparam('provider_id')
 )
-_BY_CLASS = _BY_PROVIDER.where(resource_classes.c.name == sa.bindparam('resource_class'))
 
 
 def list_by_provider(connection: sa.Connection, provider_id: int) -> Sequence[Row]:
     """Return the inventories of a provider, in the order of the ids of resource classes."""
     return connection.execute(_BY_PROVIDER, {'provider_id': provider_id}).all()
-
-
-def find(connection: sa.Connection, provider_id: int, resource_class: str) -> Row | None:
-    """Return the inventory of one class of a provider, or None."""
-    row = connection.execute(
-        _BY_CLASS, {'provider_id': provider_id, 'resource_class': resource_class}
-    ).one_or_none()
-    return collation.exactly(row, 'resource_class', resource_class)
 
 
 def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
@@ -93,26 +84,16 @@ _USED = used_of(inventories.c.resource_provider_id, inventories.c.resource_class
 _WITH_USAGE = _inventories(inventories.c.id, inventories.c.resource_provider_id, _USED).where(
     inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True))
 )
-
-
 _PROVIDER = (resource_providers.c.id, resource_providers.c.uuid, resource_providers.c.generation)
-
-
-def _of_providers(*columns: sa.ColumnElement[int]) -> sa.Select[*tuple[Any, ...]]:
-    return (
-        _inventories(*_PROVIDER, _USED, *columns)
-        .join(resource_providers, resource_providers.c.id == inventories.c.resource_provider_id)
-        .where(resource_providers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
-    )
-
-
-_OF_PROVIDERS = _of_providers()
-_OF_PROVIDERS_AND_RELEASED = _of_providers(
-    used_of(
-        inventories.c.resource_provider_id,
-        inventories.c.resource_class_id,
-        allocations.c.consumer_id.in_(sa.bindparam('releasing', expanding=True)),
-    ).label('released')
+_RELEASED = used_of(
+    inventories.c.resource_provider_id,
+    inventories.c.resource_class_id,
+    allocations.c.consumer_id.in_(sa.bindparam('releasing', expanding=True)),
+).label('released')
+_OF_PROVIDERS = (
+    _inventories(*_PROVIDER, _USED, _RELEASED)
+    .join(resource_providers, resource_providers.c.id == inventories.c.resource_provider_id)
+    .where(resource_providers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
 )
 
 
@@ -125,17 +106,11 @@ def list_with_providers(
     connection: sa.Connection, uuids: Collection[str], releasing: Collection[str]
 ) -> Sequence[Row]:
     """Return the inventories of providers by their uuids, each with `id`, `uuid` and `generation`
-    of its provider, and the amount `used` of it.
-
-    With `releasing`, the uuids of consumers whose allocations the transaction replaces, each row
-    also has the part of `used` that they have: `released`.
+    of its provider, the amount `used` of it, and the part of that which is `released`: what the
+    consumers have, by uuid, whose allocations the transaction replaces.
     """
-    parameters = {'uuids': list(uuids)}
-    if not releasing:
-        return connection.execute(_OF_PROVIDERS, parameters).all()
-    return connection.execute(
-        _OF_PROVIDERS_AND_RELEASED, parameters | {'releasing': list(releasing)}
-    ).all()
+    values = {'uuids': list(uuids), 'releasing': list(releasing)}
+    return connection.execute(_OF_PROVIDERS, values).all()
 
 
 def fits(amount: sa.ColumnElement[int], used: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
