@@ -54,7 +54,10 @@ class Checks(upgradecheck.UpgradeCommands):
         super().__init__()
         self._conf = conf
         self._upgrade_checks = (
-            ('Schema Revisions', (_run, {'check': check_schema})),
+            (
+                'Schema Revisions',
+                (_run, {'check': lambda database: compare_revisions(database.engine)}),
+            ),
             ('Missing Root Provider IDs', (_run, {'check': check_root_provider_ids})),
             ('Incomplete Consumers', (_run, {'check': check_incomplete_consumers})),
             (
@@ -84,11 +87,6 @@ def _run(checks: Checks, check: Callable[[Database], CheckResult]) -> CheckResul
         return failure(str(error), revisions.REMEDY)
     except operator_command.UnusableDatabaseError as error:
         return failure(error.reason, error.remedy)
-
-
-def check_schema(database: Database) -> CheckResult:
-    """Fail if the schema is not that of this release."""
-    return compare_revisions(database.engine)
 
 
 def check_root_provider_ids(database: Database) -> CheckResult:

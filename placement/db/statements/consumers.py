@@ -27,9 +27,6 @@ _HAS_PROJECT = projects.c.external_id == sa.bindparam('project', type_=sa.String
 _HAS_USER = users.c.external_id == sa.bindparam('user', type_=sa.String)
 _HAS_TYPE = consumer_types.c.name == sa.bindparam('consumer_type', type_=sa.String)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
-_LOCKED_BY_UUID = (
-    sa.select(consumers.c.id).where(consumers.c.uuid == sa.bindparam('uuid')).with_for_update()
-)
 
 
 def _name_of(column: sa.Column[Any], table: sa.Table) -> sa.ScalarSelect[Any]:
@@ -159,7 +156,7 @@ def delete_with_owner(connection: sa.Connection, uuid: str) -> Row | None:
     if connection.dialect.delete_returning:
         return connection.execute(_DELETE_RETURNING, {'uuid': uuid}).one_or_none()
     # MySQL has no DELETE ... RETURNING. The lock keeps others from giving it to another owner.
-    ids = connection.scalars(_LOCKED_BY_UUID, {'uuid': uuid}).all()
+    ids = [row.id for row in lock(connection, [uuid])]
     row = next(iter(list_with_owners(connection, ids)), None)
     delete(connection, ids)
     return row

@@ -22,7 +22,6 @@ from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit
 from placement.insight.what_if import scenarios, schemas
 from placement.insight.what_if import views as what_if
 from placement.insight.what_if.statements import list_named
-from placement.insight.what_if.terms import check_requests
 from placement.objects.allocation_candidate import check_names, snapshot_for
 from placement.schemas import common
 from placement.search.insight.capacity import RowPage, capacities_of, capacity_of
@@ -108,6 +107,16 @@ def parse_requests(request: Request, body: Mapping[str, Any]) -> dict[str, Candi
     texts = body.get('requests', {})
     candidate_query.check_lengths(texts.values())
     return parse_named_queries(request.api, texts)
+
+
+def check_requests(
+    request: Request, requests: Mapping[str, CandidateRequest], snapshot: Snapshot
+) -> None:
+    """Raise `errors.BadRequest`, which names the request, for unknown traits and classes."""
+    unknown = (errors.ResourceClassNotFound, errors.TraitNotFound)
+    for name, wanted in requests.items():
+        with errors.reported_as(errors.BadRequest, *unknown, prefix=f'Request {name}: '):
+            check_names(request.context, wanted, snapshot)
 
 
 def capacity(request: Request) -> Reply:

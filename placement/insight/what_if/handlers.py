@@ -9,22 +9,19 @@ from placement import errors
 from placement.db.schema.tables import utcnow
 from placement.http.reply import Reply
 from placement.http.request import Request
-from placement.insight.explain.handlers import names_after, parse_requests
+from placement.insight.explain.handlers import check_requests, names_after, parse_requests
 from placement.insight.handlers import aggregate_names
 from placement.insight.paging import PAGE_LIMIT_TEXT, links_with, page_limit, time_text
 from placement.insight.what_if import schemas, views
 from placement.insight.what_if.pages import NO_DOMAINS, DomainPage, Part, read_page
 from placement.insight.what_if.scenarios import refusals_reported
-from placement.insight.what_if.terms import (
-    check_requests,
-    enabled_need,
-    parse_terms,
-)
 from placement.schemas import common
 from placement.search.insight.sliced_work import SlicedWork
+from placement.search.model.kind import DISABLED_TRAIT
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest
 from placement.search.what_if.drain import DRAIN_BUDGET, Drain
+from placement.search.what_if.inferred import Need
 from placement.search.what_if.moves import MOVES_BUDGET, Moves, WantedMove
 from placement.search.what_if.relocation import Relocation, Terms
 from placement.search.what_if.scenario import Scenario
@@ -94,11 +91,50 @@ def _read(
 ) -> tuple[Mapping[str, CandidateRequest], Terms, DomainPage]:
     """The requests of a body, its terms with what consumers hold, and a page of domains."""
     requests = parse_requests(request, body)
-    terms = parse_terms(body, requests)
+    terms = _parse_terms(body, requests)
     others = frozenset(consumers).union(*terms.apart)
     page = read_page(request, body.get('scenario', ()), part, others)
     check_requests(request, requests, page.after.given)
     return requests, dataclasses.replace(terms, held=page.others), page
+
+
+def _parse_terms(body: Mapping[str, Any], requests: Mapping[str, CandidateRequest]) -> Terms:
+    """The client's knowledge of consumers, without what they hold.
+
+    Raises `errors.BadRequest` for too many of them, a request that is not there, or a consumer
+    that asked for two.
+    """
+    apart = [frozenset(consumers) for consumers in body.get('apart', ())]
+    others = frozenset[str]().union(*apart)
+    if len(others) > schemas.MAX_CONSUMERS:
+        raise errors.BadRequest(
+            f'apart names {len(others)} consumers, more than {schemas.MAX_CONSUMERS}.'
+        )
+    return Terms(
+        _asked(body, requests),
+        frozenset(body.get('ignore', ())),
+        frozenset(body.get('within', ())),
+        apart,
+    )
+
+
+def _asked(body: Mapping[str, Any], requests: Mapping[str, CandidateRequest]) -> dict[str, Need]:
+    """The needs of consumers of which it is known what they asked for."""
+    asked = dict[str, Need]()
+    for name, consumers in body.get('asked', {}).items():
+        if name not in requests:
+            raise errors.BadRequest(f'asked names request {name!r}, which is not in requests.')
+        twice = sorted(asked.keys() & consumers)
+        if twice:
+            raise errors.BadRequest(f'asked has consumer {twice[0]} in more than one request.')
+        asked |= dict.fromkeys(consumers, _enabled_need(requests[name]))
+    return asked
+
+
+def _enabled_need(wanted: CandidateRequest) -> Need:
+    """The need of a request, of which disabled hosts serve none."""
+    forbidden = wanted.root_forbidden | {DISABLED_TRAIT}
+    return Need(dataclasses.replace(wanted, root_forbidden=forbidden))
 
 
 def _drain(page: DomainPage, consumers: Set[str], relocation: Relocation) -> Drain:
@@ -145,7 +181,7 @@ def _wanted_moves(
     requests: Mapping[str, CandidateRequest],
 ) -> list[WantedMove]:
     """The moves of a body. Raises `errors.BadRequest`, which names the move."""
-    needs = {name: enabled_need(wanted) for name, wanted in requests.items()}
+    needs = {name: _enabled_need(wanted) for name, wanted in requests.items()}
     roots, wanted = dict[str, Provider](), list[WantedMove]()
     for number, move in enumerate(sent, 1):
         name, target, sources = move.get('request'), move['to'], move.get('from', ())

@@ -25,7 +25,7 @@ ROWS = {
     'objects': 5, 'policies': 5,
     'http': 6,
     'insight.paging': 7, 'insight.*.views': 7, 'insight.*.pages': 7,
-    'insight.*.scenarios': 7, 'insight.*.terms': 7,
+    'insight.*.scenarios': 7,
     'handlers': 8, 'insight.*.handlers': 8, 'objects.provider_identity': 8,
     'microversions': 9,
     'routes': 10,
