@@ -47,26 +47,16 @@ _PROVIDER = '/resource_providers/{uuid}'
 
 # fmt: off
 RULES: list[policy.RuleDefault] = [
-    policy.RuleDefault(ADMIN, 'role:admin', 'Administrators of the cloud.', scope_types=['project']),
+    policy.RuleDefault(ADMIN, 'role:admin', 'Administrators of the cloud.',
+        scope_types=['project']),
     _base_rule(SERVICE, 'role:service', 'Other services of the cloud.', ['project']),
-    _base_rule(
-        ADMIN_OR_SERVICE,
-        'role:admin or role:service',
-        'Administrators and other services of the cloud.',
-        ['project'],
-    ),
-    _base_rule(
-        PROJECT_READER,
-        'role:reader and project_id:%(project_id)s',
-        'Readers, for their own project.',
-        None,
-    ),
-    _base_rule(
-        ADMIN_OR_PROJECT_READER_OR_SERVICE,
+    _base_rule(ADMIN_OR_SERVICE, 'role:admin or role:service',
+        'Administrators and other services of the cloud.', ['project']),
+    _base_rule(PROJECT_READER, 'role:reader and project_id:%(project_id)s',
+        'Readers, for their own project.', None),
+    _base_rule(ADMIN_OR_PROJECT_READER_OR_SERVICE,
         f'role:admin or rule:{PROJECT_READER} or role:service',
-        'Administrators, other services, and readers for their own project.',
-        ['project'],
-    ),
+        'Administrators, other services, and readers for their own project.', ['project']),
     # Resource providers
     _rule('resource_providers:list', 'List resource providers.', 'GET /resource_providers'),
     _rule('resource_providers:create', 'Create a resource provider.', 'POST /resource_providers'),
