@@ -116,8 +116,6 @@ _AGGREGATES = NamesStatement(
     resource_provider_aggregates.c.aggregate_id,
     resource_provider_aggregates.c.resource_provider_id,
 )
-_CLASSES = sa.select(resource_classes.c.id, resource_classes.c.name)
-
 _provider_id, _class_id = inventories.c.resource_provider_id, inventories.c.resource_class_id
 _used = used_of(_provider_id, _class_id)
 # Provider by provider, each inventory with the sum of what is allocated from it. For 300,000
@@ -129,14 +127,13 @@ _INVENTORIES = ProviderStatement(
     .join(resource_classes, resource_classes.c.id == _class_id)
     .order_by(_provider_id),
     _provider_id,
-    about_all=sa.select(_provider_id, _class_id, *MEMBERS, _used).order_by(_provider_id),
 )
 
 
 def load_providers(
     connection: sa.Connection, ids: Collection[int] | None = None
 ) -> Iterator[ProviderRow]:
-    """Rows of all providers, in seven statements, or of those among `ids` that exist, in four.
+    """Rows of all providers, in six statements, or of those among `ids` that exist, in four.
 
     All statements have to see the database at one moment. Providers with inventories come first,
     in the order of their ids: an inventory is let go with the row of its provider, since those of
@@ -168,13 +165,9 @@ def _inventories(
 
     They are plain tuples in the order of `InventoryRow`, as `ProviderRow` allows.
     """
-    names = _names(connection, _CLASSES) if ids is None else None
     by_provider = itertools.groupby(_INVENTORIES.rows(connection, ids), operator.itemgetter(0))
     for provider_id, rows in by_provider:
-        if names is None:
-            yield provider_id, {row[1]: row[2:] for row in rows}
-        else:
-            yield provider_id, {names[row[1]]: row[2:] for row in rows if row[1] in names}
+        yield provider_id, {row[1]: row[2:] for row in rows}
 
 
 def _names(connection: sa.Connection, statement: sa.Select[int, str]) -> Names:
