@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever becomes of a COMMIT and its reply, the answer to the client is true.
 
-Clients write through a proxy that cuts connections at their COMMIT. Each of them writes what is
-its own, so that every request can succeed, and one that is refused was refused because of itself.
+Clients write through a proxy that cuts connections at their COMMIT. Each of them writes what no
+other does, so that it can be known what each answer has to be.
 """
 
 import collections
 import concurrent.futures
 import contextlib
-import itertools
 import os
+import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,20 +24,30 @@ from placement.feed import commit_outcome
 from placement.microversions import NEWEST
 from placement.objects import provider_identity
 
-from .fixtures import applications, clouds, databases
+from .fixtures import applications, databases, follower
 from .fixtures.backends import on_servers
 from .fixtures.client import Answer, Client
 from .fixtures.commit_proxy import CommitProxy, Cut
+from .fixtures.freshness_workload import TRAITS, Workload
 
-# How many rounds of all kinds of writes each client makes, and how many clients there are.
-ROUNDS = int(os.environ.get('PLACEMENT_TEST_LOST_COMMIT_ROUNDS', '2'))
-CLIENTS = 4
+# How many steps of a workload there are at least, and at most: more, until each has succeeded.
+STEPS = 50 * int(os.environ.get('PLACEMENT_TEST_LOST_COMMIT_ROUNDS', '2'))
+MOST_STEPS = STEPS + 500
+
+# How many clients write beside it, and the seconds between their writes.
+CLIENTS, PAUSE = 3, 0.05
+
 SHARE = 0.3
 
 # How many providers are given another uuid.
 IDENTITIES = 40
 
 pytestmark = on_servers
+
+
+@pytest.fixture
+def options() -> applications.Options:
+    return applications.insight_options('on')
 
 
 @contextlib.contextmanager
@@ -47,203 +57,101 @@ def behind_proxy(url: str, seed: int) -> Iterator[tuple[Client, Client, CommitPr
     try:
         with (
             applications.serving(proxy.url) as cut,
-            applications.serving(url) as direct,
+            applications.serving(url, applications.insight_options('on')) as direct,
         ):
             yield cut, direct, proxy
     finally:
         proxy.close()
 
 
-class Writer:
-    """One client that makes every kind of write, and compares each answer with the tables."""
+class Twins:
+    """Sends each write to two clouds, of which one loses commits, and reads from the other.
 
-    def __init__(self, client: Client, direct: Client, name: str) -> None:
-        self._client = client
+    They have to answer the same, and to have the same afterwards. A write that is answered with
+    503 may have been made; if it was not, it is repeated, as is for the client to do.
+    """
+
+    def __init__(self, cut: Client, direct: Client, whole: Client) -> None:
+        self._cut = cut
         self._direct = direct
-        self._name = name
-        self._numbers = itertools.count()
-        #: How often each status was answered, and what was false.
+        self._whole = whole
+        self._contents = contents_of(whole)
+        #: How often each status was answered.
         self.answers: collections.Counter[int] = collections.Counter()
-        self.false: list[str] = []
 
-    def run(self, rounds: int) -> None:
-        for _ in range(rounds):
-            number = next(self._numbers)
-            self._names(f'{self._name}_{number}'.upper())
-            host, other = (str(uuid.uuid4()) for _ in range(2))
-            if self._providers(host, other, f'{self._name} {number}'):
-                self._allocations(host, other)
-                self._tear_down(host, other)
-
-    # What is written
-
-    def _names(self, name: str) -> None:
-        for path in (f'/traits/CUSTOM_{name}', f'/resource_classes/CUSTOM_{name}'):
-            self._write('PUT', path, None, 201, self._exists, path)
-            self._write('PUT', path, None, 204, self._exists, path)
-            self._write('DELETE', path, None, 204, self._is_gone, path)
-        body = {'name': f'CUSTOM_{name}_POSTED'}
-        path = f'/resource_classes/{body["name"]}'
-        self._write('POST', '/resource_classes', body, 201, self._exists, path)
-
-    def _providers(self, host: str, other: str, name: str) -> bool:
-        for number, provider in enumerate((host, other)):
-            path = f'/resource_providers/{provider}'
-            body: dict[str, Any] = {'name': f'{name} {number}', 'uuid': provider}
-            self._write('POST', '/resource_providers', body, 200, self._exists, path)
-            inventories = {'VCPU': {'total': 100}, 'MEMORY_MB': {'total': 100}}
-            body = {'inventories': inventories, **self._generation(path)}
-            self._write('PUT', f'{path}/inventories', body, 200, self._has_inventories, path, 2)
-        path = f'/resource_providers/{host}'
-        new_name = f'{name} renamed'
-        self._write('PUT', path, {'name': new_name}, 200, self._is_named, path, new_name)
-        body = {'traits': ['HW_CPU_X86_AVX'], **self._generation(path)}
-        self._write('PUT', f'{path}/traits', body, 200, self._has_traits, path, 1)
-        wanted = [str(uuid.uuid4())]
-        body = {'aggregates': wanted, **self._generation(path)}
-        self._write('PUT', f'{path}/aggregates', body, 200, self._has_aggregates, path, wanted)
-        self._write('DELETE', f'{path}/traits', None, 204, self._has_traits, path, 0)
-        body = {'resource_class': 'DISK_GB', 'total': 9, **self._generation(path)}
-        self._write('POST', f'{path}/inventories', body, 201, self._has_inventories, path, 3)
-        return self._exists(path) and self._exists(f'/resource_providers/{other}')
-
-    def _allocations(self, host: str, other: str) -> None:
-        first, *rest = (str(uuid.uuid4()) for _ in range(4))
-        for generation, provider in ((None, host), (1, other)):
-            body = self._claim([provider], generation)
-            self._write('PUT', f'/allocations/{first}', body, 204, self._has, [first], provider)
-        bodies = {one: self._claim([host, other], None) for one in rest}
-        self._write('POST', '/allocations', bodies, 204, self._has, rest, host, other)
-        moved, emptied, _kept = rest
-        smaller = {'VCPU': {'total': 50}, 'MEMORY_MB': {'total': 50}}
-        inventories = {
-            one: {'inventories': smaller, **self._generation(f'/resource_providers/{one}')}
-            for one in (host, other)
-        }
-        claims = {moved: self._claim([other], self._consumer(moved))}
-        body = {'inventories': inventories, 'allocations': claims}
-        self._write('POST', '/reshaper', body, 204, self._has, [moved], other)
-        body = self._claim([], self._consumer(emptied))
-        self._write('PUT', f'/allocations/{emptied}', body, 204, self._has, [emptied])
-        for one in (first, *rest):
-            if self._get(f'/allocations/{one}')['allocations']:
-                self._write('DELETE', f'/allocations/{one}', None, 204, self._has, [one])
-
-    def _tear_down(self, host: str, other: str) -> None:
-        for provider in (host, other):
-            path = f'/resource_providers/{provider}'
-            self._write('DELETE', path, None, 204, self._is_gone, path)
-
-    # How it is compared
-
-    def _write(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        expected: int,
-        is_done: Callable[..., bool],
-        *arguments: Any,
-    ) -> None:
-        """Send a write, and compare its answer with what `is_done` says of the arguments."""
-        answer = self._client.send(method, path, body, version=NEWEST)
+    def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
+        """The answer to one request; raises AssertionError where the clouds differ."""
+        expected = self._whole.send(method, path, body, version)
+        if method == 'GET':
+            return expected
+        answer = self._cut.send(method, path, body, version)
         self.answers[answer.status] += 1
-        if answer.status == 503:
-            if 'The change may have been made' not in answer.text and is_done(*arguments):
-                self.false.append(f'{method} {path}: done, and answered {answer.text}')
-            # It is for the client to read and repeat.
-            if not is_done(*arguments):
-                self._direct.send(method, path, body, version=NEWEST)
-            return
-        if answer.status != expected:
-            self.false.append(f'{method} {path}: {answer.status} {answer.text}')
-        elif not is_done(*arguments):
-            self.false.append(f'{method} {path}: {answer.status}, and not done')
-        elif not self._is_complete(path, answer):
-            self.false.append(f'{method} {path}: {dict(answer.headers)} {answer.text}')
+        if answer.status != 503:
+            assert told(answer) == told(expected), f'{method} {path}: {answer.text}'
+        elif contents_of(self._direct) == self._contents:
+            self._direct.send(method, path, body, version)
+        else:
+            assert 'The change may have been made' in answer.text, f'{method} {path}'
+        self._contents = contents_of(self._whole)
+        assert contents_of(self._direct) == self._contents, f'{method} {path}: {answer.status}'
+        return expected
 
-    def _is_complete(self, path: str, answer: Answer) -> bool:
-        """Whether what was answered besides the status is as it is stored."""
-        if answer.status == 200 and 'resource_provider_generation' in answer.text:
-            provider = '/'.join(path.split('/')[:3])
-            return bool(
-                answer.json['resource_provider_generation']
-                == self._generation(provider)['resource_provider_generation']
-            )
-        return answer.status != 201 or 'location' in answer.headers
 
-    def _get(self, path: str) -> Any:
-        return self._direct.send('GET', path, version=NEWEST).json
+def told(answer: Answer) -> tuple[Any, ...]:
+    """The parts of an answer that are the same in both clouds."""
+    data = answer.json if answer.body and answer.status < 300 else None
+    return answer.status, answer.headers.get('location'), data
 
-    def _exists(self, path: str) -> bool:
-        return self._direct.send('GET', path, version=NEWEST).status in (200, 204)
 
-    def _is_gone(self, path: str) -> bool:
-        return not self._exists(path)
+def contents_of(client: Client) -> list[Any]:
+    """All that a workload changes."""
+    names = f'/traits?name=in:{",".join(TRAITS)}', '/resource_classes'
+    listed = [client.send('GET', path, version=NEWEST).json for path in names]
+    return [follower.everything(client), *listed]
 
-    def _has_inventories(self, path: str, count: int) -> bool:
-        return len(self._get(f'{path}/inventories')['inventories']) == count
 
-    def _has_traits(self, path: str, count: int) -> bool:
-        return len(self._get(f'{path}/traits')['traits']) == count
-
-    def _is_named(self, path: str, name: str) -> bool:
-        return bool(self._get(path)['name'] == name)
-
-    def _has_aggregates(self, path: str, aggregates: list[str]) -> bool:
-        return bool(self._get(f'{path}/aggregates')['aggregates'] == aggregates)
-
-    def _has(self, consumers: list[str], *providers: str) -> bool:
-        held = [self._get(f'/allocations/{one}')['allocations'] for one in consumers]
-        return all(set(one) == set(providers) for one in held)
-
-    def _generation(self, path: str) -> dict[str, int]:
-        return {'resource_provider_generation': self._get(path)['generation']}
-
-    def _consumer(self, consumer: str) -> int | None:
-        generation: int | None = self._get(f'/allocations/{consumer}').get('consumer_generation')
-        return generation
-
-    def _claim(self, providers: list[str], generation: int | None) -> dict[str, Any]:
-        return clouds.claim(
-            {one: {'VCPU': 1} for one in providers}, generation, project_id=self._name
-        )
+def write_traits(client: Client, name: str, is_over: threading.Event) -> list[tuple[int, int]]:
+    """Create traits that nobody else writes, and delete them; return the statuses of each."""
+    statuses = list[tuple[int, int]]()
+    while not is_over.wait(PAUSE):
+        path = f'/traits/CUSTOM_{name}_{len(statuses)}'
+        created = client.send('PUT', path, version=NEWEST).status
+        statuses.append((created, client.send('DELETE', path, version=NEWEST).status))
+    return statuses
 
 
 @pytest.mark.parametrize('seed', [1, 2])
 def test_no_answer_is_false_when_commits_and_replies_are_lost(
-    stored: databases.Database, seed: int
+    stored: databases.Database, client: Client, seed: int
 ) -> None:
-    with behind_proxy(stored.url, seed) as (client, direct, proxy):
-        writers = [Writer(client, direct, f'client{number}') for number in range(CLIENTS)]
-        writers[0].run(1)
+    is_over = threading.Event()
+    with (
+        behind_proxy(stored.url, seed) as (cut, direct, proxy),
+        concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool,
+    ):
+        twins = Twins(cut, direct, client)
+        workload = Workload(twins, seed)
+        workload.step()
         proxy.share = SHARE
-        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
-            for future in [pool.submit(writer.run, ROUNDS) for writer in writers]:
-                future.result()
+        writing = [pool.submit(write_traits, cut, f'W{n}', is_over) for n in range(CLIENTS)]
+        try:
+            for number in range(MOST_STEPS):
+                workload.step()
+                if number >= STEPS and not workload.undone():
+                    break
+        finally:
+            is_over.set()
+        statuses = [pair for future in writing for pair in future.result()]
         proxy.share = 0.0
-    answers = sum((writer.answers for writer in writers), collections.Counter())
-    print(
-        f'seed {seed}: {sum(answers.values())} writes, {dict(answers)}, '
-        f'{proxy.commits} commits, cut { ({cut.name: n for cut, n in proxy.cuts.items()}) }'
-    )
+    answers = twins.answers
+    print(f'seed {seed}: {dict(answers)}, {proxy.commits} commits, cut {dict(proxy.cuts)}')
 
-    assert [line for writer in writers for line in writer.false] == []
+    assert workload.undone() == []
+    # A trait that was not created, or that was, after all, may be answered with 503 first.
+    assert {pair for pair in statuses if 503 not in pair} == {(201, 204)}
+    assert answers[503] <= answers.total() / 100
     assert set(proxy.cuts) == set(Cut)
-    assert answers[503] <= sum(answers.values()) / 100
-
-
-def test_the_proxy_notices_writes_whose_statements_are_prepared(
-    stored: databases.Database,
-) -> None:
-    with behind_proxy(stored.url, 5) as (client, _direct, proxy):
-        # psycopg prepares what it has executed five times.
-        for number in range(20):
-            body = {'name': f'host{number}'}
-            created = client.send('POST', '/resource_providers', body, version=NEWEST)
-            assert created.status == 200
-
-    assert proxy.commits >= 20
+    assert proxy.commits >= 2 * len(statuses)
 
 
 def test_changes_of_identity_are_done_once_when_commits_and_replies_are_lost(
@@ -281,15 +189,13 @@ def test_a_write_whose_outcome_the_database_does_not_tell_is_answered_with_503(
     stored: databases.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commit_outcome, 'MAX_SECONDS', 0.2)
-    with behind_proxy(stored.url, 3) as (client, direct, proxy):
-        writer = Writer(client, direct, 'client')
-        writer.run(1)
-        proxy.share, proxy.ways = 1.0, (Cut.REPLY,)
-        body = {'name': 'host', 'uuid': str(uuid.uuid4())}
+    with behind_proxy(stored.url, 3) as (client, _direct, proxy):
+        client.send('PUT', '/traits/CUSTOM_FIRST', version=NEWEST)
+        proxy.share = 1.0
         # Every COMMIT is lost, also those of the transactions that ask for the outcome; so nothing
         # can be said of a transaction that has not committed.
         proxy.ways = (Cut.BEFORE,)
-        answer = client.send('POST', '/resource_providers', body, version=NEWEST)
+        answer = client.send('PUT', '/traits/CUSTOM_SECOND', version=NEWEST)
 
     assert answer.status == 503
     error = answer.json['errors'][0]
