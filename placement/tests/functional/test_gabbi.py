@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every gabbi file of gabbits/ against the service.
 
-In the thorough run the snapshot of a second worker is compared with the database after every
-request: searches see all that it has changed, and no more.
-
 One file is one test, on a database of its own, so that files can be run in any order and by
 several processes; one gabbi test (a request and what is expected of its answer) is one subtest.
 """
@@ -17,14 +14,11 @@ import pytest
 from gabbi import handlers as gabbi_handlers
 from gabbi import reporter, suite, suitemaker, utils
 
-from placement import deploy, microversions
-from placement.conf import ConfigOpts
-from placement.db.engine.database import Database
-from placement.tests.thorough import THOROUGH
+from placement import microversions
 
 from . import assertions
 from .conformance import conforming
-from .fixtures import applications, freshness, gabbi_fixtures
+from .fixtures import applications, gabbi_fixtures
 
 # Gabbi files name the newest microversion, and the one after it, by these words, so that a new
 # microversion does not change what they say about the bounds.
@@ -63,25 +57,8 @@ def load_suite(path: pathlib.Path) -> suite.GabbiSuite:
     )
 
 
-@pytest.fixture
-def watches(monkeypatch: pytest.MonkeyPatch) -> list[freshness.Watch]:
-    """The watches over the services that are started from now on, in the thorough run."""
-    watches: list[freshness.Watch] = []
-    application_on = deploy.application_on
-
-    def watched(database: Database, config: ConfigOpts) -> object:
-        watches.append(freshness.Watch(database))
-        return watches[-1].around(application_on(database, config))
-
-    if THOROUGH:
-        monkeypatch.setattr(deploy, 'application_on', watched)
-    return watches
-
-
 @pytest.mark.parametrize('path', GABBI_FILES, ids=[path.stem for path in GABBI_FILES])
-def test_gabbi_file(
-    path: pathlib.Path, subtests: pytest.Subtests, watches: list[freshness.Watch]
-) -> None:
+def test_gabbi_file(path: pathlib.Path, subtests: pytest.Subtests) -> None:
     tests = load_suite(path)
     result = reporter.PyTestResult()
     tests.start(result)
@@ -91,11 +68,3 @@ def test_gabbi_file(
                 request(result)
     finally:
         tests.stop()
-
-    assert [line for watch in watches for line in watch.stale] == []
-    if THOROUGH:
-        assert sum(watch.checks for watch in watches) >= len(list(tests))
-
-
-def test_gabbits_holds_gabbi_files() -> None:
-    assert GABBI_FILES, 'gabbits/ holds no gabbi file'
