@@ -148,30 +148,3 @@ def test_extreme_bodies_are_refused_without_effect(watched: Watched, body: str) 
         call = odd_requests.Call(route.method, segments, version, raw_body=HARD_BODIES[body])
         answer = watched.send(call)
         assert answer.status in (400, 413), f'{name}: {answer.status}'
-
-
-@pytest.mark.parametrize('length', [200, 201, 255, 256])
-def test_names_have_the_specified_maximum_length(watched: Watched, length: int) -> None:
-    custom = 'CUSTOM_' + 'A' * (length - len('CUSTOM_'))
-    claim = {
-        'allocations': {valid_requests.PROVIDERS[0]: {'resources': {'VCPU': 1}}},
-        'consumer_generation': None,
-        'consumer_type': 'A' * length,
-        'project_id': 'p' * length,
-        'user_id': 'u' * length,
-    }
-    accepted = {
-        200: ('provider', 'trait', 'class', 'claim'),
-        201: ('trait', 'class', 'claim'),
-        255: ('trait', 'class', 'claim'),
-        256: (),
-    }[length]
-    requests = {
-        'provider': ('POST', ['resource_providers'], {'name': 'é' * length}),
-        'trait': ('PUT', ['traits', custom], None),
-        'class': ('PUT', ['resource_classes', custom], None),
-        'claim': ('PUT', ['allocations', valid_requests.NOBODY], claim),
-    }
-    for name, (method, segments, body) in requests.items():
-        answer = watched.send(odd_requests.Call(method, segments, NEWEST_MINOR, body=body))
-        assert (answer.status < 300) == (name in accepted), f'{name}: {answer.text}'
