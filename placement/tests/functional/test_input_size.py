@@ -309,14 +309,3 @@ def test_twice_the_input_is_at_most_three_times_the_work(
     once, twice = (steps_of(functools.partial(send, n)) for n in (size, 2 * size))
 
     assert twice <= 3 * once, f'{once} steps become {twice}'
-
-
-def test_named_queries_are_together_no_longer_than_one_may_be(client: Client) -> None:
-    query = 'resources=VCPU:1&required=' + ','.join(['HW_CPU_X86_AVX'] * 250)
-    requests = {f'request{number}': query for number in range(20)}
-
-    answer = client.send('POST', '/insight/capacity', {'requests': requests}, NEWEST)
-
-    assert answer.status == 400
-    length = 20 * len(query)
-    assert f'the queries have {length} characters, more than 65536' in answer.text

@@ -15,40 +15,14 @@ from placement.insight.what_if import statements
 from placement.microversions import NEWEST
 
 from .fixtures import clouds
-from .fixtures.asked import Asked
-from .fixtures.clouds import SHARES, Provider, uuid_of
+from .fixtures.asked import AVX, CLOUD, DISABLED, HELD, Asked
+from .fixtures.clouds import uuid_of
 
-AVX = 'HW_CPU_X86_AVX'
 EACH = {'each': 'root'}
-CLOUD = (
-    *[
-        provider
-        for host, zone in (('cn1', 'az1'), ('cn2', 'az1'), ('cn3', 'az2'))
-        for provider in (
-            Provider(host, {'MEMORY_MB': 4096}, (AVX,), (zone, 'shared')),
-            Provider(f'{host}_numa0', {'VCPU': 4}, parent=host),
-            Provider(f'{host}_numa1', {'VCPU': 4}, parent=host),
-        )
-    ],
-    Provider('flat1', {'VCPU': 8, 'MEMORY_MB': 2048, 'DISK_GB': 50}, aggregates=('az2',)),
-    Provider('flat2', {'VCPU': 8, 'MEMORY_MB': 2048, 'DISK_GB': 50}, aggregates=('az2',)),
-    Provider('pool', {'DISK_GB': 100}, (SHARES,), ('shared',)),
-)
-HELD = {
-    'c1': {'cn1_numa0': {'VCPU': 3}, 'cn1': {'MEMORY_MB': 512}, 'pool': {'DISK_GB': 10}},
-    'c2': {'cn1_numa1': {'VCPU': 3}, 'cn1': {'MEMORY_MB': 1024}, 'pool': {'DISK_GB': 10}},
-    'c3': {'cn2_numa0': {'VCPU': 2}, 'cn2': {'MEMORY_MB': 512}, 'pool': {'DISK_GB': 10}},
-    'c4': {'cn3_numa0': {'VCPU': 2}, 'cn3': {'MEMORY_MB': 512}},
-    'c5': {'flat1': {'VCPU': 6, 'MEMORY_MB': 1024, 'DISK_GB': 20}},
-    'c6': {'flat1': {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 5}},
-}
 
 
 class MovingCloud(Asked):
     """A cloud whose consumers move."""
-
-    def __init__(self) -> None:
-        super().__init__(CLOUD, HELD)
 
     def losses(self, **body: Any) -> dict[str, dict[str, Any]]:
         """What the loss of each host comes to, by its name."""
@@ -145,7 +119,7 @@ def candidate(cloud: MovingCloud, consumer: str, target: str) -> dict[str, Any] 
     """The first candidate of a tree for what a consumer holds of its own, with its pools."""
     allocations = cloud.send('GET', f'/allocations/{uuid_of(consumer)}')['allocations']
     names = {uuid_of(one.name): one for one in CLOUD}
-    query, number = ['root_required=!COMPUTE_STATUS_DISABLED', 'group_policy=none'], 0
+    query, number = [f'root_required=!{DISABLED}', 'group_policy=none'], 0
     kept = {}
     for uuid, of_provider in allocations.items():
         if names[uuid].name == 'pool':
@@ -165,23 +139,6 @@ def candidate(cloud: MovingCloud, consumer: str, target: str) -> dict[str, Any] 
         if roots - {uuid_of('pool')} == {uuid_of(target)}:
             return taken | kept
     return None
-
-
-@pytest.mark.parametrize('lost', ['cn1', 'cn2', 'cn3', 'flat1'])
-def test_a_domain_that_is_deleted_for_real(cloud: MovingCloud, lost: str) -> None:
-    """Those who hold of it claim the places that drain tells."""
-    row, plan = cloud.losses()[lost], cloud.ask('drain', providers=[lost])
-    tree = {one.name for one in CLOUD if lost in (one.name, one.parent)}
-    homeless = [consumer for consumer, held in HELD.items() if tree & held.keys()]
-    for consumer in homeless:
-        cloud.send('DELETE', f'/allocations/{uuid_of(consumer)}')
-    for name in sorted(tree, reverse=True):
-        cloud.send('DELETE', f'/resource_providers/{uuid_of(name)}')
-    for move in plan['moves']:
-        claim = clouds.claim({}) | {'allocations': move['allocations']}
-        cloud.send('PUT', f'/allocations/{move["consumer"]}', claim)
-    assert row['survives']
-    assert len(plan['moves']) == row['placed'] == len(homeless)
 
 
 def test_others_have_their_turn_while_it_is_read_what_is_held(

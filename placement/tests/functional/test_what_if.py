@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import operator
 import pathlib
 import random
 import uuid
@@ -19,41 +20,18 @@ from placement.search.what_if import scenario
 from placement.tests.thorough import examples
 
 from .fixtures import applications, clouds
-from .fixtures.asked import Asked
-from .fixtures.client import Client
-from .fixtures.clouds import SHARES, Provider, uuid_of
+from .fixtures.asked import AVX, CLOUD, DISABLED, HELD, Asked
+from .fixtures.clouds import uuid_of
 
-CLOUD = (
-    *[
-        provider
-        for host in ('cn1', 'cn2', 'cn3')
-        for provider in (
-            Provider(host, {'MEMORY_MB': 4096}, ('HW_CPU_X86_AVX',), ('az1', 'shared')),
-            Provider(f'{host}_numa0', {'VCPU': 4}, parent=host),
-            Provider(f'{host}_numa1', {'VCPU': 4}, ('HW_CPU_X86_AVX2',), parent=host),
-            Provider(f'{host}_pf', {'SRIOV_NET_VF': 2}, parent=f'{host}_numa1'),
-        )
-    ],
-    Provider('flat1', {'VCPU': 8, 'MEMORY_MB': 2048, 'DISK_GB': 50}, aggregates=('az2',)),
-    Provider('flat2', {'VCPU': 8, 'MEMORY_MB': 2048}, ('COMPUTE_STATUS_DISABLED',), ('shared',)),
-    Provider('pool', {'DISK_GB': 100}, (SHARES,), ('shared',)),
-)
-HELD = {
-    'consumer0': {'cn1_numa0': {'VCPU': 2}, 'cn1': {'MEMORY_MB': 512}},
-    'consumer1': {'cn1_numa1': {'VCPU': 3}, 'pool': {'DISK_GB': 20}},
-    'consumer2': {'cn2_pf': {'SRIOV_NET_VF': 2}, 'cn2_numa1': {'VCPU': 1}},
-    'consumer3': {'flat1': {'VCPU': 7, 'MEMORY_MB': 1024}},
-    'consumer4': {'flat2': {'VCPU': 2}, 'pool': {'DISK_GB': 40}},
-}
-CONSUMERS = tuple(map(uuid_of, [*HELD, 'consumer5']))
+ODD = uuid_of('nobody')
+CONSUMERS = (*map(uuid_of, HELD), ODD)
 REQUESTS = {
     'small': 'resources=VCPU:1,MEMORY_MB:256',
-    'disk': 'resources=VCPU:2,MEMORY_MB:512,DISK_GB:10&root_required=!COMPUTE_STATUS_DISABLED',
+    'disk': 'resources=VCPU:2,MEMORY_MB:512,DISK_GB:10&root_required=!' + DISABLED,
     'numa': 'resources_a=VCPU:2&resources_b=VCPU:2&group_policy=isolate&resources=MEMORY_MB:64',
     'nic': 'resources=VCPU:1&resources1=SRIOV_NET_VF:1&required=HW_CPU_X86_AVX2',
     'zone': f'resources=VCPU:1&member_of={uuid_of("az2")}',
 }
-ODD = uuid_of('nobody')
 VALUES: list[dict[str, Any]] = [
     {'total': 3},
     {'reserved': 1},
@@ -66,11 +44,10 @@ class Written(Asked):
     """A service whose cloud is changed through the API, as the steps say."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__(CLOUD, HELD)
+        super().__init__()
         self.random = random.Random(seed)
         self.copies = Counter[str]()
         self.claims = 0
-        self.names = {name: uuid_of(name) for name in (one.name for one in CLOUD)}
 
     def step(self) -> dict[str, Any]:
         """Take a step, which is possible; how a scenario says it."""
@@ -78,74 +55,65 @@ class Written(Asked):
         verb = self.random.choices(verbs, (4, 3, 2, 2, 3))[0]
         return {verb.__name__: verb()}
 
-    def provider(self) -> str:
-        """A provider by uuid or name."""
-        name = self.random.choice(sorted(self.names))
-        return self.random.choice([name, self.names[name]])
+    def provider(self) -> tuple[str, str]:
+        """The uuid of a provider, and that or its name."""
+        listed = self.send('GET', '/resource_providers')['resource_providers']
+        chosen = self.random.choice(sorted(listed, key=operator.itemgetter('name')))
+        return chosen['uuid'], self.random.choice([chosen['name'], chosen['uuid']])
 
-    def tree(self, provider: str) -> list[dict[str, Any]]:
-        """A tree, root first and parents before their children."""
-        path = f'/resource_providers?in_tree={self.names.get(provider, provider)}'
-        members = {one['uuid']: one for one in self.send('GET', path)['resource_providers']}
+    def tree(self, uuid: str) -> list[dict[str, Any]]:
+        """The tree of a provider, parents before their children."""
+        members = self.send('GET', f'/resource_providers?in_tree={uuid}')['resource_providers']
         ordered: list[dict[str, Any]] = []
         parents: list[str | None] = [None]
         while parents:
-            children = [one for one in members.values() if one['parent_provider_uuid'] in parents]
+            children = [one for one in members if one['parent_provider_uuid'] in parents]
             ordered += children
             parents = [one['uuid'] for one in children]
         return ordered
 
-    def is_root(self, provider: str) -> bool:
-        return self.tree(provider)[0]['uuid'] == self.names.get(provider, provider)
+    def values(self, uuid: str, kind: str) -> Any:
+        """The inventories, traits or aggregates of a provider."""
+        return self.send('GET', f'/resource_providers/{uuid}/{kind}')[kind]
+
+    def replace(self, uuid: str, kind: str, values: Any) -> None:
+        """Replace the inventories, traits or aggregates of a provider."""
+        path = f'/resource_providers/{uuid}'
+        body = {kind: values, 'resource_provider_generation': self.send('GET', path)['generation']}
+        self.send('PUT', f'{path}/{kind}', body)
 
     def change(self) -> dict[str, Any]:
-        provider = self.provider()
-        top = self.names.get(provider, provider)
-        members = [one['uuid'] for one in self.tree(provider)]
-        standing = members if self.is_root(provider) else [top]
+        top, provider = self.provider()
+        members = [one['uuid'] for one in self.tree(top)]
+        standing = members if top == members[0] else [top]
+        inventories = {one: self.values(one, 'inventories') for one in standing}
         arguments: dict[str, Any] = {'where': [provider]}
-        here = sorted({name for one in standing for name in self.inventories(one)})
+        here = sorted({name for records in inventories.values() for name in records})
         if here:
-            name = self.random.choice(here)
-            values = self.random.choice(VALUES)
+            name, values = self.random.choice(here), self.random.choice(VALUES)
             arguments['inventories'] = {name: values}
-            for one in standing:
-                self.put_inventory(one, name, values)
+            for one, records in inventories.items():
+                if name in records:
+                    self.replace(one, 'inventories', records | {name: records[name] | values})
         traits = {
-            'add': [self.random.choice(['HW_CPU_X86_AVX2', 'COMPUTE_STATUS_DISABLED'])],
-            'remove': [self.random.choice(['HW_CPU_X86_AVX', 'HW_CPU_X86_VMX'])],
+            'add': [self.random.choice(['HW_CPU_X86_AVX2', DISABLED])],
+            'remove': [self.random.choice([AVX, 'HW_CPU_X86_VMX'])],
         }
         aggregates = {'add': [uuid_of('az2')], 'remove': [uuid_of('az1')]}
         for kind, names in (('traits', traits), ('aggregates', aggregates)):
             if self.random.random() < 0.5 or not here:
                 arguments[kind] = names
-                self.put_names(top, kind, names)
+                left = set(self.values(top, kind)) - set(names['remove'])
+                self.replace(top, kind, sorted(left | set(names['add'])))
         return arguments
 
-    def inventories(self, provider: str) -> dict[str, Any]:
-        path = f'/resource_providers/{provider}/inventories'
-        return dict(self.send('GET', path)['inventories'])
-
-    def put_inventory(self, provider: str, name: str, values: dict[str, Any]) -> None:
-        path = f'/resource_providers/{provider}/inventories'
-        body = self.send('GET', path)
-        if name in body['inventories']:
-            body['inventories'][name] |= values
-            self.send('PUT', path, body)
-
-    def put_names(self, provider: str, kind: str, names: dict[str, list[str]]) -> None:
-        path = f'/resource_providers/{provider}/{kind}'
-        body = self.send('GET', path)
-        body[kind] = sorted(set(body[kind]) - set(names['remove']) | set(names['add']))
-        self.send('PUT', path, body)
-
     def add(self) -> dict[str, Any]:
-        provider, count = self.provider(), self.random.randint(1, 2)
-        arguments: dict[str, Any] = {'like': provider, 'count': count}
+        top, provider = self.provider()
+        arguments: dict[str, Any] = {'like': provider, 'count': self.random.randint(1, 2)}
         if self.random.random() < 0.5:
             arguments['member_of'] = [uuid_of('az2'), uuid_of('shared')]
-        tree = self.tree(provider)
-        for _ in range(count):
+        tree = self.tree(top)
+        for _ in range(arguments['count']):
             self.copies[tree[0]['uuid']] += 1
             for member in tree:
                 self.copy(member, self.copies[tree[0]['uuid']], arguments.get('member_of'))
@@ -155,41 +123,33 @@ class Written(Asked):
         def copied(one: str | None) -> str | None:
             return one and str(uuid.uuid5(uuid.NAMESPACE_OID, f'{one}+{number}'))
 
-        new, name, parent = copied(member['uuid']), member['name'], member['parent_provider_uuid']
+        new, parent = copied(member['uuid']), member['parent_provider_uuid']
         assert new is not None
-        self.names[f'{name}+{number}'] = new
-        body = {'name': f'{name}+{number}', 'uuid': new, 'parent_provider_uuid': copied(parent)}
+        name = f'{member["name"]}+{number}'
+        body = {'name': name, 'uuid': new, 'parent_provider_uuid': copied(parent)}
         self.send('POST', '/resource_providers', body)
-        generation = 0
         for kind in ('inventories', 'traits', 'aggregates'):
-            values = self.send('GET', f'/resource_providers/{member["uuid"]}/{kind}')[kind]
+            values = self.values(member['uuid'], kind)
             if kind == 'aggregates' and parent is None and member_of is not None:
                 values = member_of
             if kind == 'traits':
-                values = [one for one in values if one != 'COMPUTE_STATUS_DISABLED']
-            whole = {kind: values, 'resource_provider_generation': generation}
-            answer = self.send('PUT', f'/resource_providers/{new}/{kind}', whole)
-            generation = answer['resource_provider_generation']
+                values = [one for one in values if one != DISABLED]
+            self.replace(new, kind, values)
 
     def remove(self) -> list[str]:
-        if len(self.names) < 4:
-            self.add()
-        provider = self.provider()
-        tree, top = self.tree(provider), self.names.get(provider, provider)
-        gone = {top}
-        for one in tree:
+        top, provider = self.provider()
+        gone = [top]
+        for one in self.tree(top):
             if one['parent_provider_uuid'] in gone:
-                gone.add(one['uuid'])
+                gone.append(one['uuid'])
         for consumer in everything(self)[1]:
             held = consumer['allocations']
-            if gone & held.keys():
-                kept = {one: held[one]['resources'] for one in held.keys() - gone}
+            if held.keys() & set(gone):
+                kept = {one: held[one]['resources'] for one in held.keys() - set(gone)}
                 body = clouds.claim(kept, consumer['consumer_generation'])
                 self.send('PUT', f'/allocations/{consumer["uuid"]}', body)
-        for one in reversed(tree):
-            if one['uuid'] in gone:
-                self.send('DELETE', f'/resource_providers/{one["uuid"]}')
-        self.names = {name: one for name, one in self.names.items() if one not in gone}
+        for deleted in reversed(gone):
+            self.send('DELETE', f'/resource_providers/{deleted}')
         return [provider]
 
     def release(self) -> dict[str, Any]:
@@ -197,11 +157,9 @@ class Written(Asked):
             consumers = self.random.sample(CONSUMERS, 3)
             arguments: dict[str, Any] = {'consumers': consumers}
         else:
-            provider = self.provider()
+            top, provider = self.provider()
             arguments = {'provider': provider}
-            top = self.names.get(provider, provider)
-            path = f'/resource_providers/{top}/allocations'
-            consumers = list(self.send('GET', path)['allocations'])
+            consumers = list(self.values(top, 'allocations'))
         for consumer in consumers:
             self.client.send('DELETE', f'/allocations/{consumer}', version=NEWEST)
         return arguments
@@ -235,7 +193,7 @@ def refused(asked: Asked, steps: list[Any]) -> str:
 
 @pytest.fixture(scope='module')
 def asked() -> Iterator[Asked]:
-    asked = Asked(CLOUD, HELD)
+    asked = Asked()
     yield asked
     asked.service.stop()
 
@@ -281,7 +239,7 @@ def test_a_scenario_answers_as_the_cloud_does_after_its_steps(asked: Asked, seed
                     name: amounts['used'] for name, amounts in one['resources'].items()
                 }
             for query in REQUESTS.values():
-                provider = written.provider()
+                _, provider = written.provider()
                 explained = asked.ask(
                     'allocation_candidates', query=query, scenario=steps, provider=provider
                 )
@@ -299,12 +257,16 @@ def test_bounds_of_a_scenario(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> 
     everybody = {'older_than': '2999-01-01'}
     claim = {'claim': {'query': 'resources=VCPU:1', 'count': 1}}
     assert 'is too long' in refused(asked, [claim] * 101)
-    long = {'claim': {'query': f'resources=VCPU:1&required={"A" * 1_000}', 'count': 1}}
-    assert 'characters, more than 65536' in refused(asked, [long] * 70)
-    monkeypatch.setattr(scenarios, 'MAX_CONSUMERS', 6)
-    text = 'Scenario step 2 (release): more than 6 consumers would be released'
+    long = f'resources=VCPU:1&required={"A" * 1_000}'
+    text = f'the queries have {70 * len(long)} characters, more than 65536'
+    assert text in refused(asked, [{'claim': {'query': long, 'count': 1}}] * 70)
+    many = {f'request{number}': long for number in range(70)}
+    assert text in asked.refusal('capacity', {'requests': many})
+    assert text in asked.refusal('survival', {'lose': {'each': 'root'}, 'requests': many})
+    monkeypatch.setattr(scenarios, 'MAX_CONSUMERS', 9)
+    text = 'Scenario step 2 (release): more than 9 consumers would be released'
     assert refused(asked, [{'release': everybody}, {'release': everybody}]) == text
-    gone = {'release': {'consumers': [uuid_of(f'gone{number}') for number in range(4)]}}
+    gone = {'release': {'consumers': [uuid_of(f'gone{number}') for number in range(5)]}}
     assert refused(asked, [gone, gone]) == text
     monkeypatch.setattr(scenarios, 'MAX_PROVIDERS', 2)
     text = 'The scenario names 3 resource providers, more than 2.'
@@ -418,40 +380,34 @@ def test_a_step_that_cannot_be_is_refused(asked: Asked, step: Any) -> None:
     assert asked.refusal('allocation_candidates', body)
 
 
-def test_aggregates_have_the_names_that_the_operator_gives_them(tmp_path: pathlib.Path) -> None:
-    file = tmp_path / 'aggregates.yaml'
-    file.write_text(f'{uuid_of("az1").upper()}: zone 1\n')
-    requests = tmp_path / 'requests.yaml'
+def test_aggregates_have_the_names_that_the_operator_gives_them(
+    url: str, tmp_path: pathlib.Path
+) -> None:
+    aggregates, requests = tmp_path / 'aggregates.yaml', tmp_path / 'requests.yaml'
+    aggregates.write_text(f'{uuid_of("az1").upper()}: zone 1\n')
     requests.write_text('m1.large: resources=VCPU:4')
-    named_in = {
-        ('metrics', 'aggregate_names_file'): str(file),
+    files = {
+        ('metrics', 'aggregate_names_file'): str(aggregates),
         ('metrics', 'requests_file'): str(requests),
     }
-
-    def names() -> dict[str, str | None]:
-        path = '/insight/capacity?resources=VCPU:1&by=aggregate'
-        rows = client.send('GET', path, version=NEWEST).json['aggregates']
-        named = [row['aggregate'] for row in rows if row['aggregate'] is not None]
-        return {row['uuid']: row['name'] for row in named}
-
-    service = applications.Service({**applications.insight_options('on'), **named_in})
-    client = Client(service.application)
-    try:
+    expected = {
+        'aggregates': {uuid_of('az1'): 'zone 1'},
+        'requests': {'m1.large': 'resources=VCPU:4'},
+    }
+    with applications.serving(url, {**applications.insight_options('on'), **files}) as client:
         clouds.build(CLOUD, client)
-        assert names() == {
-            uuid_of('az1'): 'zone 1', uuid_of('az2'): None, uuid_of('shared'): None,
-        }  # fmt: skip
-        everything = {
-            'aggregates': {uuid_of('az1'): 'zone 1'},
-            'requests': {'m1.large': 'resources=VCPU:4'},
-        }
-        assert client.send('GET', '/insight/names').json == everything
+
+        def names() -> dict[str, str | None]:
+            rows = client.send('GET', '/insight/capacity?resources=VCPU:1&by=aggregate').json
+            named = [row['aggregate'] for row in rows['aggregates']]
+            return {one['uuid']: one['name'] for one in named if one is not None}
+
+        others = {uuid_of('az2'): None, uuid_of('shared'): None}
+        assert names() == expected['aggregates'] | others
+        assert client.send('GET', '/insight/names').json == expected
         assert client.send('GET', '/insight').json['failures'] == 0
         # One that cannot be used fails no question.
-        file.write_text('- zone 1')
+        aggregates.write_text('- zone 1')
         assert set(names().values()) == {None}
         assert client.send('GET', '/insight').json['failures'] == 1
-        everything['aggregates'] = {}
-        assert client.send('GET', '/insight/names').json == everything
-    finally:
-        service.stop()
+        assert client.send('GET', '/insight/names').json == expected | {'aggregates': {}}
