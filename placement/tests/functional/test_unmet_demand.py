@@ -4,10 +4,10 @@
 Specification: insight, "GET /insight/unmet_demand".
 """
 
+import concurrent.futures
 import datetime
 import itertools
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,12 +18,13 @@ from placement.db.engine import sqlite_lock, timeouts
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import own_tables
+from placement.insight.demand import handlers, statements
 from placement.insight.demand import keeper as unmet_demand
-from placement.insight.demand import statements
 from placement.insight.demand.keeper import UnmetDemand
 from placement.insight.failures import Failures
 from placement.insight.searches import SearchOrigin
 from placement.microversions import NEWEST
+from placement.middleware.after_answer import AfterAnswer
 from placement.search.candidates import Result
 from placement.search.insight.condition import Verdict
 from placement.search.insight.empty_search import Explanation
@@ -31,7 +32,7 @@ from placement.search.model.request import CandidateRequest, RequestGroup
 
 from .fixtures import applications, clouds, databases
 from .fixtures.backends import on_servers
-from .fixtures.client import Client
+from .fixtures.client import Answer, Client
 from .fixtures.tcp_proxy import TcpProxy
 from .fixtures.work import statements_of
 
@@ -231,7 +232,6 @@ def test_claims_go_on_while_several_workers_prune(
     )
     clouds.build((clouds.Provider('host', {'VCPU': 100_000}),), client)
     flushes, claimers = 40, 3
-    claimed: list[int] = []
 
     def keep(number: int) -> None:
         stored = Database(create_engine(service.database.url))
@@ -245,18 +245,19 @@ def test_claims_go_on_while_several_workers_prune(
             worker.unmet.flush()
         stored.dispose()
 
-    def claim(number: int) -> None:
-        while any(keeper.is_alive() for keeper in keepers):
-            claimed.append(clouds.put_claim(client, f'{number}-{len(claimed)}').status)
+    def claim(number: int) -> set[int]:
+        statuses = list[int]()
+        while not all(future.done() for future in keeping):
+            statuses.append(clouds.put_claim(client, f'{number}-{len(statuses)}').status)
+        return set(statuses)
 
-    keepers = [threading.Thread(target=keep, args=(number,)) for number in range(2)]
-    threads = [*keepers, *(threading.Thread(target=claim, args=(n,)) for n in range(claimers))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(2 + claimers) as pool:
+        keeping = [pool.submit(keep, number) for number in range(2)]
+        claiming = [pool.submit(claim, number) for number in range(claimers)]
+    for future in keeping:
+        future.result()
 
-    assert set(claimed) == {204}
+    assert [future.result() for future in claiming] == [{204}] * claimers
     stored = Database(service.engine)
     kept = demands(stored)
     assert kept['resources=VCPU:1'] == 2 * flushes
@@ -286,8 +287,6 @@ def test_any_request_is_an_occasion_to_write(
 def test_answer_is_complete_before_it_is_written(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from placement.middleware.after_answer import AfterAnswer
-
     events: list[str] = []
 
     class Body:
@@ -457,31 +456,15 @@ def test_writing_waits_two_seconds_for_a_silent_server(
 def test_one_question_is_answered_at_a_time(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from placement.insight.demand import handlers
+    list_demands, meanwhile = handlers.list_demands, list[Answer]()
 
-    met, refused = threading.Event(), threading.Event()
-    list_demands = handlers.list_demands
-
-    def wait(*arguments: Any) -> Any:
-        met.set()
-        assert refused.wait(10)
+    def ask_meanwhile(*arguments: Any) -> Any:
+        # The API answers, and so does what needs no work.
+        for path in ('/insight/unmet_demand', EMPTY, '/insight'):
+            meanwhile.append(client.send('GET', path, version=NEWEST))
         return list_demands(*arguments)
 
-    monkeypatch.setattr(handlers, 'list_demands', wait)
-    answers: list[int] = []
-    first = threading.Thread(
-        target=lambda: answers.append(client.send('GET', '/insight/unmet_demand').status)
-    )
-    first.start()
-    assert met.wait(10)
-    second = client.send('GET', '/insight/unmet_demand')
-    # The API answers meanwhile, and so does what needs no work.
-    assert client.send('GET', EMPTY, version=NEWEST).status == 200
-    assert client.send('GET', '/insight').status == 200
-    refused.set()
-    first.join()
-
-    assert second.status == 503
-    assert second.headers['retry-after'] == '1'
-    assert answers == [200]
+    monkeypatch.setattr(handlers, 'list_demands', ask_meanwhile)
     assert client.send('GET', '/insight/unmet_demand').status == 200
+    assert [answer.status for answer in meanwhile] == [503, 200, 200]
+    assert meanwhile[0].headers['retry-after'] == '1'
