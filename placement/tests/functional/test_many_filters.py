@@ -17,6 +17,7 @@ from .fixtures.work import statements_of
 
 HOSTS = ('one', 'two', 'three')
 CLASSES = [f'CUSTOM_CLASS_{number}' for number in range(40)]
+AGGREGATES = tuple(f'aggregate{number}' for number in range(MAX_CONDITIONS + 1))
 
 
 @pytest.fixture(scope='module')
@@ -26,18 +27,12 @@ def client() -> Iterator[applications.Worker]:
     with applications.serving(made.url) as client:
         for name in CLASSES:
             assert client.send('PUT', f'/resource_classes/{name}', version=NEWEST).status == 201
-        traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
         for number, host in enumerate(HOSTS):
             part = slice(None) if number < 2 else slice(None, None, 2)
-            clouds.build((clouds.Provider(host, dict.fromkeys(CLASSES[part], 8)),), client)
-            path = f'/resource_providers/{clouds.uuid_of(host)}'
-            for name, values in (
-                ('traits', traits[part]),
-                ('aggregates', aggregates(MAX_CONDITIONS + 1)[part]),
-            ):
-                generation = client.send('GET', path, version=NEWEST).json['generation']
-                body = {name: values, 'resource_provider_generation': generation}
-                assert client.send('PUT', f'{path}/{name}', body, version=NEWEST).status == 200
+            inventories = dict.fromkeys(CLASSES[part], 8)
+            traits = tuple(traits_of(client)[part])
+            provider = clouds.Provider(host, inventories, traits, AGGREGATES[part])
+            clouds.build((provider,), client)
         yield client
     made.drop()
 
@@ -48,7 +43,7 @@ def traits_of(client: Client) -> list[str]:
 
 
 def aggregates(number: int) -> list[str]:
-    return [str(uuid.UUID(int=one)) for one in range(1, number + 1)]
+    return list(map(clouds.uuid_of, AGGREGATES[:number]))
 
 
 def by_member_of(number: int, _traits: list[str]) -> str:
@@ -92,7 +87,7 @@ def names(answer: Answer) -> set[str]:
 def test_any_number_of_filters_finds_the_same_as_few(
     client: Client, query: Query, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    traits = [trait for trait in traits_of(client) if not trait.startswith('CUSTOM_')]
+    traits = traits_of(client)
     found = names(ask(client, query(number, traits)))
     everywhere = query in (by_member_of_any, by_forbidden) or number == 1
     if query is by_required_any:

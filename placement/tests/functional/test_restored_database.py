@@ -23,6 +23,7 @@ from placement.tests.unit.objects.cloud import Cloud, uuid_of
 
 from .fixtures import databases
 from .fixtures.backends import on_mysql
+from .fixtures.work import statements_of
 
 #: A claim of the least that the host can give.
 HOST = {'host': {'VCPU': 1}}
@@ -141,13 +142,9 @@ def test_a_provider_that_got_a_remembered_id_is_not_claimed_for_another(
 def test_sums_are_read_by_the_index_whatever_the_statistics_say(database: Database) -> None:
     """A plan with a table of all sums, which MariaDB may make anew for each inventory, took more
     than 30 s for 1,000 hosts whose rows had just been written."""
-    sent = list[str]()
-    with database.reader() as connection:
-        sa.event.listen(
-            connection, 'before_cursor_execute', lambda *arguments: sent.append(arguments[2])
-        )
+    with database.reader() as connection, statements_of(database.engine) as sent:
         list(load_providers(connection))
     with database.reader() as connection:
-        plans = [connection.execute(sa.text(f'EXPLAIN {one}')).all() for one in sent]
+        plans = [connection.execute(sa.text(f'EXPLAIN {one.text}')).all() for one in sent]
     assert len(plans) == 7
     assert not [step for plan in plans for step in plan if 'DERIVED' in step.select_type]

@@ -19,7 +19,7 @@ from placement.cmd import manage, status
 from placement.db.engine.sqlite_lock import MAX_IDLE_SECONDS
 from placement.microversions import NEWEST
 
-from .fixtures import applications, clouds
+from .fixtures import applications, clouds, databases
 from .fixtures.backends import on_sqlite
 from .fixtures.client import Client
 
@@ -127,24 +127,18 @@ def test_writers_wait_for_a_program_that_goes_on_writing(file: pathlib.Path) -> 
             writing.result(60)
 
 
-def backup(file: pathlib.Path) -> pathlib.Path:
-    copy = file.with_suffix('.backup')
-    with contextlib.closing(sqlite3.connect(file)) as connection:
-        connection.execute('VACUUM INTO ?', (str(copy),))
-    return copy
-
-
 def is_sound(file: pathlib.Path) -> bool:
     with contextlib.closing(sqlite3.connect(file)) as connection:
         return connection.execute('PRAGMA integrity_check').fetchall() == [('ok',)]
 
 
-def test_file_replaced_by_mv_is_noticed(file: pathlib.Path) -> None:
+def test_file_replaced_by_mv_is_noticed(stored: databases.Database, file: pathlib.Path) -> None:
     """The log beside it is that of the old file, and must not be applied to the new one."""
     with serving(file) as client, serving(file) as other:
         add_host(client)
         assert clouds.put_claim(client, 'before').status == 204
-        copy = backup(file)
+        copy = file.with_suffix('.backup')
+        copy.write_bytes(stored.contents())
         for number in range(50):
             assert clouds.put_claim((client, other)[number % 2], f'lost-{number}').status == 204
 
