@@ -52,7 +52,7 @@ MUTANTS = (
         'solver/slots.py',
         '                and answer.is_member[number]\n',
         '',
-        'test_examples.py',
+        'test_sharing.py::test_pool_has_to_be_a_member_itself',
     ),
     Mutant(
         'candidates.py',
@@ -117,7 +117,7 @@ MUTANTS = (
         'model/capacity.py',
         'free if free < self.max_unit else self.max_unit',
         'free',
-        'test_examples.py',
+        'test_units.py',
     ),
     Mutant(
         'model/capacity.py',
@@ -129,7 +129,7 @@ MUTANTS = (
         'solver/plan.py',
         'not capacity.takes_any and any(map(capacity.unit_refusal, amounts))',
         'False',
-        'test_examples.py',
+        'test_units.py',
     ),
     Mutant(
         'solver/problem.py',

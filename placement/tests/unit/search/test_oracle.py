@@ -8,11 +8,10 @@ import collections
 import dataclasses
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from placement.search.candidate import Candidate
@@ -21,8 +20,7 @@ from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup, Strategy
 from placement.search.model.snapshot import Snapshot
 from placement.tests import thorough
-from placement.tests.unit.search import test_examples
-from placement.tests.unit.search.cloud import contents, parse, rows_in
+from placement.tests.unit.search.cloud import contents, rows_in
 from placement.tests.unit.search.oracle import SHARING, Cloud, Found, solve, summarised
 
 CLASSES = ['VCPU', 'DISK_GB', 'FPGA']
@@ -206,31 +204,6 @@ def chooser(draw: st.DrawFn) -> Choose:
 def questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
     rows = choose_cloud(chooser(draw))
     return rows, choose_request(chooser(draw), rows)
-
-
-def worked_examples() -> Iterator[tuple[Snapshot, str, str]]:
-    """A cloud, a query and who has to be found, from the tables the search is tested with."""
-    for test, snapshot, query in (
-        (test_examples.test_flat_and_sharing, test_examples.FLAT, ''),
-        (test_examples.test_trees, test_examples.TREES, ''),
-        (
-            test_examples.test_negative_aggregates_on_trees,
-            test_examples.BARRED,
-            'resources=VCPU:1,DISK_GB:1000',
-        ),
-        (test_examples.test_same_subtree, test_examples.FPGAS, ''),
-    ):
-        for more, found in vars(test)['pytestmark'][0].args[1]:
-            yield snapshot, query + more, found
-
-
-@pytest.mark.parametrize(('snapshot', 'query', 'expected'), list(worked_examples()))
-def test_the_oracle_knows_the_worked_examples(
-    snapshot: Snapshot, query: str, expected: str
-) -> None:
-    found = solve(Cloud(rows_in(snapshot).values()), parse(query))
-    givers = [{uuid for uuid, name, amount in one.allocations} for one in found]
-    assert sorted('+'.join(sorted(uuids)) for uuids in givers) == expected.split()
 
 
 def examples(count: int) -> hypothesis.settings:

@@ -19,6 +19,14 @@ def test_alike_hosts_use_the_pools_of_their_own_aggregates() -> None:
     assert who(result) == ['hostA+poolA', 'hostB+poolB']
 
 
+def test_pool_has_to_be_a_member_itself() -> None:
+    outside = provider('outside', DISK_GB=9, traits=SHARING, aggregates='A')
+    inside = provider('inside', DISK_GB=9, traits=SHARING, aggregates='A Z')
+    host = provider('host', VCPU=9, aggregates='A Z')
+    result = search(cloud(outside, inside, host), 'resources=VCPU:1,DISK_GB:1&member_of=Z')
+    assert who(result) == ['host+inside']
+
+
 def test_pool_brings_a_trait_to_hosts_of_another_block_of_ids() -> None:
     rows = [
         ProviderRow(1, 'host', None, 1, {'VCPU': InventoryRow(9)}, (), ('A',)),
