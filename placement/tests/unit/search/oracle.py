@@ -8,7 +8,7 @@ values that go in.  Specification: allocation_candidates.
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
@@ -76,15 +76,29 @@ class Cloud:
 
     def unused(self) -> 'Cloud':
         """The same providers with nothing allocated."""
-        return Cloud(
-            row._replace(
-                inventories={
-                    name: InventoryRow(*inventory)._replace(used=0)
-                    for name, inventory in row.inventories.items()
-                }
-            )
-            for row in self.rows.values()
+        return Cloud(map(unused, self.rows.values()))
+
+
+def unused(row: ProviderRow) -> ProviderRow:
+    """The provider with nothing allocated."""
+    return row._replace(
+        inventories={
+            name: InventoryRow(*one)._replace(used=0) for name, one in row.inventories.items()
+        }
+    )
+
+
+def nearly_full(rows: Iterable[ProviderRow], left: Callable[[], int]) -> list[ProviderRow]:
+    """The cloud with no more than so much left of each inventory, not counting its ratio."""
+    return [
+        row._replace(
+            inventories={
+                name: one._replace(used=max(one.used, one.total - one.reserved - left()))
+                for name, one in row.inventories.items()
+            }
         )
+        for row in rows
+    ]
 
 
 def solve(cloud: Cloud, request: CandidateRequest) -> dict[Found, set[str]]:

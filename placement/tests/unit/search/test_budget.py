@@ -8,35 +8,14 @@ No test here takes the time; work is counted, and the count is the same on every
 import random
 from unittest import mock
 
-import hypothesis
-from hypothesis import strategies as st
-
 from placement.search.candidates import find_candidates
 from placement.search.insight.condition import Verdict
 from placement.search.model.provider import InventoryRow, ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import cloud, provider, search, who
-from placement.tests.unit.search.oracle import Cloud, solve
-from placement.tests.unit.search.test_oracle import examples, questions
 
 BACKTRACKING = 'placement.search.solver.backtracking'
-
-
-@examples(100)
-@hypothesis.given(questions(), st.integers(1, 400))
-def test_work_is_the_same_on_every_run(question: tuple, budget: int) -> None:
-    rows, request = question
-    request = CandidateRequest(request.groups, request.isolate, budget=budget)
-    results = []
-    for order in (rows, rows[::-1]):
-        snapshot = Snapshot.of(order)
-        for _ in range(2):
-            result = find_candidates(snapshot, request)
-            results.append((result.work, result.is_cut, len(result.candidates)))
-    assert len(set(results)) == 1
-    if not results[0][1]:
-        assert len(solve(Cloud(rows), request)) == results[0][2]
 
 
 def packing(host: int, children: int, size: int, wanted: list[int]) -> tuple[list[dict], str]:

@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from placement.search.model.provider import InventoryRow, ProviderRow
+from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest, RequestGroup
-from placement.tests.unit.search.oracle import Cloud, capacity, fits, solve
+from placement.tests.unit.search.oracle import Cloud, capacity, fits, solve, unused
 
 # A condition: its reason and the name that it is about, alternatives joined as they are told.
 Label = tuple[str, str]
@@ -98,14 +98,6 @@ def has_amount(row: ProviderRow, name: str, amount: int, kept: set[Label]) -> bo
     if ('too small', name) in kept and not fits_unused:
         return False
     return not (('used', name) in kept and fits_unused and not fits(row, name, amount))
-
-
-def unused(row: ProviderRow) -> ProviderRow:
-    return row._replace(
-        inventories={
-            name: InventoryRow(*one)._replace(used=0) for name, one in row.inventories.items()
-        }
-    )
 
 
 def trees(cloud: Cloud, request: CandidateRequest) -> set[str]:

@@ -13,8 +13,7 @@ from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement.tests.unit.search.insight.oracle import unused
-from placement.tests.unit.search.oracle import Cloud, claimed, solve
+from placement.tests.unit.search.oracle import Cloud, claimed, nearly_full, solve, unused
 from placement.tests.unit.search.test_oracle import examples, questions
 
 # With more states of usage than this a cloud is passed over.
@@ -27,19 +26,11 @@ class TooManyStates(Exception):
 
 
 @st.composite
-def nearly_full(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
+def nearly_full_questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
     """A cloud with little left, and a request."""
     rows, request = draw(questions())
     left = st.sampled_from([1, 2, 2, 3, 4])
-    return [
-        row._replace(
-            inventories={
-                name: one._replace(used=max(one.used, one.total - one.reserved - draw(left)))
-                for name, one in row.inventories.items()
-            }
-        )
-        for row in rows
-    ], request
+    return nearly_full(rows, lambda: draw(left)), request
 
 
 def capacity(rows: list[ProviderRow], request: CandidateRequest) -> RequestCapacity:
@@ -75,7 +66,7 @@ class EveryChoice:
 
 
 @examples(500)
-@hypothesis.given(nearly_full())
+@hypothesis.given(nearly_full_questions())
 def test_count_is_that_of_claiming_until_refused(question: tuple) -> None:
     rows, request = question
     answer = capacity(rows, request)
@@ -96,7 +87,7 @@ def test_count_is_that_of_claiming_until_refused(question: tuple) -> None:
 
 
 @examples(150)
-@hypothesis.given(nearly_full())
+@hypothesis.given(nearly_full_questions())
 def test_count_is_exact_where_each_class_has_one_provider(question: tuple) -> None:
     rows, request = question
     classes = [name for group in request.groups for name in group.resources]
@@ -106,7 +97,7 @@ def test_count_is_exact_where_each_class_has_one_provider(question: tuple) -> No
 
 
 @examples(150)
-@hypothesis.given(nearly_full())
+@hypothesis.given(nearly_full_questions())
 def test_empty_cloud_has_the_capacity_of_one_that_nobody_uses(question: tuple) -> None:
     rows, request = question
     answer = capacity(rows, request)
@@ -120,7 +111,7 @@ def test_empty_cloud_has_the_capacity_of_one_that_nobody_uses(question: tuple) -
 
 
 @examples(150)
-@hypothesis.given(nearly_full(), st.integers(1, 4))
+@hypothesis.given(nearly_full_questions(), st.integers(1, 4))
 def test_pages_hold_every_row_once(question: tuple, limit: int) -> None:
     rows, request = question
     snapshot, whole = Snapshot.of(rows), capacity(rows, request)

@@ -18,7 +18,7 @@ from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.insight import oracle
-from placement.tests.unit.search.oracle import Cloud, allows_anchor
+from placement.tests.unit.search.oracle import Cloud, allows_anchor, nearly_full
 from placement.tests.unit.search.test_oracle import examples, questions
 
 
@@ -26,17 +26,7 @@ from placement.tests.unit.search.test_oracle import examples, questions
 def full_questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
     """A cloud of which, in every other example, most is used, and a request."""
     rows, request = draw(questions())
-    if draw(st.booleans()):
-        return rows, request
-    return [
-        row._replace(
-            inventories={
-                name: inventory._replace(used=max(inventory.used, inventory.total - 1))
-                for name, inventory in row.inventories.items()
-            }
-        )
-        for row in rows
-    ], request
+    return rows if draw(st.booleans()) else nearly_full(rows, lambda: 1), request
 
 
 def explained(rows: list[ProviderRow], request: CandidateRequest) -> RequestExplanation:
