@@ -67,8 +67,8 @@ def rows_in(snapshot: Snapshot) -> dict[int, ProviderRow]:
 
 
 def contents(snapshot: Snapshot) -> tuple[object, ...]:
-    """All that makes snapshots equal: the rows, and who shares in which aggregate."""
-    return rows_in(snapshot), snapshot.indexes.sharing
+    """All that makes snapshots equal: the rows in order, and who shares in which aggregate."""
+    return list(rows_in(snapshot).values()), snapshot.indexes.sharing
 
 
 def parse(query: str, **options: object) -> CandidateRequest:
