@@ -67,6 +67,12 @@ def host(name: str, used: int = 0, total: int = 8, **more: object) -> dict:
     return provider(name, VCPU={'total': total, 'used': used}, **more)  # type: ignore[arg-type]
 
 
+def pool(used: int = 0, total: int = 100, **units: int) -> dict:
+    """A sharing provider of DISK_GB, in the aggregate room."""
+    disk = {'total': total, 'used': used, **units}
+    return provider('pool', traits=SHARING, aggregates='room', DISK_GB=disk)
+
+
 def vcpus(host_id: int, *amounts: int) -> dict[str, Held]:
     """Consumers of a host, c0 and so on, by how much VCPU they hold."""
     return {f'c{n}': {host_id: {'VCPU': amount}} for n, amount in enumerate(amounts)}

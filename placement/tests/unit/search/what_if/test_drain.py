@@ -23,6 +23,7 @@ from placement.tests.unit.search.what_if.consumers import (
     held_of,
     host,
     inhabited,
+    pool,
     vcpus,
 )
 
@@ -162,16 +163,8 @@ def test_a_place_that_is_alike_is_taken_first() -> None:
 
 
 def pooled(pool_used: int) -> Snapshot:
-    return cloud(
-        host('old', 4, aggregates='room'),
-        host('new', aggregates='room'),
-        provider(
-            'pool',
-            traits='MISC_SHARES_VIA_AGGREGATE',
-            aggregates='room',
-            DISK_GB={'total': 100, 'used': pool_used},
-        ),
-    )
+    hosts = host('old', 4, aggregates='room'), host('new', aggregates='room')
+    return cloud(*hosts, pool(pool_used))
 
 
 def test_pools_are_held_twice_on_the_way() -> None:
@@ -229,12 +222,7 @@ def test_a_tree_without_inventories_is_not_full() -> None:
     snapshot = cloud(
         provider('old', aggregates='room', DISK_GB={'total': 9, 'used': 3}),
         provider('bare', aggregates='room'),
-        provider(
-            'pool',
-            traits='MISC_SHARES_VIA_AGGREGATE',
-            aggregates='room',
-            DISK_GB={'total': 90, 'used': 3, 'max_unit': 5},
-        ),
+        pool(3, 90, max_unit=5),
     )
     plan = plan_for(snapshot, {'c': {1: {'DISK_GB': 3}}}, frozenset([1]))
     assert targets(plan) == {'c': 'bare'}

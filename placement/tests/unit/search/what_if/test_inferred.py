@@ -8,6 +8,7 @@ from placement.search.what_if.inferred import Inference
 from placement.tests.unit.search.cloud import cloud, provider
 from placement.tests.unit.search.oracle import Cloud, solve
 from placement.tests.unit.search.test_oracle import examples, questions
+from placement.tests.unit.search.what_if.consumers import pool
 
 
 @examples(800)
@@ -39,7 +40,7 @@ def test_what_was_claimed_fits_the_very_place_it_came_from(question: tuple) -> N
 HOSTS = cloud(
     provider('host', traits='FAST COMPUTE_STATUS_DISABLED', aggregates='az1 room', VCPU=8),
     provider('numa', 'host', traits='NUMA', MEMORY_MB=64),
-    provider('pool', traits='MISC_SHARES_VIA_AGGREGATE', aggregates='room', DISK_GB=100),
+    pool(),
     provider('other', aggregates='az2', VCPU=8),
 )
 HELD = {1: {'VCPU': 2}, 2: {'MEMORY_MB': 16}, 3: {'DISK_GB': 10}}

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import strategies as st
 
 from placement.search.insight.sliced_work import SlicedWork
-from placement.search.insight.summary import summary
 from placement.search.model.snapshot import Snapshot
 from placement.search.solver.work import BudgetSpent
 from placement.search.what_if.drain import Drain
@@ -16,13 +15,14 @@ from placement.search.what_if.inferred import Need
 from placement.search.what_if.moves import Moves, Refused, WantedMove
 from placement.search.what_if.relocation import Relocation, Terms
 from placement.search.what_if.scenario import Held
-from placement.tests.unit.search.cloud import cloud, contents, parse, provider, rows_in
+from placement.tests.unit.search.cloud import cloud, contents, parse, rows_in
 from placement.tests.unit.search.test_oracle import examples
 from placement.tests.unit.search.what_if.consumers import (
     Inhabited,
     held_of,
     host,
     inhabited,
+    pool,
     vcpus,
 )
 
@@ -70,15 +70,6 @@ def test_a_drain_can_be_verified(given: Inhabited, at_once: bool) -> None:
         ]
 
 
-def pool(used: int, total: int = 100) -> dict:
-    return provider(
-        'pool',
-        traits='MISC_SHARES_VIA_AGGREGATE',
-        aggregates='room',
-        DISK_GB={'total': total, 'used': used},
-    )
-
-
 def roomed(vcpu_used: int, pool_used: int) -> Snapshot:
     hosts = host('a', vcpu_used, aggregates='room'), host('b', aggregates='room')
     return cloud(*hosts, pool(pool_used))
@@ -95,15 +86,6 @@ def test_each_move_leaves_room_for_the_next_but_not_at_once() -> None:
     assert refused is not None
     assert (refused.number, refused.lacking.consumer) == (3, 'd0')
     assert used(moves.snapshot)['b'] == {'VCPU': 8}
-
-
-def test_what_is_lacking_is_said_of_the_tree() -> None:
-    snapshot = cloud(host('a', 5), host('b', 4), host('c'))
-    _, refused = made(snapshot, vcpus(1, 5), ('c0', 'b'))
-    assert refused is not None
-    assert refused.lacking.explanation is not None
-    words = summary(refused.lacking.explanation, {})
-    assert 'VCPU: 5 asked, most free 4, largest 8 (used) rules out the only tree' in words
 
 
 def test_where_no_place_is_told_the_roomiest_is_chosen() -> None:

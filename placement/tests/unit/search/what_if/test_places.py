@@ -62,14 +62,6 @@ def test_trees_that_are_skipped_take_nothing(question: tuple) -> None:
     assert contents(filling.snapshot) == contents(Snapshot.of(left))
 
 
-def test_a_tree_over_capacity_takes_nothing() -> None:
-    snapshot = cloud(
-        provider('over', VCPU=8, MEMORY_MB={'total': 4, 'used': 5}), provider('free', VCPU=8)
-    )
-    need = Need(parse('resources=VCPU:1'))
-    assert {place.root_id for place in Filling(places_of(snapshot)).fill(need, 20)} == {2}
-
-
 def test_a_barred_tree_takes_others_afterwards() -> None:
     snapshot = cloud(provider('first', VCPU=2), provider('second', VCPU=2))
     filling, need = Filling(places_of(snapshot)), Need(parse('resources=VCPU:1'))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from placement.search.insight.capacity import capacity_of
 from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model import kind
 from placement.search.model.provider import ProviderRow
@@ -266,22 +265,6 @@ def test_copies_are_empty_and_enabled_and_have_names_of_their_own() -> None:
     assert all(one.traits == {'T1'} for one in providers[:3])
     assert [sorted(one.aggregates) for one in providers[:3]] == [['az1'], ['az2'], ['az2']]
     assert [one.parent_uuid for one in providers[3:]] == [None, *[p.uuid for p in providers[3:5]]]
-
-
-@pytest.mark.parametrize('seed', range(examples(100)))
-def test_as_many_are_claimed_as_capacity_counts(seed: int) -> None:
-    chance = random.Random(seed)
-    rows, request = choose_cloud(chance.choice), choose_request(chance.choice, [])
-    given, work = Snapshot.of(rows), SlicedWork(MANY, pause=lambda: None)
-    counted = capacity_of(given, request, work).now
-
-    claimed = scenario(given, Claim(request, 200)).outcomes[0][1].claimed
-    assert claimed is not None
-    # One order of claims reaches no more than any can, and something where anything fits.
-    assert claimed <= counted.at_most
-    assert bool(claimed) == bool(counted.at_least)
-    if len(request.groups) == 1 and sum(map(len, (g.resources for g in request.groups))) == 1:
-        assert claimed == counted.at_least
 
 
 def test_thousands_of_scenarios_leave_alone_what_another_thread_changes(

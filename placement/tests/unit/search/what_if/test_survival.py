@@ -11,7 +11,6 @@ import pytest
 from placement.search.insight.capacity import capacity_of
 from placement.search.insight.closed_form import Count
 from placement.search.insight.sliced_work import SlicedWork
-from placement.search.insight.summary import summary
 from placement.search.model.snapshot import Snapshot
 from placement.search.what_if.domains import Domain
 from placement.search.what_if.filling import Filling
@@ -31,6 +30,7 @@ from placement.tests.unit.search.what_if.consumers import (
     host,
     inhabited,
     places,
+    pool,
     vcpus,
     without,
 )
@@ -163,17 +163,6 @@ def loss_of(
     return Survival(snapshot, terms).loss(Domain('lost', frozenset(roots)), held)
 
 
-def test_who_is_without_a_place_is_told_with_what_it_lacks() -> None:
-    snapshot = cloud(host('lost', 8), host('a', 2))
-    loss = loss_of(snapshot, {1}, vcpus(1, 7, 1))
-    assert (loss.survives, loss.placed, loss.lacking) == (False, 1, {'VCPU': 7})
-    assert loss.is_exact
-    (homeless,) = loss.homeless
-    assert homeless.consumer == 'c0'
-    assert homeless.explanation is not None
-    assert 'VCPU: 7 asked, most free 6' in summary(homeless.explanation, {})
-
-
 def test_a_class_may_be_short_in_sum() -> None:
     loss = loss_of(cloud(host('lost', 8), host('a', 2)), {1}, vcpus(1, 4, 4))
     assert (loss.survives, loss.placed, loss.is_exact) == (False, 1, True)
@@ -188,11 +177,7 @@ def test_a_disabled_host_takes_nobody() -> None:
 
 
 def test_a_pool_has_to_be_reached() -> None:
-    snapshot = cloud(
-        host('a', 2, aggregates='room'),
-        host('b'),
-        provider('pool', traits='MISC_SHARES_VIA_AGGREGATE', aggregates='room', DISK_GB=9),
-    )
+    snapshot = cloud(host('a', 2, aggregates='room'), host('b'), pool())
     loss = loss_of(snapshot, {1}, {'c': {1: {'VCPU': 2}, 3: {'DISK_GB': 3}}})
     assert (loss.survives, loss.is_exact) == (False, True)
     assert 'reaches the pools' in loss.homeless[0].words
