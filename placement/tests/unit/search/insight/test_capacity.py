@@ -60,6 +60,10 @@ def test_one_provider_is_a_division() -> None:
         ('cn1', 2), ('cn2', 0), ('cn3', 0), ('odd', 0)
     ]  # fmt: skip
     assert answer.note is None
+    assert answer.fragmentation == (
+        ClassFragmentation('VCPU', 32, 12, 5 + 8 + 0 + 8, 4),
+        ClassFragmentation('MEMORY_MB', 400, 90, 100 + 10 + 100 + 100, 40),
+    )
 
 
 UNITS = cloud(provider('cn', VCPU={'total': 100, 'max_unit': 4}))
@@ -81,15 +85,6 @@ def test_capacity_of_a_host_without_children(query: str, times: int) -> None:
     assert capacity_of(UNITS, parse(query)).now == Count(times, times)
 
 
-def test_fragmentation_sets_free_beside_usable() -> None:
-    answer = capacity_of(HOSTS, parse('resources=VCPU:2,MEMORY_MB:20'))
-    assert answer.fragmentation == (
-        ClassFragmentation('VCPU', 32, 12, 5 + 8 + 0 + 8, 4),
-        ClassFragmentation('MEMORY_MB', 400, 90, 100 + 10 + 100 + 100, 40),
-    )
-    assert answer.trees is None
-
-
 def test_groups_are_claimed_on_a_copy() -> None:
     query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
     with searched_for_claims() as searched:
@@ -97,25 +92,6 @@ def test_groups_are_claimed_on_a_copy() -> None:
     assert answer.now == answer.if_empty == Count(6, 6)
     # Trees that are alike are claimed on once: two claims and a refusal, now and when empty.
     assert searched.call_count == 2 * (2 + 1)
-
-
-def test_shared_pool_is_counted_once_and_each_row_for_itself() -> None:
-    snapshot = cloud(
-        provider('nfs', DISK_GB=30, traits=SHARING, aggregates='A'),
-        provider('cn1', VCPU=2, aggregates='A'),
-        provider('cn2', VCPU=2, aggregates='A'),
-    )
-    answer = capacity_of(snapshot, parse('resources=VCPU:1,DISK_GB:10'), by_root=RowPage(10))
-    assert answer.now == Count(3, 3)
-    assert answer.trees is not None
-    assert [(row.uuid, row.now.at_least) for row in answer.trees] == [
-        ('cn1', 2), ('cn2', 2), ('nfs', 0)
-    ]  # fmt: skip
-    assert answer.note == 'Trees share providers, so their rows do not add up: each is for itself.'
-    disk = capacity_of(snapshot, parse('resources=DISK_GB:10'), by_root=RowPage(10))
-    assert disk.now == Count(3, 3)
-    assert disk.trees is not None
-    assert [row.now.at_least for row in disk.trees] == [3, 3, 3]
 
 
 def test_bounds_are_told_after_so_many_claims() -> None:
@@ -185,13 +161,6 @@ def test_several_requests_share_one_budget() -> None:
     assert alone.now.is_exact
     assert work.spent < 3 * 20_000
     assert all(one.now.at_least <= 60 <= one.now.at_most for one in found.values())
-
-
-def test_several_requests_are_exact_where_the_budget_suffices() -> None:
-    query = 'resources_A=VCPU:2&resources_B=VCPU:2&resources=MEMORY_MB:1&group_policy=isolate'
-    requests = {'hard': parse(query), 'easy': parse('resources=VCPU:1')}
-    found = capacities_of(NUMA, requests, SlicedWork())
-    assert found == {name: capacity_of(NUMA, one) for name, one in requests.items()}
 
 
 def test_no_search_is_prepared_when_the_budget_is_spent() -> None:

@@ -11,7 +11,6 @@ from placement.search.insight.sliced_work import SlicedWork
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.tests.thorough import examples
-from placement.tests.unit.search.cloud import cloud, parse, provider
 from placement.tests.unit.search.test_oracle import AGGREGATES, choose_cloud, choose_request
 
 
@@ -53,22 +52,3 @@ def test_a_row_is_the_count_of_the_query_with_member_of(block: int) -> None:
         assert list(answer.aggregates or ()) == expected
         assert answer.trees is None
     assert claimable
-
-
-def test_rows_come_in_pages_with_that_of_no_aggregate_last() -> None:
-    snapshot = cloud(
-        provider('cn1', aggregates='b', VCPU=4),
-        provider('cn2', aggregates='a b', VCPU=2),
-        provider('cn3', VCPU=1),
-    )
-
-    def page(limit: int, after: str = '') -> tuple[list[tuple[str | None, int]], bool, str]:
-        query = parse('resources=VCPU:1')
-        answer = capacity_of(snapshot, query, work(), by_aggregate=RowPage(limit, after))
-        rows = [(row.uuid or None, row.now.at_least) for row in answer.aggregates or ()]
-        return rows, answer.has_more, answer.last
-
-    assert page(9) == ([('a', 2), ('b', 6), (None, 1)], False, '')
-    assert page(1) == ([('a', 2)], True, 'a')
-    assert page(2) == ([('a', 2), ('b', 6)], True, 'b')
-    assert page(1, 'b') == ([(None, 1)], False, '')

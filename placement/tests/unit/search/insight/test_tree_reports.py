@@ -4,68 +4,9 @@
 import pytest
 
 from placement.search.insight.explain import explain_request
-from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.cloud import cloud, parse, provider
 
-
-def numa() -> Snapshot:
-    """Two hosts with VCPU on their NUMA nodes only, the second with less of it used."""
-    snapshot = cloud(
-        provider('host1', MEMORY_MB=4096),
-        provider('node1', 'host1', VCPU=8),
-        provider('host2', MEMORY_MB=4096),
-        provider('node2', 'host2', VCPU=8),
-    )
-    return snapshot.with_used({2: {'VCPU': 8}, 4: {'VCPU': 5}})
-
-
-def test_shortage_is_told_rather_than_that_the_root_has_nothing() -> None:
-    answer = explain_request(numa(), parse('resources=VCPU:4'))
-
-    assert [report.root for report in answer.nearest] == ['host2', 'host1']
-    assert [one.words for one in answer.nearest[0].failed] == [
-        'VCPU: 4 asked, most free 3, largest 8 (used)'
-    ]
-    (missing,) = answer.nearest[0].missing
-    assert (missing.provider.uuid, missing.free, missing.inventory[1]) == ('node2', 3, 5)
-
-
-def ports(used: dict[int, dict[str, int]]) -> Snapshot:
-    """A host with processors and ports on two NUMA nodes, of which so much is used."""
-    snapshot = cloud(
-        provider('host', DISK_GB=100),
-        provider('node1', 'host', VCPU=8),
-        provider('node2', 'host', VCPU=8),
-        provider('nic1', 'node1', VF=4),
-        provider('nic2', 'node2', VF=4),
-    )
-    return snapshot.with_used(used)
-
-
 ON_ONE_NODE = 'resources_A=VCPU:4&resources_B=VF:2&same_subtree=_A,_B&group_policy=none'
-
-
-@pytest.mark.parametrize(
-    ('used', 'missing'),
-    [
-        # The first node has the processors, and one port too few.
-        ({2: {'VCPU': 0}, 3: {'VCPU': 8}, 4: {'VF': 3}}, [('nic1', '_B', 2, 1)]),
-        ({2: {'VCPU': 8}, 3: {'VCPU': 4}, 5: {'VF': 4}}, [('nic2', '_B', 2, 0)]),
-    ],
-)
-def test_what_is_missing_in_one_subtree_is_told(
-    used: dict[int, dict[str, int]], missing: list[tuple[str, str, int, int]]
-) -> None:
-    answer = explain_request(ports(used), parse(ON_ONE_NODE))
-
-    (nearest,) = answer.nearest
-    assert [one.words for one in nearest.failed] == ['subtree _A,_B']
-    assert [
-        (one.provider.uuid, one.condition.suffix, one.condition.asked, one.free)
-        for one in nearest.missing
-    ] == missing
-
-
 HOST = provider('host', DISK_GB=100)
 BARE, FULL = provider('bare', 'host', VCPU=8), provider('full', 'host', VCPU=8)
 CARD_IN_USE = provider('nic', 'full', VF={'total': 4, 'used': 3})

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-import pytest
-
 from placement.search.model.tree import Tree
 from placement.search.solver.anchors import breadth_first, depth_first
 from placement.search.solver.backtracking import TreeDeferred
@@ -39,17 +37,3 @@ def test_hard_trees_yield_after_the_others() -> None:
     trees = [tree('a1', 'a2', is_hard=True), tree('b1', 'b2'), tree(is_hard=True), tree('c1')]
     found: Iterator[Any] = breadth_first(trees)
     assert list(found) == ['b1', 'c1', 'b2', 'a1', 'a2']
-
-
-@pytest.mark.parametrize('wanted', [1, 3])
-def test_breadth_first_opens_no_more_trees_than_it_has_to(wanted: int) -> None:
-    opened = []
-
-    def generated() -> Iterator[Any]:
-        for number in range(10):
-            opened.append(number)
-            yield tree(f'{number}-1', f'{number}-2')
-
-    found: Iterator[Any] = breadth_first(generated())
-    assert [next(found) for _ in range(wanted)] == [f'{n}-1' for n in range(wanted)]
-    assert len(opened) == wanted
