@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests and answers as they are written in the documents, and how to compare an answer.
 
-The pages of api-ref/ show HTTP in literal blocks, README.rst a session in a shell. Both are read
-here into the same `Exchange`, so that the tests can send what a reader would send.
+The pages show HTTP in literal blocks, so that the tests can send what a reader would send.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ import dataclasses
 import email.utils
 import functools
 import io
-import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib import parse as urlparse
 
 import docutils.core
 import yaml
@@ -230,64 +226,6 @@ def candidates_differ(lines: tuple[str, ...], answer: Any, names: Mapping[str, s
     return f'not answered: {missing}, not told: {unexpected}' if missing or unexpected else ''
 
 
-def session_of_readme(text: str) -> list[tuple[str, str]]:
-    """Every command of the README's curl session with the output printed below it."""
-    tree, _ = parse_page(text)
-    steps: list[tuple[str, str]] = []
-    for block in tree.findall(nodes.literal_block):
-        for piece in re.split(r'^\$ ', block.astext(), flags=re.MULTILINE)[1:]:
-            command, output = _command_and_output(piece.splitlines())
-            if command.startswith(('curl ', 'printf ')):
-                steps.append((command, output))
-    return steps
-
-
-def _command_and_output(lines: list[str]) -> tuple[str, str]:
-    """Where a shell would stop reading the command, the output begins."""
-    for count in range(1, len(lines) + 1):
-        command = '\n'.join(lines[:count])
-        if not command.endswith('\\') and command.count("'") % 2 == 0:
-            return command.replace('\\\n', ' '), '\n'.join(lines[count:]).strip()
-    raise ValueError(f'a command without end: {lines}')
-
-
-def headers_of_printf(command: str) -> dict[str, str]:
-    """Parse the headers that `printf '%s\\n' 'Name: value' ... > headers` writes."""
-    words = shlex.split(command)
-    if words[:2] != ['printf', r'%s\n'] or words[-2:] != ['>', 'headers']:
-        raise ValueError(f'cannot follow: {command}')
-    return dict(word.split(': ', 1) for word in words[2:-2])
-
-
-def sample_of_curl(command: str, headers: Mapping[str, str]) -> tuple[Sample, list[str]]:
-    """Parse a curl command: what it sends, and how it prints ('status', 'json', or not)."""
-    words = shlex.split(command.partition('|')[0])[1:]
-    prints: list[str] = ['json'] if '| python3 -m json.tool' in command else []
-    method, body, url = 'GET', '', ''
-    sent: dict[str, str] = {}
-    remaining = iter(words)
-    for word in remaining:
-        match word:
-            case '-s':
-                pass
-            case '-X':
-                method = next(remaining)
-            case '-d':
-                body, method = next(remaining), 'POST' if method == 'GET' else method
-            case '-H':
-                name, _, value = next(remaining).partition(': ')
-                sent |= headers if name == '@headers' else {name: value}
-            case '-w':
-                prints = [*prints, next(remaining).replace('%{http_code}\\n', 'status')]
-            case _ if word.startswith('http://127.0.0.1:8778/'):
-                url = word
-            case _:
-                raise ValueError(f'cannot follow {word!r} in: {command}')
-    target = urlparse.urlsplit(url)
-    path = target.path + (f'?{target.query}' if target.query else '')
-    return Sample(method, path, sent, body), prints
-
-
 def differences(expected: object, actual: object, where: str = 'body') -> list[str]:
     """Where an answer differs from the documented one.
 
@@ -333,14 +271,3 @@ def _is_variable(value: object) -> bool:
         return False
     is_date = value.endswith(' GMT') and email.utils.parsedate(value) is not None
     return is_date or any(one.fullmatch(value) for one in (ANY_REQUEST_ID, ANY_TIME))
-
-
-def printed(status: int, body: str, prints: list[str]) -> str:
-    """Return an answer as a terminal shows it, after `json.tool` or with its status."""
-    shown = json.dumps(json.loads(body), indent=4) if 'json' in prints else body
-    return shown + (str(status) if 'status' in prints else '')
-
-
-def without_ids(text: str) -> str:
-    """A text with one and the same id in place of every request id."""
-    return ANY_REQUEST_ID.sub('req-', text)

@@ -19,7 +19,6 @@ from placement.tests.functional.fixtures import applications, client
 from placement.tests.unit import samples, test_layers
 
 REPOSITORY = applications.repository_path('.').resolve()
-README = REPOSITORY / 'README.rst'
 PARAMETERS = REPOSITORY / 'api-ref' / 'source' / 'parameters.yaml'
 GROUPS = 'resources{S}, required{S}, member_of{S}, in_tree{S}'
 REFERENCE = sorted((REPOSITORY / 'api-ref' / 'source').glob('*.rst'))
@@ -161,21 +160,6 @@ def test_samples_of_a_page_match_the_answers(path: pathlib.Path, service: client
         answered = answer.json if answer.body else None
         token = (answered or {}).get('token') or token
         assert samples.differences(documented, answered, request) == []
-
-
-def test_readme_session_prints_the_documented_output(service: client.Client) -> None:
-    headers: dict[str, str] = {}
-    steps = samples.session_of_readme(README.read_text())
-    for command, output in steps:
-        if command.startswith('printf '):
-            headers = samples.headers_of_printf(command)
-            continue
-        sample, prints = samples.sample_of_curl(command, headers)
-        answer = send(service, sample)
-        printed = samples.printed(answer.status, answer.text, prints)
-        assert samples.without_ids(printed) == samples.without_ids(output), command
-    methods = [command.partition('-X ')[2].split(' ')[0] or 'GET' for command, _ in steps]
-    assert {'PUT', 'DELETE', 'GET'} <= set(methods)
 
 
 def test_the_architecture_page_has_the_layers_that_are_checked() -> None:

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import re
-import shlex
 import signal
 import socket
 import stat
@@ -17,12 +16,16 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
+from docutils import nodes
 from oslo_config import cfg
 
+from placement import deploy
 from placement.cmd import serve
-from placement.policies import enforcer as policy
+from placement.tests.functional.fixtures import applications
+from placement.tests.unit import samples
 
 SECONDS = 60
 TOKEN = {'X-Auth-Token': 'admin'}
@@ -106,6 +109,11 @@ def signals() -> Iterator[None]:
 
 
 def test_it_tells_each_step_and_keeps_the_data_over_a_restart(state: Path) -> None:
+    # Files in the usual places change nothing.
+    usual = Path.home() / '.placement'
+    usual.mkdir(parents=True)
+    usual.joinpath('placement.conf').write_text('[api]\nauth_strategy = keystone\n')
+    usual.joinpath('policy.yaml').write_text('no policy')
     with running('--state-dir', str(state)) as service:
         said = '\n'.join(service.said)
         assert 'configuration: none, defaults for trials' in said
@@ -137,24 +145,57 @@ def test_it_tells_each_step_and_keeps_the_data_over_a_restart(state: Path) -> No
 
 def check_suggestions(service: Running) -> None:
     """The commands that it prints work."""
-    suggested = [shlex.split(line) for line in service.said if line.startswith('    curl ')]
-    assert [words[0] for words in suggested] == ['curl', 'curl']
-    for words in suggested:
-        headers = [words[n + 1] for n, word in enumerate(words) if word == '-H']
-        sent = dict(header.split(': ', 1) for header in headers)
-        request = urllib.request.Request(words[-1], headers=sent)
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-            assert answer.status == 200
-            assert json.load(answer)
+    suggested = [line for line in service.said if line.startswith('    curl ')]
+    assert len(suggested) == 2
+    for command in suggested:
+        assert json.loads(shell(f'{command} --silent --fail'))
 
 
-def test_the_other_command_serves_what_is_configured(tmp_path: Path) -> None:
+def shell(command: str, directory: Path | None = None) -> str:
+    """Run a command in a shell and return what it prints."""
+    return subprocess.run(
+        command, shell=True, cwd=directory, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_each_command_of_the_readme_prints_what_it_shows(state: Path, tmp_path: Path) -> None:
+    with running('--state-dir', str(state)) as service:
+        session = list(session_of_readme(service.url))
+        assert len(session) > 5
+        for command, output in session:
+            printed = shell(command, tmp_path)
+            assert without_ids(printed) == without_ids(output), command
+
+
+def session_of_readme(url: str) -> Iterator[tuple[str, str]]:
+    """The commands of the first session, for the address of a service, and what they print."""
+    page = applications.repository_path('README.rst').read_text()
+    session = page.partition('.. begin of the session')[2].partition('.. end of the session')[0]
+    tree, _ = samples.parse_page(session)
+    text = '\n'.join(block.astext() for block in tree.findall(nodes.literal_block))
+    # A command goes on in lines that are indented, and what it prints begins at the left.
+    for command, output in re.findall(r'^\$ (.*(?:\n .*)*)([^$]*)', text, re.MULTILINE):
+        yield command.replace('http://127.0.0.1:8778', url), output
+
+
+def without_ids(text: str) -> str:
+    """A text with one and the same id in place of every request id."""
+    return samples.ANY_REQUEST_ID.sub('req-', text.strip())
+
+
+def test_the_other_command_serves_what_is_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / 'placement.conf'
     file.write_text(
         f'[placement_database]\nconnection = sqlite:///{tmp_path}/other.sqlite\n'
-        'sync_on_startup = true\n[api]\nauth_strategy = noauth2\n'
+        'sync_on_startup = true\n'
     )
-    with running('--config-file', str(file), function='api') as service:
+    monkeypatch.setenv('OS_API__AUTH_STRATEGY', 'noauth2')
+    monkeypatch.setenv('OS_TOKEN', 'of no option')
+    with running('--config-file', str(file), '--host', '::1', function='api') as service:
+        assert service.said[0] == f'placement-api: configuration: {file}, OS_API__AUTH_STRATEGY'
+        assert service.url.startswith('http://[::1]:')
         assert service.get('/resource_providers') == {'resource_providers': []}
         assert tmp_path.joinpath('other.sqlite').exists()
         assert '/ui/' not in '\n'.join(service.said)
@@ -185,7 +226,8 @@ REFUSED = 'refusing to serve on {} with auth_strategy noauth2'
         *(('--port', port, 'noauth2', NO_PORT) for port in ('-1', '65536')),
         *(('--host', host, 'noauth2', REFUSED) for host in ('0.0.0.0', '::', '192.0.2.1')),
         ('--host', 'host.invalid', 'noauth2', 'cannot listen on {} port 8778: Name or'),
-        ('--host', 'host.invalid', 'keystone', 'cannot listen on {} port 8778: Name or'),
+        ('--host', 'ü' * 70, 'noauth2', 'cannot listen on {} port 8778: '),
+        ('--host', '192.0.2.1', 'keystone', 'cannot listen on {} port 8778: Cannot assign'),
         ('--config-file', '/nonexistent', 'noauth2', 'cannot be used: Failed to find some'),
     ],
 )
@@ -254,6 +296,23 @@ def test_a_file_that_is_no_database_is_one_clear_line(
     assert refusal(capfd, '--port', '0', '--state-dir', str(state)) == (
         f'placement-serve: {file} is not an SQLite database; move it away to begin anew'
     )
+
+
+@pytest.mark.parametrize(
+    ('error', 'words'),
+    [(ValueError('two\n lines'), 'two lines'), (ValueError(), 'ValueError')],
+)
+def test_an_application_that_cannot_be_loaded_is_one_clear_line(
+    state: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    words: str,
+) -> None:
+    monkeypatch.setattr(deploy, 'loadapp', mock.Mock(side_effect=error))
+
+    words = f'placement-serve: cannot load the application: {words}'
+    assert refusal(capfd, '--port', '0', '--state-dir', str(state)) == words
 
 
 def test_noauth2_is_refused_on_a_name_with_an_address_that_others_reach(
@@ -330,28 +389,6 @@ def test_the_other_command_needs_a_database(capfd: pytest.CaptureFixture[str]) -
     )
 
 
-def test_configuration_is_named(state: Path, tmp_path: Path) -> None:
-    file = tmp_path / 'placement.conf'
-    file.touch()
-    environ = {'OS_API__AUTH_STRATEGY': 'noauth2', 'OS_TOKEN': 'x', 'HOME': '/'}
-    describe = serve._describe_configuration
-
-    assert describe(load(state), {'HOME': '/'}) == 'none, defaults for trials'
-    assert describe(load(state, str(file)), environ) == f'{file}, OS_API__AUTH_STRATEGY'
-
-
-def test_files_in_the_usual_places_change_nothing(state: Path) -> None:
-    usual = Path.home() / '.placement'
-    usual.mkdir(parents=True)
-    usual.joinpath('placement.conf').write_text('[api]\nauth_strategy = keystone\n')
-    usual.joinpath('policy.yaml').write_text('no policy')
-    conf = load(state)
-
-    assert conf.config_file == []
-    assert conf.oslo_policy.policy_file == f'{state}/policy.yaml'
-    policy.load_rules(conf)
-
-
 @pytest.mark.parametrize(
     ('variable', 'is_named', 'expected'),
     [
@@ -379,17 +416,6 @@ def test_defaults_are_for_trials_unless_something_is_configured(
     database = conf.placement_database
     found = (database.connection, database.sync_on_startup, conf.api.auth_strategy)
     assert found == (expected[0].format(state), *expected[1:])
-
-
-@pytest.mark.parametrize(
-    ('strategy', 'host'),
-    [
-        *(('noauth2', host) for host in ('127.0.0.1', '127.1.2.3', '::1', 'localhost')),
-        ('keystone', '0.0.0.0'),
-    ],
-)
-def test_noauth2_is_for_this_machine_and_keystone_for_all(strategy: str, host: str) -> None:
-    serve._refuse_noauth2_beyond_loopback(strategy, host, 8778)
 
 
 def load(state: Path, file: str | None = None) -> cfg.ConfigOpts:
