@@ -65,57 +65,40 @@ def test_it_tells_what_processes_count_and_how_the_cloud_is_until_it_is_stopped(
     process.close()
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert metrics.main(arguments) == 1
-    return capsys.readouterr().err
-
-
-def test_it_refuses_where_nothing_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    words = 'placement-metrics: nothing is counted: [metrics] enabled is false\n'
-    assert refusal(capsys) == words
-
-
-@pytest.mark.usefixtures('directory')
-def test_it_refuses_to_ask_for_survival_all_the_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv('OS_METRICS__SURVIVAL_INTERVAL', '299')
-
-    words = '[metrics] survival_interval has to be 0, or 300 at least\n'
-    assert refusal(capsys) == f'placement-metrics: {words}'
-
-
-def test_it_refuses_without_a_database(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
-
-    assert 'the configuration is not complete: value required' in refusal(capsys)
+CONNECTION = 'OS_PLACEMENT_DATABASE__CONNECTION'
 
 
 @pytest.mark.usefixtures('directory')
 @pytest.mark.parametrize(
-    ('url', 'address', 'reason'),
+    ('variable', 'value', 'reason'),
     [
+        ('OS_METRICS__ENABLED', 'false', 'nothing is counted: [metrics] enabled is false'),
+        ('OS_METRICS__SURVIVAL_INTERVAL', '299', '[metrics] survival_interval has to be '),
+        (CONNECTION, None, 'the configuration is not complete: value required'),
         *(
-            (url, '127.0.0.1:0', 'the database cannot be used: ')
+            (CONNECTION, url, 'the database cannot be used: ')
             for url in ('no URL', 'unknown://here', 'mysql+missing://here/placement')
         ),
-        ('sqlite://', '192.0.2.1:9178', 'cannot listen on 192.0.2.1 port 9178: '),
+        (CONNECTION, 'sqlite://', 'cannot listen on 192.0.2.1 port 9178: '),
     ],
 )
 def test_it_says_in_a_line_why_it_does_not_start(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    url: str,
-    address: str,
+    variable: str,
+    value: str | None,
     reason: str,
 ) -> None:
-    monkeypatch.setenv('OS_PLACEMENT_DATABASE__CONNECTION', url)
+    if value is None:
+        monkeypatch.delenv(variable)
+    else:
+        monkeypatch.setenv(variable, value)
     # It would replace the handlers of pytest.
     monkeypatch.setattr(metrics, 'start_logging', lambda _conf: None)
 
-    words = refusal(capsys, '--listen', address)
+    # An address that nobody can have, which it would come to in the end.
+    assert metrics.main(['--listen', '192.0.2.1:9178']) == 1
+    words = capsys.readouterr().err
     assert words.startswith(f'placement-metrics: {reason}')
     assert words.count('\n') == 1
 
