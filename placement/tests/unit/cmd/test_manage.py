@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of `placement-manage`, its output and its exit status."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 import placement
+from placement import microversions
 from placement.cmd import manage
+from placement.cmd.openapi import document
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, migration, revisions, tables
 from placement.tests.unit.cmd.conftest import Run
@@ -104,23 +107,6 @@ def test_incomplete_command_prints_its_help(
     assert [part for part in parts if part not in outcome.printed] == []
 
 
-@pytest.mark.parametrize(
-    ('command', 'mistake'),
-    [
-        ('frob', 'frob'),
-        ('db frob', 'frob'),
-        ('db sync frob', 'frob'),
-        ('db stamp', 'required: version'),
-        ('provider set-uuid OLD', 'required: NEW'),
-    ],
-)
-def test_wrong_command_prints_the_usage_as_an_error(run: Run, command: str, mistake: str) -> None:
-    status, printed, complained = run(*command.split())
-    assert (status, printed) == (2, '')
-    assert complained.startswith('usage:')
-    assert mistake in complained
-
-
 @pytest.mark.parametrize('is_installed', [True, False])
 def test_the_version_of_the_program_needs_no_configuration(
     run: Run, monkeypatch: pytest.MonkeyPatch, is_installed: bool
@@ -137,14 +123,26 @@ def test_the_version_of_the_program_needs_no_configuration(
     assert run('--version') == (0, printed, '')
 
 
-def test_the_connection_is_read_from_the_file_that_is_named(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ('words', 'version'), [('', microversions.NEWEST), ('--microversion 1.10', '1.10')]
+)
+def test_the_document_of_the_api_is_printed_where_nothing_is_configured(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: str, version: str
 ) -> None:
     monkeypatch.delenv('OS_PLACEMENT_DATABASE__CONNECTION')
-    path = tmp_path / 'other.conf'
-    path.write_text(f'[placement_database]\nconnection = sqlite:///{tmp_path}/other.db\n')
-    assert run('--config-file', str(path), 'db', 'sync').status == 0
-    assert (tmp_path / 'other.db').exists()
+    outcome = run('openapi', *words.split())
+
+    expected = document.document(document.version_named(version))
+    assert (outcome.status, outcome.complained) == (0, '')
+    assert json.loads(outcome.printed) == json.loads(json.dumps(expected))
+
+
+@pytest.mark.parametrize('version', ['1', '1.99', 'newest'])
+def test_a_document_of_a_version_that_is_not_known_is_refused(run: Run, version: str) -> None:
+    status, printed, complained = run('openapi', '--microversion', version)
+
+    assert (status, printed) == (1, '')
+    assert version in complained
 
 
 def test_batches_repeat_and_totals_are_printed(run: Run, old_data: Database) -> None:
