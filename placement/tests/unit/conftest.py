@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
+from oslo_config import cfg
 
 from placement.db.engine.database import Database
 from placement.db.schema import migration
 from placement.metrics.recorder import Recorder
+from placement.tests.unit.middleware.samples import configuration
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +25,12 @@ def logging_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+
+
+@pytest.fixture
+def conf() -> cfg.ConfigOpts:
+    """The defaults of every option, with a database in memory."""
+    return configuration()
 
 
 @pytest.fixture

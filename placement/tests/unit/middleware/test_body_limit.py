@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 import webob
-from oslo_config import cfg
 
-from placement import conf as placement_conf
 from placement import errors
 from placement.middleware import body_limit
-from placement.tests.unit.middleware.samples import Inner, error_of
+from placement.tests.unit.middleware.samples import Inner, configuration, error_of
 
 MOST = 64 << 10
 
@@ -71,9 +69,7 @@ def test_malformed_chunks_are_a_failure_of_the_client(caplog: pytest.LogCaptureF
 def ask(stream: Any, length: str) -> tuple[webob.Response, Inner]:
     """The answer to a request with this body, and the application inside."""
     inner = Inner()
-    conf = cfg.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('max_request_body_size', MOST, 'placement')
+    conf = configuration(placement__max_request_body_size=MOST)
     request = webob.Request.blank('/')
     request.environ['wsgi.input'] = stream
     request.environ['CONTENT_LENGTH'] = length

@@ -14,15 +14,14 @@ import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_errors
 
-from placement import conf as placement_conf
 from placement import errors
-from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.db.engine import transactions
 from placement.db.engine.backoff import FIRST_DELAY, MAX_DELAY
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, tables
+from placement.tests.unit.middleware.samples import configuration
 
 CONFLICTS = [
     db_errors.DBDeadlock(),
@@ -346,25 +345,15 @@ def test_processes_can_create_one_file_concurrently(path: pathlib.Path) -> None:
     assert sorted(stored) == [f'CUSTOM_{number}' for number in range(8)]
 
 
-# Configuration
-
-
-def configured(**options: object) -> ConfigOpts:
-    conf = ConfigOpts()
-    placement_conf.register_opts(conf)
-    for name, value in options.items():
-        conf.set_override(name, value, 'placement_database')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
-
-
 def test_only_contexts_that_allow_it_read_the_replica(
     tmp_path: pathlib.Path, on_file: Database, path: pathlib.Path
 ) -> None:
     replica = tmp_path / 'replica.sqlite'
-    database = Database.from_conf(
-        configured(connection=f'sqlite:///{path}', slave_connection=f'sqlite:///{replica}')
+    conf = configuration(
+        placement_database__connection=f'sqlite:///{path}',
+        placement_database__slave_connection=f'sqlite:///{replica}',
     )
+    database = Database.from_conf(conf)
     copy = create_engine(f'sqlite:///{replica}')
     migration.sync(copy)
     context = RequestContext(database, allow_replica_read=True)
