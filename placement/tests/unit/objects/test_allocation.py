@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims (specification: allocations)."""
 
-from typing import Any
-
 import pytest
 import sqlalchemy as sa
 
 from placement import errors
 from placement.db.schema import tables
-from placement.feed.change_feed import ChangeFeed
 from placement.objects.allocation import AllocationList
 from placement.objects.claim import Claim
 from placement.objects.resource_class import ResourceClass
@@ -66,24 +63,6 @@ def test_a_refused_claim_leaves_no_project_user_type_or_consumer(
 
     for table in (tables.projects, tables.users, tables.consumer_types, tables.consumers):
         assert hosts.rows(table.c.id) == []
-
-
-def test_a_failure_in_the_last_statement_leaves_nothing(
-    hosts: Cloud, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever goes wrong, and wherever: everything is one transaction."""
-    before = hosts.everything()
-
-    def fail(*_arguments: Any, **_options: Any) -> None:
-        raise RuntimeError('the power is off')
-
-    with monkeypatch.context() as patches:
-        patches.setattr(ChangeFeed, 'record', fail)
-        with pytest.raises(RuntimeError, match='the power is off'):
-            hosts.take('server', {'host': {'VCPU': 1}})
-
-    assert hosts.everything() == before
-    hosts.take('server', {'host': {'VCPU': 1}})
 
 
 # What a claim costs
@@ -241,19 +220,3 @@ def test_an_allocation_of_an_unknown_consumer_counts_and_is_not_shown(hosts: Clo
     assert hosts.has('ghost') == {}
     assert AllocationList.list_rows_by_provider(hosts.context, host) == []
     assert_refused(hosts, errors.CapacityExceeded, hosts.claim('server', {'host': {'VCPU': 4}}))
-
-
-def test_a_claim_for_a_deleted_provider_does_not_reach_the_one_with_its_id(cloud: Cloud) -> None:
-    cloud.add('gone', VCPU=8)
-    cloud.write(cloud.claim('first', {'gone': {'VCPU': 1}}, None))
-    cloud.write(cloud.claim('first', {}, 1))
-    gone_id = cloud.provider('gone').id
-    cloud.provider('gone').destroy()
-    cloud.add('new', VCPU=8)
-    assert cloud.provider('new').id == gone_id, 'SQLite gives the highest id again'
-
-    with pytest.raises(errors.UnknownAllocationProvider):
-        cloud.write(cloud.claim('second', {'gone': {'VCPU': 1}}, None))
-    cloud.write(cloud.claim('second', {'new': {'VCPU': 1}}, None))
-    rows = AllocationList.list_rows_by_provider(cloud.context, cloud.provider('new'))
-    assert [row.consumer_uuid for row in rows] == [uuid_of('second')]
