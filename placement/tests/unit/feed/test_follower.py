@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What followers of the change feed are told, and when nobody can tell them."""
 
+from collections.abc import Collection
+
 import pytest
 import sqlalchemy as sa
 
@@ -16,7 +18,6 @@ from placement.feed.follower import (
     FollowerToken,
     Interruption,
 )
-from placement.feed.position import Zone
 from placement.tests.unit.feed.conftest import prune, write
 
 NOW = 1_000.0
@@ -57,11 +58,9 @@ def read(
         return FollowedFeed(connection, now).read(since, limit)
 
 
-def told(
-    database: Database, since: FollowerToken, limit: int = LIMIT
-) -> tuple[list[int], FollowerToken]:
+def told(database: Database, since: FollowerToken) -> tuple[list[int], FollowerToken]:
     """The providers that are told, and the position after that."""
-    news = read(database, since, limit)
+    news = read(database, since)
     assert isinstance(news, Batch), news
     return [change.provider_id for change in news.changes], as_sent(news.token)
 
@@ -103,71 +102,27 @@ def test_a_deletion_is_told_with_the_uuid_and_entries_about_no_provider_are_not(
     assert news.token.delivered == start.delivered + 3
 
 
-def test_pages_go_on_where_the_one_before_ended(database: Database) -> None:
-    start = token_of(database)
-    write(database, 2, 3, 4)
+@pytest.mark.parametrize(
+    ('before', 'meanwhile', 'late'),
+    [
+        ([2, 4], [5], 3),
+        # Below the window, and in a window of earlier on.
+        ([2, 4, *range(6, 12)], [12], 5),
+        ([2, 4], range(5, 40), 3),
+    ],
+)
+def test_an_entry_that_appears_late_is_told(
+    database: Database, before: list[int], meanwhile: Collection[int], late: int
+) -> None:
+    write(database, *before)
+    _changed, after = told(database, token_of(database))
+    write(database, *meanwhile)
+    _changed, after = told(database, after)
+    write(database, late)
 
-    first, after = told(database, start, limit=2)
-    assert (first, after.has_more) == ([20, 30], True)
-    write(database, 5)
-    second, after = told(database, after, limit=2)
-    assert (second, after.has_more) == ([40, 50], False)
-
-
-def test_an_entry_that_appears_late_in_the_window_is_told(database: Database) -> None:
-    write(database, 2, 4)
-    start = token_of(database)
-    write(database, 3)
-
-    # With those after it, which were told before.
-    changed, after = told(database, start)
-    assert changed == [30, 40]
+    changed, after = told(database, after)
+    assert 10 * late in changed
     assert told(database, after) == ([], after)
-
-
-def test_an_entry_that_appears_late_below_the_window_is_told(database: Database) -> None:
-    write(database, 2, 4, *range(6, 12))
-    start = token_of(database)
-    assert start.position.zones == (Zone(1, 8, 5),)
-    write(database, 5)
-
-    changed, after = told(database, start)
-    assert changed[:3] == [20, 40, 50]
-    assert told(database, after) == ([], after)
-
-
-def test_an_entry_is_told_that_appears_in_a_window_of_earlier_on(database: Database) -> None:
-    write(database, 2, 4)
-    start = token_of(database)
-    assert start.position.zones == ()
-    write(database, *range(5, 40))
-    _changed, after = told(database, start)
-    (zone,) = after.position.zones
-    assert zone.start <= 3 < zone.end
-    write(database, 3)
-
-    changed, _after = told(database, after)
-    assert 30 in changed
-
-
-def test_a_zone_has_all_ids_below_the_window_where_one_is_missing(database: Database) -> None:
-    write(database, *({*range(2, 9_000)} - {3_000, 4_500}))
-
-    position = token_of(database).position
-    assert position.zones == (Zone(1, position.start, position.start - 3),)
-
-
-def test_an_entry_that_appears_below_all_others_is_told(database: Database) -> None:
-    write(database, 20, 21, 22)
-    remove(database, 1)
-    start = token_of(database)
-    assert start.position.lowest == 20
-    write(database, 7)
-
-    changed, after = told(database, start)
-    assert 70 in changed
-    write(database, 9)
-    assert 90 in told(database, after)[0]
 
 
 # From 14 on as where a server gives out other ids than those of the backup that it was restored
@@ -184,16 +139,6 @@ def test_followers_that_are_near_do_not_notice_that_old_entries_are_removed(
 
     changed, after = told(database, start)
     assert (changed, after.position.lowest) == ([200], lowest)
-
-
-@pytest.mark.usefixtures('small_blocks')
-def test_followers_of_removed_entries_have_to_read_everything(database: Database) -> None:
-    write(database, *range(2, 9))
-    start = token_of(database)
-    write(database, *range(9, 21))
-    prune(database)
-
-    assert read(database, start) is Interruption.LOST
 
 
 @pytest.mark.parametrize('missing', [(3,), (3, 8), (3, 12), (12,), (3, 8, 12, 14)])
@@ -217,17 +162,38 @@ def test_followers_with_gaps_do_not_notice_that_old_entries_are_removed(
     assert (changed, after.position.lowest) == ([300], 20)
 
 
-@pytest.mark.parametrize('late', [3, 8])
+@pytest.mark.parametrize(
+    ('before', 'later'),
+    [
+        (range(2, 9), range(9, 21)),
+        # Entries that were late.
+        ({*range(2, 20)} - {3, 8}, (3, 20)),
+        ({*range(2, 20)} - {3, 8}, (8, 20)),
+    ],
+)
 @pytest.mark.usefixtures('small_blocks')
-def test_followers_read_everything_when_what_was_late_was_removed_before_they_saw_it(
-    database: Database, late: int
+def test_followers_read_everything_when_entries_were_removed_before_they_saw_them(
+    database: Database, before: Collection[int], later: Collection[int]
 ) -> None:
-    write(database, *({*range(2, 20)} - {3, 8}))
+    write(database, *before)
     start = token_of(database)
-    write(database, late, 20)
+    write(database, *later)
     prune(database)
 
     assert read(database, start) is Interruption.LOST
+
+
+@pytest.mark.usefixtures('small_blocks')
+def test_followers_read_everything_when_entries_of_later_pages_were_removed(
+    database: Database,
+) -> None:
+    start = token_of(database)
+    write(database, *range(2, 21))
+    page = read(database, start, limit=2)
+    assert isinstance(page, Batch)
+    prune(database)
+
+    assert read(database, as_sent(page.token)) is Interruption.LOST
 
 
 @pytest.mark.usefixtures('small_blocks')
