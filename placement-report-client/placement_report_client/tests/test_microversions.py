@@ -4,7 +4,6 @@
 import pytest
 
 from placement_report_client import errors
-from placement_report_client.microversions import Microversion
 from placement_report_client.tests.scripted import (
     NEWEST,
     Scripted,
@@ -13,20 +12,6 @@ from placement_report_client.tests.scripted import (
     report,
     versions,
 )
-
-
-@pytest.mark.parametrize('text', ['1', '1.2.3', 'latest', '', '1.x'])
-def test_malformed_versions_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r'.'):
-        Microversion.parse(text)
-
-
-def test_versions_compare_by_number() -> None:
-    assert Microversion.parse('1.9') < Microversion.parse('1.10')
-    assert str(Microversion.parse('1.10').before()) == '1.9'
-
-
-# Negotiation
 
 
 @pytest.mark.parametrize(('newest', 'used'), [(NEWEST, NEWEST), ('1.7', '1.7'), ('1.999', NEWEST)])

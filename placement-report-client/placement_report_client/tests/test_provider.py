@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When an inventory is what it should be, and trees in their order."""
+"""When an inventory or a parent is what it should be, and names that cannot be created."""
 
 import dataclasses
 
@@ -20,14 +20,6 @@ def test_inventories_that_differ_in_any_field_do_not_match(field: str) -> None:
 def test_inventories_match_despite_rounding_of_ratios() -> None:
     exact, kept = client.Inventory(8, allocation_ratio=16.12345678), 16.1235
     assert exact.matches(dataclasses.replace(exact, allocation_ratio=kept))
-
-
-def test_with_parents_yields_parents_before_children() -> None:
-    leaf = client.Provider('leaf', 'leaf')
-    tree = client.Provider('root', 'r', children=(client.Provider('c', 'c', children=(leaf,)),))
-    assert [(one.uuid, parent) for one, parent in tree.with_parents('above')] == [
-        ('root', 'above'), ('c', 'root'), ('leaf', 'c')
-    ]  # fmt: skip
 
 
 def below(parent: str | None) -> Scripted:
