@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from unittest import mock
 from wsgiref.types import WSGIApplication
@@ -23,7 +23,6 @@ from osc_placement_insight.service import Service
 from osc_placement_insight.tests import client, clouds, conftest
 from osc_placement_insight.tests.audit import nova
 from osc_placement_insight.tests.audit.nova import Migration, Nova, Server
-from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Resources
 from placement import direct
 
@@ -51,9 +50,10 @@ class Cloud(clouds.Cloud):
     def __init__(self, placement: conftest.Service, nova_endpoint: str, nova: Nova) -> None:
         super().__init__(placement)
         assert placement.conf_fixture is not None
-        self._database = placement.conf_fixture.conf.placement_database.connection
+        self.conf = placement.conf_fixture.conf
         self.nova = nova
-        self.nova_endpoint = nova_endpoint
+        nova_at = {'OS_COMPUTE_ENDPOINT_OVERRIDE': nova_endpoint}
+        self.openstack = client.administrator_at(self.endpoint, **nova_at)
         plugin = token_endpoint.Token(self.endpoint, 'admin')
         filters = {'service_type': 'placement'}
         self.client = SessionClient(session.Session(plugin), filters, '1.39')
@@ -63,7 +63,7 @@ class Cloud(clouds.Cloud):
 
     def execute(self, statement: str, **values: Any) -> None:
         """Do in the database what no release does any more."""
-        engine = sa.create_engine(self._database)
+        engine = sa.create_engine(self.conf.placement_database.connection)
         with engine.begin() as connection:
             assert connection.execute(sa.text(statement), values).rowcount
         engine.dispose()
@@ -139,24 +139,6 @@ def running_nova(nova: WSGIApplication) -> Iterator[str]:
 
     with mock.patch.object(requests.Session, 'get_adapter', get_adapter):
         yield endpoint
-
-
-@contextlib.contextmanager
-def client_with_flavors(
-    placement: conftest.Service, flavors: Sequence[dict[str, Any]]
-) -> Iterator[Client]:
-    """The client of a cloud whose nova has these flavors."""
-    nova = Nova()
-    nova.flavors += flavors
-    with client_with_nova(placement, nova) as openstack:
-        yield openstack
-
-
-@contextlib.contextmanager
-def client_with_nova(placement: conftest.Service, nova: Nova) -> Iterator[Client]:
-    """The client of a cloud that has this nova."""
-    with running_nova(nova) as endpoint:
-        yield client.administrator_at(placement.endpoint, OS_COMPUTE_ENDPOINT_OVERRIDE=endpoint)
 
 
 @contextlib.contextmanager

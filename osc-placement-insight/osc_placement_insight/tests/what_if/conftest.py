@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from osc_placement_insight.tests import client
 from osc_placement_insight.tests.audit import clouds, nova
 from osc_placement_insight.tests.audit.clouds import Cloud
 from osc_placement_insight.tests.client import Client
@@ -39,5 +38,4 @@ def cloud() -> Iterator[Cloud]:
 @pytest.fixture
 def openstack(cloud: Cloud) -> Client:
     """The client of an administrator of the cloud and its nova."""
-    override = {'OS_COMPUTE_ENDPOINT_OVERRIDE': cloud.nova_endpoint}
-    return client.administrator_at(cloud.endpoint, **override)
+    return cloud.openstack

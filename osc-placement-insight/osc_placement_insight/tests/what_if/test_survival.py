@@ -36,21 +36,6 @@ def test_hosts_are_lost_one_by_one(openstack: Client) -> None:
     ]
 
 
-def test_losses_that_are_not_survived_are_told_with_whom_they_leave_out(openstack: Client) -> None:
-    assert failing(openstack(*SHOW, '--remove', 'c3', '--failing'))[3:13] == [
-        'lost  servers  placed  alike  verdict       lacking',
-        'c1          2       1      1  not survived  VCPU 4',
-        'c2          1       0      0  not survived  VCPU 4',
-        '',
-        'No place when c1 is lost:',
-        '  web-1: There is room for it alone, which others that lose their trees take.',
-        '',
-        'No place when c2 is lost:',
-        '  web-2: Fits 1 tree of 2. None of these trees is outside of what is lost,',
-        '    reaches the pools that it holds of and is within its capacity.',
-    ]
-
-
 def test_zones_are_those_of_nova(openstack: Client, cloud: Cloud) -> None:
     lost = failing(openstack(*SHOW, '--lose', 'zones', '-f', 'json'))
     rows = json.loads('\n'.join(lost))['domains']

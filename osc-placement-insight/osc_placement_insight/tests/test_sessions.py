@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of the page about a maintenance night, with a zone of the cloud of `make demo`."""
+"""Sessions of the pages, with the cloud of `make demo`: each command prints what is shown."""
 
 import json
 import pathlib
 import re
 import shlex
 import subprocess
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,26 +14,23 @@ from docutils import nodes
 
 from osc_placement_insight.tests import demo_nova
 from osc_placement_insight.tests.audit import clouds
-from osc_placement_insight.tests.audit.nova import Nova
-from osc_placement_insight.tests.client import Client
-from osc_placement_insight.tests.clouds import Cloud
-from osc_placement_insight.tests.conftest import Service
+from osc_placement_insight.tests.audit.clouds import Cloud
+from placement.cmd.demo_cloud import cloud as demo
 from placement.cmd.demo_cloud import loading
-from placement.cmd.demo_cloud.cloud import make_cloud
 from placement.db.engine.database import Database
 from placement.tests.unit import samples
 
-PAGE = pathlib.Path(__file__).parents[3] / 'doc' / 'source' / 'maintenance-night.rst'
+PAGES = pathlib.Path(__file__).parents[3] / 'doc' / 'source'
 LOCKED = 'az4-cpu-004-vm2'
 #: A line of the page that stands for any others.
 AND_SO_ON = '...'
 
 
-class Night:
-    """An operator who types the commands of the page."""
+class Operator:
+    """An operator who types the commands of a page."""
 
-    def __init__(self, openstack: Client, cloud: Cloud, nova: Nova) -> None:
-        self._openstack, self._cloud, self._nova = openstack, cloud, nova
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
 
     def type(self, command: str) -> str:
         """Return what a command prints."""
@@ -45,7 +41,7 @@ class Night:
             return ''
         if words[0] != 'openstack':
             return subprocess.check_output(['sh', '-c', command], text=True)
-        printed = self._openstack(*words[1:])
+        printed = self._cloud.openstack(*words[1:])
         assert printed.status in (0, 2)
         assert printed.err == ''
         if file:
@@ -66,57 +62,60 @@ class Night:
                 self._move(move)
 
     def _disable(self, host: str) -> None:
-        (root,) = (one for one, name in self._nova.hypervisors.items() if name == host)
+        (root,) = (one for one, name in self._cloud.nova.hypervisors.items() if name == host)
         path = f'/resource_providers/{root}/traits'
         had = self._cloud.send('GET', path)
         had['traits'].append('COMPUTE_STATUS_DISABLED')
         self._cloud.send('PUT', path, had)
 
     def _move(self, move: dict[str, Any]) -> None:
-        """Hold the source as a migration, until the server has arrived."""
-        server, migration = move['consumer'], str(uuid.uuid5(uuid.NAMESPACE_OID, move['consumer']))
-        now = self._cloud.held(server)
-        source = {one: {'resources': row['resources']} for one, row in now['allocations'].items()}
-        owner = {'project_id': now['project_id'], 'user_id': now['user_id']}
-        generations = {server: now['consumer_generation'], migration: None}
-        held = {server: move['allocations'], migration: source}
-        body = {
-            one: {'allocations': held[one], 'consumer_generation': generations[one], **owner}
-            for one in held
-        }
-        self._cloud.send('POST', '/allocations', body, '1.37')
-        self._cloud.claim(migration, {})
-        self._nova.servers[server].node = move['to']['name']
+        """Hold the destination in place of the source."""
+        server = move['consumer']
+        held = {one: row['resources'] for one, row in move['allocations'].items()}
+        self._cloud.claim(server, held)
+        self._cloud.nova.servers[server].node = move['to']['name']
 
 
-@pytest.fixture
-def night(
-    service: Service, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Night]:
-    """An operator of a zone of the demonstration."""
-    monkeypatch.chdir(tmp_path)
-    assert service.conf_fixture is not None
-    zone = demo_nova.zone_of(make_cloud(), 'az4')
-    database = Database.from_conf(service.conf_fixture.conf)
-    loading.load(database, zone)
+def load(cloud: Cloud, demonstration: demo.Cloud) -> None:
+    """Put the demonstration, or a part of it, into the database."""
+    database = Database.from_conf(cloud.conf)
+    loading.load(database, demonstration)
     database.dispose()
+
+
+def test_a_session_prints_what_the_page_about_the_command_line_shows() -> None:
+    with clouds.running_cloud() as cloud:
+        load(cloud, demo.make_cloud())
+        for request_id, query in demo.list_searches_in_vain().items():
+            cloud.search(query, request_id)
+        check('command-line.rst', cloud, 4)
+
+
+def test_a_night_prints_what_the_page_about_maintenance_shows(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zone = demo_nova.zone_of(demo.make_cloud(), 'az4')
     nova = demo_nova.nova_of(zone)
     (locked,) = (server for server in nova.servers.values() if server.name == LOCKED)
     locked.is_locked = True
-    with clouds.client_with_nova(service, nova) as openstack:
-        yield Night(openstack, Cloud(service), nova)
+    with clouds.running_cloud(nova) as cloud:
+        load(cloud, zone)
+        check('maintenance-night.rst', cloud, 14)
 
 
-def test_each_command_of_the_night_prints_what_the_page_shows(night: Night) -> None:
-    tree, complaints = samples.parse_page(PAGE.read_text())
+def check(page: str, cloud: Cloud, count: int) -> None:
+    """Type the commands of a page, which are so many."""
+    tree, complaints = samples.parse_page((PAGES / page).read_text())
     assert complaints == ''
-    blocks = [block.astext() for block in tree.findall(nodes.literal_block)]
-    typed = [step for block in blocks for step in commands(block)]
-    assert len(typed) == 14
+    blocks = [one for one in tree.findall(nodes.literal_block) if 'console' in one['classes']]
+    typed = [step for block in blocks for step in commands(block.astext())]
+    assert len(typed) == count
+    operator = Operator(cloud)
     for command, output in typed:
         if command == 'cat racks.yaml':
             pathlib.Path('racks.yaml').write_text(output)
-        printed = night.type(command)
+        printed = operator.type(command)
         assert re.fullmatch(pattern(output), lines_of(printed)), f'{command}\n{printed}'
 
 
