@@ -44,20 +44,17 @@ class Cloud:
         if uuid is not None:
             body['uuid'] = uuid
         made = self.send('POST', '/resource_providers', body)
+        for kind, names in (('resource_classes', inventories), ('traits', traits)):
+            for custom in (name for name in names if name.startswith('CUSTOM_')):
+                self.send('PUT', f'/{kind}/{custom}')
         had = {
             name: {'total': amount} if isinstance(amount, int) else amount
             for name, amount in inventories.items()
         }
-        for kind, names in (('resource_classes', inventories), ('traits', traits)):
-            for custom in (name for name in names if name.startswith('CUSTOM_')):
-                self.send('PUT', f'/{kind}/{custom}')
+        members = {'inventories': had, 'traits': traits, 'aggregates': aggregates}
         generation = 0
-        for name, members in (
-            ('inventories', had),
-            ('traits', traits),
-            ('aggregates', aggregates),
-        ):
-            body = {'resource_provider_generation': generation, name: members}
+        for name, values in members.items():
+            body = {'resource_provider_generation': generation, name: values}
             answer = self.send('PUT', f'/resource_providers/{made["uuid"]}/{name}', body)
             generation = answer['resource_provider_generation']
         return str(made['uuid'])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`openstack placement change list`."""
 
-import csv
 import dataclasses
 import json
 import re
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 import requests
-import yaml
 
 from osc_placement_insight.commands import changes
 from osc_placement_insight.tests.client import Client, Printed
@@ -104,37 +102,17 @@ class Interrupted:
         step()
 
 
-@pytest.mark.parametrize(
-    ('format_name', 'parsed'),
-    [
-        ('json', lambda text: [json.loads(line) for line in text.splitlines()]),
-        ('yaml', yaml.safe_load),
-        ('csv', lambda text: [*csv.DictReader(text.splitlines())]),
-        ('value', None),
-        ('table', None),
-    ],
-)
 def test_a_follower_prints_each_change_until_it_is_interrupted(
-    openstack: Client,
-    cloud: Cloud,
-    monkeypatch: pytest.MonkeyPatch,
-    format_name: str,
-    parsed: Callable[[str], list[dict[str, object]]] | None,
+    openstack: Client, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [lambda name=name: cloud.provider(name, {'VCPU': 1}) for name in 'ab']
     monkeypatch.setattr(time, 'sleep', Interrupted(*steps))
     columns = ('-c', 'change', '-c', 'name', '-c', 'usages')
-    printed = openstack(*LIST, '--follow', '--include', 'usages', '-f', format_name, *columns)
+    printed = openstack(*LIST, '--follow', '--include', 'usages', '-f', 'value', *columns)
 
     assert printed.status == 130
     assert 'Traceback' not in printed.err
-    if parsed is None:
-        assert printed.out.splitlines() == ['changed a {"VCPU": 0}', 'changed b {"VCPU": 0}']
-    else:
-        usages = '{"VCPU": 0}' if format_name == 'csv' else {'VCPU': 0}
-        assert parsed(printed.out) == [
-            {'change': 'changed', 'name': name, 'usages': usages} for name in 'ab'
-        ]
+    assert printed.out.splitlines() == ['changed a {"VCPU": 0}', 'changed b {"VCPU": 0}']
 
 
 def test_a_follower_that_missed_changes_says_so_and_goes_on(

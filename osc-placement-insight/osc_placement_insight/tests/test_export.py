@@ -4,6 +4,7 @@
 import io
 import pathlib
 import stat
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -152,3 +153,31 @@ def test_path_that_cannot_be_written_is_told(openstack: Client, tmp_path: pathli
         refusal = openstack(*EXPORT, '--file', str(path)).refusal()
         assert refusal == f'{path} cannot be written: {why}.'
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_page_is_written_before_the_next_is_asked_for() -> None:
+    stream = io.StringIO()
+
+    def pages() -> Iterator[Sequence[dict[str, Any]]]:
+        for number in range(5):
+            assert stream.getvalue().count('uuid: ') == number
+            yield [{'uuid': str(number)}]
+
+    assert exported.write_list(stream, exported.PROVIDERS, pages()) == 5
+
+
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        ('', 'no export'),
+        ('- a', 'no export'),
+        ('format: something', 'no export'),
+        ('format: placement-export\nversion: 2', 'version 2'),
+        ('format: placement-export\nversion: 1', "no 'written_at'"),
+        ('format: [', 'no YAML'),
+        ('format: !!python/object:os.system {}', 'no YAML'),
+    ],
+)
+def test_file_that_is_no_export_is_refused(text: str, words: str) -> None:
+    with pytest.raises(exported.UnknownFormat, match=words):
+        exported.read(io.StringIO(text))

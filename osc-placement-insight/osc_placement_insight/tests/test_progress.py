@@ -4,6 +4,8 @@
 import io
 import time
 
+import pytest
+
 from osc_placement_insight.progress import Progress
 
 #: Longer than a line takes to be written, so that a test which waits for it in vain fails.
@@ -36,17 +38,9 @@ def test_a_terminal_shows_what_is_being_done_until_it_is_done() -> None:
     assert terminal.getvalue().endswith('\r\x1b[K')
 
 
-def test_what_is_done_at_once_shows_nothing() -> None:
-    terminal = Terminal()
-    with Progress(terminal, 'asking', delay=TIMEOUT):
-        pass
-
-    assert terminal.getvalue() == ''
-
-
-def test_a_pipe_shows_nothing() -> None:
-    stream = io.StringIO()
-    with Progress(stream, 'asking', delay=0) as progress:
+@pytest.mark.parametrize(('stream', 'delay'), [(Terminal(), TIMEOUT), (io.StringIO(), 0)])
+def test_what_is_done_at_once_and_a_pipe_show_nothing(stream: io.StringIO, delay: float) -> None:
+    with Progress(stream, 'asking', delay=delay) as progress:
         progress.tell('asking again')
 
     assert stream.getvalue() == ''
