@@ -9,15 +9,17 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unittest import mock
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
 import requests
 from openstackclient import shell
 from osc_lib import clientmanager
-from requests import adapters
+
+from placement import direct
 
 
 class Printed(NamedTuple):
@@ -52,46 +54,32 @@ class Printed(NamedTuple):
         return words.strip()
 
 
-class Transport(adapters.BaseAdapter):
-    """A service that gives one answer to every question, and remembers the tokens of all.
+class Answering:
+    """A service that gives one answer to every question.
 
-    With `tokens`, only to requests that have one of these.
+    Of requests it remembers the tokens; with `tokens`, only those that have one of these get it.
     """
 
-    def __init__(
-        self,
-        status: int,
-        content: bytes,
-        headers: Mapping[str, str] | None = None,
-        tokens: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__()
-        self._status, self._content, self._headers = status, content, headers or {}
-        self._tokens = tokens
+    def __init__(self, status: str, content: bytes, **headers: str) -> None:
+        self._status, self._content = status, content
+        self._headers = [(name.replace('_', '-'), value) for name, value in headers.items()]
+        self.tokens: Sequence[str] | None = None
         self.sent: list[str] = []
 
-    def send(
-        self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
-    ) -> requests.Response:
-        """The answer, or that of a version document."""
-        response = requests.Response()
-        response.request, response.url = request, str(request.url)
-        response.status_code, response._content = 200, b'{"versions": []}'
-        if '/insight' in response.url:
-            token = str(request.headers['X-Auth-Token'])
-            self.sent.append(token)
-            is_known = self._tokens is None or token in self._tokens
-            response.status_code = self._status if is_known else 401
-            response._content, response.reason = self._content, 'the reason'
-            response.headers.update(self._headers)
-        return response
-
-    def close(self) -> None:
-        """Nothing is open."""
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if not environ['PATH_INFO'].startswith('/insight'):
+            start_response('200 OK', [])
+            return [b'{"versions": []}']
+        token = environ['HTTP_X_AUTH_TOKEN']
+        self.sent.append(token)
+        is_known = self.tokens is None or token in self.tokens
+        start_response(self._status if is_known else '401 Unauthorized', self._headers)
+        return [self._content]
 
     def replaces_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Answer in the place of every service."""
-        monkeypatch.setattr(requests.Session, 'get_adapter', lambda *_, **__: self)
+        transport = direct.InProcess(self)
+        monkeypatch.setattr(requests.Session, 'get_adapter', lambda *_, **__: transport)
 
 
 class Client:

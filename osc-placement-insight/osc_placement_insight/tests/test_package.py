@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The distributions of clients stand alone, and one gives `openstack` its commands."""
+"""The distributions of clients stand alone."""
 
 import ast
 import configparser
@@ -10,11 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from osc_placement_insight.tests.client import Client
-
 PACKAGE = pathlib.Path(__file__).parents[1]
 DISTRIBUTION = PACKAGE.parent
-GROUP = 'openstack.placement.v1'
 
 #: The distribution that has each library.
 LIBRARIES = {
@@ -64,12 +61,3 @@ def test_it_has_the_version_of_the_service_and_requires_what_it_uses_alone(name:
     required = re.findall(r'^([\w.-]+)', setup['options']['install_requires'], re.MULTILINE)
     assert {LIBRARIES[name] for name in libraries} | NOT_IMPORTED[name] == {*required}
     assert setup['metadata']['version'] == service['metadata']['version']
-
-
-def test_the_client_completes_each_command() -> None:
-    script = Client({})('complete').out
-    points = metadata(DISTRIBUTION)['options.entry_points'][GROUP].strip().splitlines()
-
-    for command in (line.partition(' = ')[0] for line in points):
-        (options,) = re.findall(rf"^ +cmds_{command}='(.*)'$", script, re.MULTILINE)
-        assert '--format' in options or '--help' in options

@@ -17,12 +17,11 @@ from osc_placement.http import SessionClient
 
 from osc_placement_insight.commands import ui
 from osc_placement_insight.page_names import PageNames
+from osc_placement_insight.proxy import Answer
 from osc_placement_insight.service import Service
 from osc_placement_insight.tests import client
-from osc_placement_insight.tests.client import Transport
+from osc_placement_insight.tests.client import Answering
 from placement.tests.servers import ui_services
-
-NO_NAMES = PageNames({})
 
 
 @pytest.fixture
@@ -89,71 +88,41 @@ def test_browser_is_opened_with_an_address_that_is_of_no_use_to_others(
             read(once)
 
 
-class Renewed(plugin.BaseAuthPlugin):
-    """Credentials that get another token whenever the one before is of no use."""
+class Credentials(plugin.BaseAuthPlugin):
+    """Credentials that get a second token when the first is of no use, but no third one."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.tokens = 1
+    number = 1
 
     def get_token(self, session: Any, **_more: Any) -> str:
-        return f'token {self.tokens}'
+        if self.number > 2:
+            answer = requests.Response()
+            answer._content = b'{"error": {"message": "The password has expired."}}'
+            raise exceptions.Unauthorized('The password has expired.', response=answer)
+        return f'token {self.number}'
 
     def get_endpoint(self, session: Any, **_more: Any) -> str:
         return 'http://placement.example'
 
     def invalidate(self) -> bool:
-        self.tokens += 1
+        self.number += 1
         return True
 
 
-class Expired(Renewed):
-    """Credentials that Keystone does not accept any more."""
-
-    def get_token(self, session: Any, **more: Any) -> str:
-        if self.tokens > 1:
-            answer = requests.Response()
-            answer._content = b'{"error": {"message": "The password has expired."}}'
-            raise exceptions.Unauthorized('The password has expired.', response=answer)
-        return super().get_token(session, **more)
-
-
-def service_behind(transport: Transport, credentials: Renewed | None = None) -> Service:
-    sessions = requests.Session()
-    sessions.mount('http://placement.example', transport)
-    ks_session = session.Session(auth=credentials or Renewed(), session=sessions)
-    return Service(SessionClient(ks_session, {'service_type': 'placement'}, '1.39'))
-
-
-def knowing(*tokens: str) -> Transport:
-    """A service that knows these tokens."""
-    headers = {'Content-Type': 'application/json', 'Set-Cookie': 'a=b'}
-    return Transport(200, b'{}', headers, tokens)
-
-
-def test_token_that_has_expired_is_renewed() -> None:
-    transport = knowing('token 2')
-    service = service_behind(transport)
-    for _ in range(2):
-        answer = ui._fetched(service, NO_NAMES, '/insight/providers')
-        assert (answer.status, answer.headers) == (200, {'Content-Type': 'application/json'})
-    assert transport.sent == ['token 1', 'token 2', 'token 2']
-
-
-def test_token_that_cannot_be_renewed_is_refused_to_the_page() -> None:
-    assert ui._fetched(service_behind(knowing()), NO_NAMES, '/insight/providers').status == 401
-
-
-@pytest.mark.parametrize(
-    ('credentials', 'url', 'words'),
-    [
-        (Expired(), '/insight/providers', 'The password has expired.'),
-        (Renewed(), 'http://127.0.0.1:1/insight/providers', 'cannot be reached'),
-    ],
-)
-def test_page_is_told_why_the_service_does_not_answer(
-    credentials: Renewed, url: str, words: str
+def test_token_that_has_expired_is_renewed_until_the_password_has(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answer = ui._fetched(service_behind(knowing(), credentials), NO_NAMES, url)
+    placement = Answering('200 OK', b'{}', Content_Type='application/json', Set_Cookie='a=b')
+    placement.replaces_others(monkeypatch)
+    placement.tokens = ['token 2']
+    asking = SessionClient(session.Session(Credentials()), {'service_type': 'placement'}, '1.39')
+
+    def fetched() -> Answer:
+        return ui._fetched(Service(asking), PageNames({}), '/insight/providers')
+
+    for _ in range(2):
+        assert fetched() == (200, {'Content-Type': 'application/json'}, b'{}')
+    assert placement.sent == ['token 1', 'token 2', 'token 2']
+    placement.tokens = []
+    answer = fetched()
     assert answer.status == 502
-    assert words in json.loads(answer.content)['errors'][0]['detail']
+    assert 'The password has expired.' in json.loads(answer.content)['errors'][0]['detail']
