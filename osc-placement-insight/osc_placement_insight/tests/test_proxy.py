@@ -107,14 +107,7 @@ def page(server: Proxy, route: str = proxy.PAGE) -> str:
     [
         'ui/',
         'ui/?token=proxy',
-        'ui/app.js',
-        'ui/icon.svg',
-        'insight/providers?include=inventories,usages&page_limit=1000',
         'insight/allocation_candidates?resources=VCPU:1&required=!CUSTOM_A%20B',
-        'insight/capacity?resources=VCPU:1',
-        'insight/consumers?provider=x',
-        'insight/unmet_demand?page_limit=10',
-        'insight/history?since=2026-11-22',
         'insight',
         'names.json',
     ],
@@ -184,28 +177,20 @@ def test_own_headers_are_on_every_answer_and_no_other_of_the_service(
 # What is not
 
 FORMS_OF_HOST = [
-    'evil.example',
     'evil.example:{port}',
     'localhost:{port}',
     '127.0.0.1',
-    '127.0.0.1:1',
     '127.0.0.1:{port}.evil.example',
-    '127.0.0.1:{port}@evil.example',
     'evil.example@127.0.0.1:{port}',
-    '[::1]:{port}',
-    '2130706433:{port}',
-    '0.0.0.0:{port}',
     '127.0.0.1:{port}, evil.example',
     '',
 ]
 FORMS_OF_ORIGIN = [
     'http://evil.example',
     'null',
-    'http://localhost:{port}',
     'https://127.0.0.1:{port}',
     'http://127.0.0.1',
     'http://127.0.0.1:{port}.evil.example',
-    'http://127.0.0.1:{port}, http://evil.example',
     '',
 ]
 OWN_ORIGIN = 'Origin: http://127.0.0.1:{port}'
@@ -233,37 +218,23 @@ METHODS = ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'TRACE', 'CONNEC
 OTHER_PATHS = [
     '/',
     '/ui/',
-    '/insight/providers',
     '/{other}/ui/',
-    '/{prefix}',
-    '/{prefix}/',
     '/{prefix}/ui',
     '/{prefix}//ui/',
-    '//{prefix}/ui/app.js/',
     '/{prefix}/ui/../resource_providers',
-    '/{prefix}/ui/..',
     '/{prefix}/ui/%2e%2e/resource_providers',
-    '/{prefix}/ui/..%2fresource_providers',
     '/{prefix}/ui/..\\resource_providers',
-    '/{prefix}/ui/app.js;/../../resource_providers',
     '/{prefix}/ui/app.js/../../allocations/x',
     '/{prefix}/ui/app.js%00',
     '/{prefix}/insight/../resource_providers',
     '/{prefix}/insight/providers/',
-    '/{prefix}/insight/providers%3f',
     '/{prefix}/insight/providers#x',
     '/{prefix}/insight/drain',
-    '/{prefix}/insight/history/',
-    '/{prefix}/insight/',
     '/{prefix}/names.json/',
-    '/{prefix}/ui/names.json/../../resource_providers',
     '/{prefix}/resource_providers',
-    '/{prefix}/allocation_candidates?resources=VCPU:1',
-    '/{prefix}/metrics',
     '/{prefix}/UI/',
     '/{PREFIX}/ui/',
     '/{half}/ui/',
-    'http://127.0.0.1:{port}/{prefix}/ui/',
     'http://evil.example/{prefix}/ui/',
     '/{prefix}/insight/providers?a=\x80',
     '/{prefix}/\xff/',
@@ -278,12 +249,8 @@ OTHER_POSTS = [
     '/{prefix}/insight/providers',
     '/{prefix}/insight/survival/',
     '/{prefix}/insight/../allocations',
-    '/{prefix}/insight',
-    '/{prefix}/names.json',
     '/{prefix}/allocations',
-    '/{prefix}/reshaper',
     '/{half}/insight/survival',
-    '/insight/survival',
 ]
 
 UI = 'GET /{prefix}/ui/ HTTP/1.1'
@@ -302,7 +269,7 @@ ATTACKS: dict[int, list[list[str]]] = {
         [UI, HOST, HOST],
         ['GET /{prefix}/ui/ HTTP/1.0'],
         *([UI, HOST, f'Origin: {origin}'] for origin in FORMS_OF_ORIGIN),
-        *([UI, HOST, OWN_ORIGIN, f'Origin: {origin}'] for origin in FORMS_OF_ORIGIN),
+        [UI, HOST, OWN_ORIGIN, 'Origin: http://evil.example'],
         *(
             [UI, HOST, f'Sec-Fetch-Site: {site}', *more]
             for site in SITES
@@ -312,20 +279,10 @@ ATTACKS: dict[int, list[list[str]]] = {
         *([DATA, HOST, SAME_SITE, f'Sec-Fetch-Site: {site}'] for site in SITES),
         [QUESTION, HOST, SAME_SITE, JSON, 'Content-Length: 2'],
         [QUESTION, 'Host: evil.example', *POST[1:], 'Content-Length: 2'],
+        [QUESTION, *POST, 'Origin: http://evil.example', 'Content-Length: 2'],
+        # A link leads to the page alone.
         *(
-            [QUESTION, HOST, f'Origin: {origin}', SAME_SITE, JSON, 'Content-Length: 2']
-            for origin in FORMS_OF_ORIGIN
-        ),
-        *([QUESTION, *POST, f'Sec-Fetch-Site: {site}', 'Content-Length: 2'] for site in SITES),
-        *(
-            [
-                QUESTION,
-                HOST,
-                OWN_ORIGIN,
-                f'Sec-Fetch-Site: {site}',
-                *NAVIGATION,
-                'Content-Length: 2',
-            ]
+            [QUESTION, *POST, f'Sec-Fetch-Site: {site}', *NAVIGATION, 'Content-Length: 2']
             for site in SITES
         ),
     ],
@@ -333,11 +290,6 @@ ATTACKS: dict[int, list[list[str]]] = {
     405: [
         *([f'{method} /{{prefix}}/ui/ HTTP/1.1', HOST] for method in METHODS),
         *([f'POST {path} HTTP/1.1', *POST, 'Content-Length: 2'] for path in OTHER_POSTS),
-        *(
-            [f'{method} /{{prefix}}/insight/survival HTTP/1.1', *POST, 'Content-Length: 2']
-            for method in METHODS
-            if method != 'POST'
-        ),
     ],
     411: [
         [QUESTION, *POST],
@@ -376,12 +328,6 @@ def test_what_no_page_of_its_own_sends_is_refused(
 def test_body_that_is_no_question_is_refused(server: Proxy, service: Service, body: str) -> None:
     lines = [QUESTION, *POST, f'Content-Length: {len(body)}']
     refused(server, service, send(server, *lines, body=body), 400)
-
-
-def test_framing_of_another_kind_is_refused(server: Proxy, service: Service) -> None:
-    for line in ('Transfer-Encoding: chunked', 'Upgrade: websocket'):
-        answer = send(server, QUESTION, *POST, 'Content-Length: 2', line, body='{}')
-        refused(server, service, answer, 400)
 
 
 def refused(server: Proxy, service: Service, answer: Received, status: int) -> None:
@@ -434,8 +380,3 @@ def test_client_that_goes_away_is_no_error(
     service.answer = Answer(200, {}, b'small')
     assert ask(server, page(server)).content == b'small'
     assert capfd.readouterr().err == ''
-
-
-def test_port_that_is_taken_is_an_error(server: Proxy, service: Service) -> None:
-    with pytest.raises(OSError, match='in use'):
-        Proxy(service.fetch, server.server_port)
