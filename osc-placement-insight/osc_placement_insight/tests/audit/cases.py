@@ -257,12 +257,6 @@ def evacuated_from_a_host_that_is_gone(cloud: Cloud, a: Host, b: Host) -> str:
     return server
 
 
-@case('server-on-several-hosts', is_repaired=True)
-def doubled_on_a_nested_provider(cloud: Cloud, a: Host, b: Host) -> str:
-    gpu = cloud.provider('b_gpu', {'VGPU': 1}, parent=b.uuid)
-    return cloud.server(a.name, {**a.share, gpu: {'VGPU': 1}})
-
-
 @case('server-on-another-host', is_repaired=True)
 def on_another_host(cloud: Cloud, a: Host, b: Host) -> str:
     return cloud.server(a.name, b.share)
@@ -276,11 +270,6 @@ def on_a_host_without_provider(cloud: Cloud, a: Host, b: Host) -> str:
 @case('server-without-host', is_repaired=True)
 def offloaded_but_holding(cloud: Cloud, a: Host, b: Host) -> str:
     return cloud.server(None, a.share, status='SHELVED_OFFLOADED')
-
-
-@case('server-without-host', is_repaired=True)
-def failed_but_holding(cloud: Cloud, a: Host, b: Host) -> str:
-    return cloud.server(None, a.share, status='ERROR')
 
 
 @case('differs-from-flavor')

@@ -64,16 +64,6 @@ def test_nothing_is_read_twice_where_nothing_is_suspicious(cloud: Cloud) -> None
     assert paused == []
 
 
-def test_servers_are_judged_across_pages(cloud: Cloud) -> None:
-    a, b = cloud.host('a'), cloud.host('b')
-    cloud.nova.max_limit = 2
-    doubled = [cloud.server('a', {**a.share, **b.share}) for _ in range(5)]
-
-    found = cloud.audit()
-
-    assert [finding.subject for finding in found] == doubled
-
-
 def test_a_marker_that_is_purged_meanwhile_loses_no_server(cloud: Cloud) -> None:
     a = cloud.host('a')
     servers = [cloud.server('a', a.share) for _ in range(6)]

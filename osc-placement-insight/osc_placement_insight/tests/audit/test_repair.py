@@ -206,29 +206,6 @@ def test_the_journal_has_what_a_consumer_held_before_it_is_changed(
     assert (done['event'], done['finding']) == ('done', finding.id)
 
 
-def test_a_repair_that_is_killed_anywhere_ends_where_it_would_have_ended(
-    cloud: Cloud, tmp_path: pathlib.Path
-) -> None:
-    a, b = (cloud.host(name, dict.fromkeys(SERVER, 10**6)) for name in 'ab')
-    interrupted_at = 0
-    for number in range(100):
-        cloud.server('a', {**a.share, **b.share})
-        cloud.server('a', {})
-        leaked = cloud.server('a', a.share, is_deleted=True)
-        findings = repair.proposals(cloud.audit())
-        journal = tmp_path / str(number)
-
-        if not interruptions.is_killed_after(number, cloud, findings, journal):
-            break
-        interrupted_at += 1
-        results = interruptions.repair(cloud, findings, journal)
-        assert [one.event for one in results] == ['done'] * 3
-        assert cloud.audit() == []
-        assert cloud.amounts(leaked) == {}
-    # A read, two lines and a write for each finding.
-    assert interrupted_at == 12
-
-
 def test_a_line_that_was_cut_off_is_written_again(cloud: Cloud, journal: pathlib.Path) -> None:
     _server, finding = doubled_server(cloud)
     assert interruptions.is_killed_after(2, cloud, [finding], journal)
