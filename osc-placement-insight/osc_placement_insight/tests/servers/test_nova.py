@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 from placement.tests.servers import installation
 
 NOVA = 'nova==34.0.0'
@@ -22,41 +24,31 @@ LIBRARIES = (
     'testtools',
     'wsgi-intercept',
 )
-FLAVORS = 'osc_placement_insight.tests.servers.nova_flavors'
-CASES = 'osc_placement_insight.tests.servers.nova_cases'
-DRAINS = 'osc_placement_insight.tests.servers.nova_drains'
+HERE = __name__.rpartition('.')[0]
 DISTRIBUTION = pathlib.Path(__file__).parents[3]
 
 
-def run_beside_nova(directory: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments in an environment that has nova."""
+@pytest.mark.parametrize(
+    ('module', 'ending'),
+    [
+        (('testtools.run', f'{HERE}.nova_cases'), '\nRan 7 tests in '),
+        (('testtools.run', f'{HERE}.nova_drains'), '\nRan 2 tests in '),
+        ((f'{HERE}.nova_flavors',), '43 flavors compared\n'),
+    ],
+    ids=['audits', 'drains', 'flavors'],
+)
+def test_nova_itself_does_what_is_expected_of_it(
+    tmp_path: pathlib.Path, module: tuple[str, ...], ending: str
+) -> None:
     requirements = (NOVA, *LIBRARIES, 'gabbi', 'osc-lib', 'osc-placement')
     environment = installation.service_environment('nova', sys.executable, *requirements)
-    return subprocess.run(
-        [str(environment / 'bin' / 'python'), *arguments],
-        cwd=directory,
+    ended = subprocess.run(
+        [str(environment / 'bin' / 'python'), '-m', *module],
+        cwd=tmp_path,
         env={**os.environ, 'PYTHONPATH': str(DISTRIBUTION)},
         capture_output=True,
         text=True,
     )
 
-
-def test_audits_of_a_cloud_that_nova_runs(tmp_path: pathlib.Path) -> None:
-    ended = run_beside_nova(tmp_path, '-m', 'testtools.run', CASES)
-
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert '\nRan 7 tests in ' in ended.stdout
-
-
-def test_drains_of_a_cloud_that_nova_runs(tmp_path: pathlib.Path) -> None:
-    ended = run_beside_nova(tmp_path, '-m', 'testtools.run', DRAINS)
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert '\nRan 2 tests in ' in ended.stdout
-
-
-def test_flavors_are_asked_for_as_nova_asks_for_them(tmp_path: pathlib.Path) -> None:
-    ended = run_beside_nova(tmp_path, '-m', FLAVORS)
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout.endswith('43 flavors compared\n')
+    assert ending in ended.stdout
