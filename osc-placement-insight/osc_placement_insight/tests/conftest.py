@@ -25,11 +25,13 @@ class Service(PlacementFixture):
             conf_fixture.config(group=group, **{option: value})
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
+def running() -> Iterator[Service]:
     """An empty cloud."""
     with Service() as service:
         yield service
+
+
+service = pytest.fixture(running)
 
 
 @pytest.fixture

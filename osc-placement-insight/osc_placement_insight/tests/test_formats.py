@@ -4,7 +4,6 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from osc_placement_insight import cells
 from osc_placement_insight.streaming import RowStream
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
-from osc_placement_insight.tests.conftest import Service
+from osc_placement_insight.tests.conftest import Service, running
 
 #: ESC, BEL, DEL and CSI: a title for the window, and red from there on.
 NAME = 'h\x1b]0;x\x07\x7f\x9b31m'
@@ -40,11 +39,8 @@ NAMED = {
 }
 
 
-@pytest.fixture(scope='module')
-def service() -> Iterator[Service]:
-    """One cloud for all tests, which only read."""
-    with Service() as service:
-        yield service
+#: One cloud for all tests, which only read.
+service = pytest.fixture(scope='module')(running)
 
 
 @pytest.fixture(scope='module')

@@ -2,13 +2,12 @@
 """Each command refuses what it cannot do, with a reason."""
 
 import shlex
-from collections.abc import Iterator
 
 import pytest
 
 from osc_placement_insight.tests import client
 from osc_placement_insight.tests.client import Client
-from osc_placement_insight.tests.conftest import Service
+from osc_placement_insight.tests.conftest import running
 
 REQUEST = 'req-51000000-0000-4000-8000-000000000001'
 NOBODY = 'd1000000-0000-4000-8000-000000000009'
@@ -104,11 +103,8 @@ COMPLAINTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope='module')
-def service() -> Iterator[Service]:
-    """One service for all, which change nothing."""
-    with Service() as service:
-        yield service
+#: One service for all, which change nothing.
+service = pytest.fixture(scope='module')(running)
 
 
 @pytest.mark.parametrize(('command', 'words'), COMPLAINTS)

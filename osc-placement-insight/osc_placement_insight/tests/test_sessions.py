@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from docutils import nodes
@@ -59,7 +58,10 @@ class Operator:
             elif 'migrate' in words:
                 move = goals[words[-1]]
                 assert words[words.index('--host') + 1] == move['to']['name']
-                self._move(move)
+                # Hold the destination in place of the source.
+                held = {one: row['resources'] for one, row in move['allocations'].items()}
+                self._cloud.claim(move['consumer'], held)
+                self._cloud.nova.servers[move['consumer']].node = move['to']['name']
 
     def _disable(self, host: str) -> None:
         (root,) = (one for one, name in self._cloud.nova.hypervisors.items() if name == host)
@@ -67,13 +69,6 @@ class Operator:
         had = self._cloud.send('GET', path)
         had['traits'].append('COMPUTE_STATUS_DISABLED')
         self._cloud.send('PUT', path, had)
-
-    def _move(self, move: dict[str, Any]) -> None:
-        """Hold the destination in place of the source."""
-        server = move['consumer']
-        held = {one: row['resources'] for one, row in move['allocations'].items()}
-        self._cloud.claim(server, held)
-        self._cloud.nova.servers[server].node = move['to']['name']
 
 
 def load(cloud: Cloud, demonstration: demo.Cloud) -> None:

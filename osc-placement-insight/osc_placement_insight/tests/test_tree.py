@@ -4,7 +4,6 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +11,7 @@ from osc_placement_insight import provider_tree
 from osc_placement_insight.commands import base, tree
 from osc_placement_insight.tests.client import Client
 from osc_placement_insight.tests.clouds import Cloud
-from osc_placement_insight.tests.conftest import Service
+from osc_placement_insight.tests.conftest import Service, running
 
 SHOW = ('placement', 'tree', 'show')
 ZONE = 'a1000000-0000-4000-8000-00000000000a'
@@ -20,11 +19,8 @@ GPU = {'VGPU': {'total': 8, 'max_unit': 1}}
 HOST_TRAITS = ('COMPUTE_NODE', 'HW_CPU_X86_AVX2', 'HW_CPU_X86_VMX')
 
 
-@pytest.fixture(scope='module')
-def service() -> Iterator[Service]:
-    """One cloud for all tests, which only read what another one reads."""
-    with Service() as service:
-        yield service
+#: One cloud for all tests, which only read what another one reads.
+service = pytest.fixture(scope='module')(running)
 
 
 @pytest.fixture(scope='module', autouse=True)

@@ -88,14 +88,12 @@ def test_a_report_is_repaired_once(
     assert [json.loads(line)['event'] for line in lines] == ['begun', 'done']
 
 
-def test_reports_say_when_of_which_cloud_and_how_much_was_read(
-    cloud: Cloud, operator: Operator, tmp_path: pathlib.Path
+def test_reports_say_of_which_cloud_and_how_much_was_read(
+    cloud: Cloud, operator: Operator
 ) -> None:
     cases.built(cloud, cases.resize_awaiting_confirmation)
     operator.audit(status=0)
     values = yaml.safe_load(operator.report.read_text())
-    operator.report = tmp_path / 'report.json'
-    operator.audit(status=0)
 
     assert values['version'] == 1
     assert values['cloud'] == cloud.endpoint
@@ -107,8 +105,6 @@ def test_reports_say_when_of_which_cloud_and_how_much_was_read(
         'migrations': 1,
         'hypervisors': 2,
     }
-    as_json = json.loads(operator.report.read_text())
-    assert {**as_json, 'created_at': values['created_at']} == values
 
 
 def test_control_characters_of_names_are_escaped(cloud: Cloud, operator: Operator) -> None:
