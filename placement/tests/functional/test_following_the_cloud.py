@@ -5,9 +5,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
-
-import pytest
 
 from placement.microversions import NEWEST
 
@@ -29,48 +26,35 @@ def program() -> str:
     return textwrap.dedent('\n'.join(lines))
 
 
-@pytest.fixture
-def port(url: str) -> Iterator[int]:
-    with workers.running(url, 2) as running:
-        yield running.port
-
-
-def test_the_program_of_the_page_prints_what_changes(port: int) -> None:
-    client = HttpClient(port)
-    environ = {'PLACEMENT_ENDPOINT': f'http://127.0.0.1:{port}/', 'OS_TOKEN': 'admin'}
-    process = subprocess.Popen(
-        [sys.executable, '-c', program()],
-        stdout=subprocess.PIPE,
-        env=os.environ | environ,
-        text=True,
+def test_the_program_of_the_page_prints_what_changes(url: str) -> None:
+    provider = f'/resource_providers/{uuid_of("host")}'
+    allocations = f'/allocations/{uuid_of("server")}'
+    claim = clouds.claim({uuid_of('host'): {'VCPU': 3}})
+    host = {'name': 'host', 'uuid': uuid_of('host')}
+    changes = (
+        ('PUT', allocations, claim, '1 providers, 3 VCPU used\n'),
+        ('DELETE', allocations, None, '1 providers, 0 VCPU used\n'),
+        ('DELETE', provider, None, '0 providers, 0 VCPU used\n'),
+        ('POST', '/resource_providers', host, '1 providers, 0 VCPU used\n'),
     )
-    assert process.stdout is not None
-    lines = []
-    try:
-        with process.stdout as output:
-            lines.append(output.readline())
-            path = f'/resource_providers/{uuid_of("host")}'
-            body = {'name': 'host', 'uuid': uuid_of('host')}
-            assert client.send('POST', '/resource_providers', body, NEWEST).status == 200
-            lines.append(output.readline())
-            inventory = {'resource_class': 'VCPU', 'total': 8, 'resource_provider_generation': 0}
-            assert client.send('POST', f'{path}/inventories', inventory, NEWEST).status == 201
-            claim = clouds.claim({uuid_of('host'): {'VCPU': 3}})
-            allocations = f'/allocations/{uuid_of("server")}'
-            assert client.send('PUT', allocations, claim, NEWEST).status == 204
-            lines.append(output.readline())
-            assert client.send('DELETE', allocations, None, NEWEST).status == 204
-            lines.append(output.readline())
-            assert client.send('DELETE', path, None, NEWEST).status == 204
-            lines.append(output.readline())
-    finally:
-        process.kill()
-        process.wait()
-
-    assert lines == [
-        '0 providers, 0 VCPU used\n',
-        '1 providers, 0 VCPU used\n',
-        '1 providers, 3 VCPU used\n',
-        '1 providers, 0 VCPU used\n',
-        '0 providers, 0 VCPU used\n',
-    ]
+    with workers.running(url, 2) as running:
+        client = HttpClient(running.port)
+        clouds.build((clouds.Provider('host', {'VCPU': 8}),), client)
+        endpoint = f'http://127.0.0.1:{running.port}/'
+        process = subprocess.Popen(
+            [sys.executable, '-c', program()],
+            stdout=subprocess.PIPE,
+            env=os.environ | {'PLACEMENT_ENDPOINT': endpoint, 'OS_TOKEN': 'admin'},
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            with process.stdout as output:
+                assert output.readline() == '1 providers, 0 VCPU used\n'
+                for method, path, body, line in changes:
+                    assert client.send(method, path, body, NEWEST).status < 300
+                    assert output.readline() == line
+        finally:
+            process.kill()
+            process.wait()
+            client.close()
