@@ -241,17 +241,6 @@ def test_option_adds_the_origin_to_logged_statements(
         assert (f'{os.sep}placement{os.sep}db{os.sep}' in origin) == is_traced, line
 
 
-@on_servers
-def test_option_adds_the_origin_to_sent_statements(url: str) -> None:
-    question = {
-        'mysql': 'SELECT info FROM information_schema.processlist WHERE id = CONNECTION_ID()',
-        'postgresql': 'SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid()',
-    }[databases.backend()]
-    with every_session(url, connection_trace=True) as sessions:
-        for session in sessions:
-            assert os.path.basename(__file__) in session.scalar(sa.text(question))
-
-
 @on_sqlite
 def test_connection_parameters_reach_sqlite(url: str) -> None:
     missing = f'{sa.make_url(url).database}.missing'
@@ -267,27 +256,6 @@ def test_connection_parameters_reach_sqlite(url: str) -> None:
 INTERVAL = 7
 
 
-class Waits:
-    """Stands in for `time.sleep`, counts the waiting, and may end it."""
-
-    def __init__(self) -> None:
-        self.times = 0
-        self.at_the: dict[int, Callable[[], None]] = {}
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for nothing; others than who waits for a database wait for less."""
-        if seconds == INTERVAL:
-            self.times += 1
-            self.at_the.get(self.times, lambda: None)()
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
-    waits = Waits()
-    monkeypatch.setattr(time, 'sleep', waits.sleep)
-    return waits
-
-
 @pytest.fixture
 def proxy(url: str) -> Iterator[TcpProxy]:
     proxy = TcpProxy(url)
@@ -295,27 +263,25 @@ def proxy(url: str) -> Iterator[TcpProxy]:
     proxy.close()
 
 
-def has_database(url: str, **options: Any) -> None:
-    """Check that a service starts and answers."""
+@on_servers
+@pytest.mark.parametrize('option', ['connection', 'slave_connection'])
+def test_service_waits_at_start_for_its_database(
+    url: str, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    waited = []
+
+    def sleep(seconds: float) -> None:
+        # Others than who waits for a database wait for less.
+        if seconds == INTERVAL:
+            waited.append(seconds)
+            if len(waited) == 2:
+                proxy.forward_to(url)
+
+    monkeypatch.setattr(time, 'sleep', sleep)
+    options = {option: proxy.url, 'max_retries': 3, 'retry_interval': INTERVAL}
     with connected(url, **options) as client:
         assert client.send('GET', '/traits', version=NEWEST).status == 200
-
-
-@on_servers
-@pytest.mark.parametrize(('retries', 'waited'), [(3, 1), (3, 2), (-1, 20)])
-def test_service_waits_at_start_for_its_database(
-    url: str, proxy: TcpProxy, waits: Waits, retries: int, waited: int
-) -> None:
-    waits.at_the[waited] = lambda: proxy.forward_to(url)
-    has_database(proxy.url, max_retries=retries, retry_interval=INTERVAL)
-    assert waits.times == waited
-
-
-@on_servers
-def test_service_waits_for_its_replica(proxy: TcpProxy, waits: Waits, url: str) -> None:
-    waits.at_the[2] = lambda: proxy.forward_to(url)
-    has_database(url, slave_connection=proxy.url, retry_interval=INTERVAL)
-    assert waits.times == 2
+    assert len(waited) == 2
 
 
 #: The time of a request that ends at a timeout of a second, however busy the machine is.
