@@ -136,17 +136,6 @@ def test_writer_sees_what_was_committed_before_each_statement(database: Database
                 assert level.upper().replace('-', ' ') == 'READ COMMITTED'
 
 
-def test_consistent_reader_sees_one_moment(database: Database) -> None:
-    count = sa.text('SELECT COUNT(*) FROM traits')
-    with database.consistent_reader() as reader:
-        before = reader.scalar(count)
-        with database.writer() as writer:
-            writer.execute(sa.text("INSERT INTO traits (name) VALUES ('CUSTOM_NEW')"))
-        assert reader.scalar(count) == before
-    with database.reader() as reader:
-        assert reader.scalar(count) == before + 1
-
-
 @pytest.fixture
 def empty() -> Iterator[sa.Engine]:
     """The engine of a database without tables."""
