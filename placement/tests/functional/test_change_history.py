@@ -117,30 +117,23 @@ def failing(times: int, failure: Exception, after: bool) -> Callable[..., None]:
     return insert
 
 
-def test_off_there_are_neither_rows_nor_statements() -> None:
-    counts = {}
-    for mode in (False, True):
-        service = applications.Service({**ON, ('history', 'enabled'): mode})
-        try:
-            client = Client(service.application)
-            make_host(client)
-            put(client, CONSUMERS[1])
-            with statements_of(service.engine) as seen:
-                assert put(client, CONSUMERS[0]) == 204
-                claims = len(seen)
-                assert send(client, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
-            about_it = [one for one in seen if TABLE.name in one.text]
-            # PostgreSQL takes the bound of a wait for a locked table as a statement of its own.
-            bounds = [one for one in seen if 'lock_timeout' in one.text]
-            counts[mode] = claims, len(seen) - claims, len(about_it), len(bounds)
-        finally:
-            service.stop()
-    off, on = counts[False], counts[True]
-    assert on[3] in (0, 2)
-    bound = on[3] // 2
-    # A release reads the uuid of the provider.
-    assert on[:3] == (off[0] + 1 + bound, off[1] + 2 + bound, 2)
-    assert off[2:] == (0, 0)
+def test_off_there_are_neither_rows_nor_statements(
+    service: applications.Service, host: str
+) -> None:
+    counts = []
+    for is_enabled in (False, True):
+        options = {**ON, ('history', 'enabled'): is_enabled}
+        with applications.serving(service.database.url, options) as worker:
+            assert put(worker, CONSUMERS[1 + is_enabled]) == 204
+            with statements_of(worker.database.engine) as seen:
+                assert put(worker, CONSUMERS[0]) == 204
+                assert send(worker, 'DELETE', f'/allocations/{CONSUMERS[0]}').status == 204
+        # PostgreSQL takes the bound of a wait for a locked table as a statement of its own.
+        sent = [one.text for one in seen if 'lock_timeout' not in one.text]
+        counts.append((len(sent), sum(TABLE.name in text for text in sent)))
+    (without, none), (with_history, rows) = counts
+    # A release reads the uuid of the provider besides.
+    assert (none, rows, with_history - without) == (0, 2, 2 + 1)
 
 
 def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> None:
@@ -159,11 +152,16 @@ def test_rows_since_a_time_are_found_whatever_the_clocks(database: Database) -> 
 # When it cannot be written
 
 
-def full_disk() -> Exception:
-    """What SQLite raises when its disk is full, as SQLAlchemy wraps it."""
-    original = sqlite3.OperationalError('database or disk is full')
-    original.sqlite_errorcode = sqlite3.SQLITE_FULL
+def of_sqlite(words: str, code: int) -> Exception:
+    """An error of SQLite, as SQLAlchemy wraps it."""
+    original = sqlite3.OperationalError(words)
+    original.sqlite_errorcode = code
     return sa.exc.OperationalError('INSERT', {}, original)
+
+
+FULL_DISK = of_sqlite('database or disk is full', sqlite3.SQLITE_FULL)
+# For a lock that another program has.
+LOCKED_TABLE = of_sqlite('database table is locked', sqlite3.SQLITE_BUSY)
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -205,7 +203,7 @@ def test_disk_that_is_full_for_the_change_itself_refuses_it(
     client: Client, host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: Any) -> None:
-        raise full_disk()
+        raise FULL_DISK
 
     monkeypatch.setattr(ChangeRecorder, 'write', fail)
     assert put(client, CONSUMERS[0]) == 503
@@ -222,13 +220,6 @@ def test_statement_is_given_up_before_the_only_attempt_is(
         assert put(client, CONSUMERS[0]) == 204
 
 
-def locked_table() -> Exception:
-    """An error of SQLite for a lock that another program has, as SQLAlchemy wraps it."""
-    original = sqlite3.OperationalError('database table is locked')
-    original.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    return sa.exc.OperationalError('INSERT', {}, original)
-
-
 class InsertFailure(NamedTuple):
     """How often the insert of rows fails, before or after its work, and what becomes of it."""
 
@@ -243,11 +234,11 @@ class InsertFailure(NamedTuple):
 INSERT_FAILURES = {
     'deadlock': InsertFailure(2, db_errors.DBDeadlock(), level=None, is_recorded=True),
     'deadlock afterwards': InsertFailure(2, db_errors.DBDeadlock(), True, None, True),
-    'full disk': InsertFailure(1, full_disk(), pauses=True),
+    'full disk': InsertFailure(1, FULL_DISK, pauses=True),
     # Noticed when the rows were inserted, as at the COMMIT.
-    'full disk afterwards': InsertFailure(100, full_disk(), True, pauses=True),
+    'full disk afterwards': InsertFailure(100, FULL_DISK, True, pauses=True),
     # It fails twice, and is tried once.
-    'locked table': InsertFailure(2, locked_table(), pauses=True),
+    'locked table': InsertFailure(2, LOCKED_TABLE, pauses=True),
     # A statement that always breaks its connection; the next one may be shorter.
     'broken connection': InsertFailure(100, db_errors.DBConnectionError()),
     'defect': InsertFailure(1, RuntimeError('no'), level=logging.ERROR),
@@ -276,7 +267,7 @@ def test_failure_to_insert_loses_the_rows_and_nothing_else(
     assert unrecorded == (not case.is_recorded) + case.pauses
 
 
-@pytest.mark.parametrize('failure', [full_disk(), RuntimeError('no')], ids=['disk', 'defect'])
+@pytest.mark.parametrize('failure', [FULL_DISK, RuntimeError('no')], ids=['disk', 'defect'])
 def test_claim_does_without_what_only_its_history_reads(
     client: Client, host: str, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
