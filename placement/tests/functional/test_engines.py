@@ -19,12 +19,10 @@ from placement.microversions import NEWEST
 
 from .fixtures import applications, clouds, databases
 from .fixtures.backends import on_mysql, on_postgresql, on_servers
-from .fixtures.client import Answer, Client
+from .fixtures.client import Client
 from .fixtures.work import statements_of
 
 HOST = clouds.uuid_of('host')
-#: A consumer of each digit.
-CONSUMER = 'dddddddd-0000-4000-8000-00000000000{}'
 SMILE = '\U0001f600'
 QUOTED_SMILE = urllib.parse.quote(SMILE)
 
@@ -36,27 +34,14 @@ def client(client: Client) -> Client:
     return client
 
 
-def claim(amount: int, generation: int | None = None, **owner: str) -> dict[str, Any]:
-    return clouds.claim(
-        {HOST: {'VCPU': amount}},
-        generation,
-        project_id=owner.get('project', 'project'),
-        user_id=owner.get('user', 'user'),
-    )
-
-
-def put(client: Client, digit: int, body: dict[str, Any]) -> Answer:
-    return client.send('PUT', f'/allocations/{CONSUMER.format(digit)}', body, version=NEWEST)
-
-
 def used(client: Client) -> Any:
     path = f'/resource_providers/{HOST}/usages'
     return client.send('GET', path, version=NEWEST).json['usages']['VCPU']
 
 
 def test_usages_are_integers(client: Client) -> None:
-    for digit in range(3):
-        assert put(client, digit, claim(digit + 1)).status == 204
+    for number in range(3):
+        assert clouds.put_claim(client, f'server{number}', VCPU=number + 1).status == 204
     assert type(used(client)) is int
     usages = client.send('GET', '/usages?project_id=project', version=NEWEST).json['usages']
     assert usages == {'INSTANCE': {'consumer_count': 3, 'VCPU': 6}}
@@ -110,13 +95,13 @@ def test_utf8mb3_schema_refuses_four_byte_characters(charset: str) -> None:
             for path in READ_BY_NAME:
                 answer = client.send('GET', path, version=NEWEST)
                 assert answer.status < 500, f'{path}: {answer.text}'
-            body = {'name': SMILE}
-            for method, path in (
-                ('POST', '/resource_providers'),
-                ('PUT', f'/resource_providers/{HOST}'),
+            claim = clouds.claim({HOST: {'VCPU': 1}}, project_id=SMILE)
+            for method, path, body in (
+                ('POST', '/resource_providers', {'name': SMILE}),
+                ('PUT', f'/resource_providers/{HOST}', {'name': SMILE}),
+                ('PUT', f'/allocations/{clouds.uuid_of("server")}', claim),
             ):
                 assert client.send(method, path, body, version=NEWEST).status == 400
-            assert put(client, 1, claim(1, project=SMILE)).status == 400
             assert used(client) == 0
     finally:
         database.drop()
@@ -186,6 +171,6 @@ def test_absurd_ratio_of_one_host_does_not_affect_others(
 
     listed = client.send('GET', '/resource_providers?resources=VCPU:1', version=NEWEST)
     assert [provider['name'] for provider in listed.json['resource_providers']] == ['other']
-    answer = put(client, 1, claim(1))
+    answer = clouds.put_claim(client, 'server')
     assert answer.status == 409
     assert 'exceed the capacity' in answer.text
