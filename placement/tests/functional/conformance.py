@@ -8,6 +8,7 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import jsonschema_rs
+import webob
 
 from placement.cmd.openapi import document
 
@@ -120,30 +121,15 @@ def conforming(application: WSGIApplication) -> WSGIApplication:
     """The application, with an assertion that every answer is as it is described."""
 
     def check(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        started: list[tuple[str, list[tuple[str, str]]]] = []
-
-        def keep(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-            started.append((status, headers))
-            return start_response(status, headers, *exc_info)
-
-        chunks = application(environ, keep)
-        try:
-            body = b''.join(chunks)
-        finally:
-            close = getattr(chunks, 'close', None)
-            if close:
-                close()
-        status, headers = started[-1]
+        response = webob.Request(environ).get_response(application)
         # A service that is mounted below a path has taken it away from the front by now.
         path = environ['PATH_INFO'].encode('latin-1').decode('utf-8', 'replace')
+        headers = {name.lower(): value for name, value in response.headerlist}
         found = complaint(
-            environ['REQUEST_METHOD'],
-            path,
-            int(status.split()[0]),
-            {name.lower(): value for name, value in headers},
-            body,
+            environ['REQUEST_METHOD'], path, response.status_int, headers, response.body
         )
         assert found is None, found
-        return [body]
+        start_response(response.status, response.headerlist)
+        return [response.body]
 
     return check
