@@ -8,12 +8,15 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine.database import Database
+from placement.db.engine.engines import create_engine
 from placement.db.schema import migration, own_tables
 from placement.db.schema.revisions import OWN
 from placement.feed.change_feed import ChangeFeed
 from placement.feed.keeper import SnapshotKeeper
 from placement.microversions import NEWEST
 from placement.tests.thorough import examples
+from placement.tests.unit.objects.cloud import Cloud
+from placement.tests.unit.search.cloud import contents
 
 from .fixtures import applications, freshness
 from .fixtures.client import Answer, Client
@@ -33,6 +36,9 @@ SEARCHES = (
     'resources=CUSTOM_GOLD:1',
     'resources=CUSTOM_SILVER:1&root_required=HW_CPU_X86_AVX',
 )
+
+
+HOSTS = tuple(f'host{number}' for number in range(4))
 
 
 def search(client: Client, query: str) -> Answer:
@@ -69,6 +75,45 @@ def test_searches_go_on_beside_a_writer_that_feeds_nothing(
                 assert freshness.differences(known, committed) == []
 
     assert 'a writer bypassed the change feed' in caplog.text
+
+
+@pytest.mark.parametrize('changes_inventory', [False, True])
+def test_a_search_sees_one_moment_whatever_commits_between_its_statements(
+    url: str, database: Database, changes_inventory: bool
+) -> None:
+    cloud = Cloud(database)
+    for host in HOSTS:
+        cloud.add(host, VCPU=100)
+    # Of its own, so that what others ask is not taken for the statements of a search.
+    searching = Database(create_engine(url))
+    keeper = freshness.unaudited_keeper(searching)
+    keeper.current()
+    # What was committed, from the first to the last.
+    moments: list[tuple[object, ...]] = []
+
+    def move_server() -> None:
+        number = len(moments)
+        amount = 10 + number % 50
+        cloud.take('server', {h: {'VCPU': amount} for h in (HOSTS[number % 3], HOSTS[3])})
+        moments.append(contents(freshness.loaded(database)))
+        if changes_inventory and number % 2:
+            cloud.give(HOSTS[3], VCPU=100 + number)
+            moments.append(contents(freshness.loaded(database)))
+
+    def move_in_between(*arguments: object) -> None:
+        if own_tables.change_feed.name in str(arguments[2]):
+            move_server()
+
+    sa.event.listen(searching.engine, 'after_cursor_execute', move_in_between)
+    for _ in range(20):
+        move_server()
+        before = len(moments) - 1
+        assert contents(keeper.current()) in moments[before:]
+        assert len(moments) - 1 > before, 'nothing was committed during the search'
+    sa.event.remove(searching.engine, 'after_cursor_execute', move_in_between)
+
+    assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
+    searching.dispose()
 
 
 @pytest.mark.parametrize('statement', ['DROP TABLE {}', 'ALTER TABLE {} DROP COLUMN token'])
