@@ -2,19 +2,18 @@
 """Who follows the changes of the cloud has exactly the cloud whenever nobody writes."""
 
 import urllib.parse
-import uuid
 
 import pytest
 
-from placement import deploy
 from placement.feed import follower as follower_module
 from placement.microversions import NEWEST
-from placement.objects import provider_identity
+from placement.tests.unit.objects.cloud import Cloud
 
-from .fixtures import applications, follower
+from .fixtures import applications, databases, follower, freshness
 from .fixtures.client import Client
 from .fixtures.follower import Follower
 from .fixtures.freshness_workload import Workload
+from .test_restored_database import restore
 
 
 @pytest.fixture
@@ -22,30 +21,38 @@ def options() -> applications.Options:
     return applications.insight_options('on')
 
 
-def test_a_follower_of_a_restored_database_reads_everything_again(
-    service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
+def test_workers_and_followers_of_a_restored_database_read_everything_again(
+    stored: databases.Database,
+    options: applications.Options,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Where ids are not given out again, it takes a minute to be noticed.
     monkeypatch.setattr(follower_module, 'MAX_LAG_SECONDS', 0)
-    stored = service.database
-    workload = Workload(client, 7)
-    for _ in range(50):
-        workload.step()
-    backup = stored.contents()
-    early, late = Follower(client), Follower(client)
-    for _ in range(20):
-        workload.step()
-    late.follow()
-    stored.restore(backup)
-    for _ in range(60):
-        workload.step()
-    early.follow()
-    late.follow()
-    expected = follower.everything(client)
+    with applications.serving(stored.url, options) as client:
+        workload = Workload(client, 7)
+        for _ in range(50):
+            workload.step()
+        backup = stored.contents()
+        early, late = Follower(client), Follower(client)
+        early_worker, late_worker = (freshness.Watch(client.database) for _ in range(2))
+        early_worker.check('the backup')
+        for _ in range(20):
+            workload.step()
+        late.follow()
+        late_worker.check('some requests')
+        restore(stored, Cloud(client.database), backup)
+        for _ in range(60):
+            workload.step()
+        early.follow()
+        late.follow()
+        early_worker.check('a restore')
+        late_worker.check('a restore')
+        expected = follower.everything(client)
 
     assert early.providers == expected
     assert late.providers == expected
     assert (early.reads, late.reads) == (1, 2)
+    assert early_worker.stale + late_worker.stale == []
 
 
 def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_one(
@@ -58,20 +65,6 @@ def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_
     known.follow()
 
     assert known.providers.keys() == {*uuids}
-    assert (known.told, known.reads) == (2, 1)
-
-
-def test_a_follower_is_told_both_uuids_of_a_provider_that_got_another(
-    service: applications.Service, client: Client
-) -> None:
-    url = service.database.url
-    former, new = create(client, 'host'), str(uuid.uuid4())
-    known = Follower(client, page_limit=1)
-    with deploy.context_of_command(applications.configured(url), 'set_uuid') as context:
-        provider_identity.set_uuid(context, former, new)
-    known.follow()
-
-    assert known.providers.keys() == {new}
     assert (known.told, known.reads) == (2, 1)
 
 
