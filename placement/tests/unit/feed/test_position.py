@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from placement.feed import position as position_module
-from placement.feed.position import Entry, News, Position, Reading, Reload, Zone
+from placement.feed.position import Entry, News, Position, Reading, Reload, Removed, Zone
 from placement.tests.thorough import examples
 
 
@@ -102,6 +102,8 @@ def test_a_removed_block_makes_a_worker_reload_that_misses_ids_below_its_window(
     assert position.read_on(answer(position, [1, *range(3, 20)])) == News((), position)
     removed = Reading(entries(18, 19), False, 8, position.in_zones)
     assert position.read_on(removed) is Reload.PRUNED
+    # Even where the number of removed entries tells that it has read all of them.
+    assert position.read_on(removed._replace(removed=Removed(1, 8, 6))) is Reload.PRUNED
 
 
 def test_a_worker_reads_on_after_each_removed_block(monkeypatch: pytest.MonkeyPatch) -> None:
