@@ -62,6 +62,7 @@ class ConsistencyCheck:
             for _, port in zip(range(CLIENTS), itertools.cycle(ports), strict=False)
         ]
         self._senders = senders
+        self._reader = workload.HttpClient(ports[0])
         self.claimants = [
             workload.Claimant(sender, self.account, number, faults)
             for number, sender in enumerate(senders)
@@ -110,7 +111,10 @@ class ConsistencyCheck:
         with self.engine.connect() as connection:
             for name, statement in INCONSISTENCIES.items():
                 assert connection.scalar(sa.text(statement)) == 0, name
-        self._check_every_consumer()
+        for claimant in self.claimants:
+            for consumer, holding in claimant.held.items():
+                assert self._shown(consumer) == holding
+        self._reader.close()
         self._check_searches(expected)
 
     def _holdings(self) -> list[workload.Holding]:
@@ -120,10 +124,7 @@ class ConsistencyCheck:
 
     def _shared(self, consumer: str) -> workload.Holding:
         """What a shared consumer has, checked against the last acknowledged write."""
-        client = workload.HttpClient(self._ports[0])
-        answer = client.send('GET', f'/allocations/{consumer}', version=NEWEST)
-        client.close()
-        shown = workload.Holding.shown(answer.json)
+        shown = self._shown(consumer)
         winners = self.account.shared[consumer]
         last = max(winners, default=None)
         if last is not None and (not self._faults or shown.generation == last):
@@ -132,13 +133,10 @@ class ConsistencyCheck:
             assert (shown.generation or 0) > last
         return shown
 
-    def _check_every_consumer(self) -> None:
-        client = workload.HttpClient(self._ports[0])
-        for claimant in self.claimants:
-            for consumer, holding in claimant.held.items():
-                answer = client.send('GET', f'/allocations/{consumer}', version=NEWEST)
-                assert workload.Holding.shown(answer.json) == holding
-        client.close()
+    def _shown(self, consumer: str) -> workload.Holding:
+        """What the service shows of a consumer."""
+        path = f'/allocations/{consumer}'
+        return workload.Holding.shown(self._reader.send('GET', path, version=NEWEST).json)
 
     def _check_searches(self, expected: Usage) -> None:
         """Every worker must find the same usage in its snapshot."""
