@@ -37,7 +37,7 @@ from .fixtures.history_replay import Replay, rows_of, shown_by
 from .fixtures.work import statements_of
 
 ON = {('history', 'enabled'): True, ('insight', 'unmet_demand'): False}
-HOST = 'a0000000-0000-4000-8000-000000000001'
+HOST = clouds.uuid_of('host')
 TABLE = own_tables.change_history
 
 
@@ -66,10 +66,7 @@ def host(client: Client) -> str:
 
 
 def make_host(client: Client) -> None:
-    assert send(client, 'POST', '/resource_providers', {'name': 'h', 'uuid': HOST}).status == 200
-    body = {'inventories': {'VCPU': {'total': 1000}}, 'resource_provider_generation': 0}
-    path = f'/resource_providers/{HOST}/inventories'
-    assert send(client, 'PUT', path, body).status == 200
+    clouds.build((clouds.Provider('host', {'VCPU': 1000}),), client)
 
 
 # What it tells

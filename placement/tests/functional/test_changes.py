@@ -9,8 +9,9 @@ from placement.feed import follower as follower_module
 from placement.microversions import NEWEST
 from placement.tests.unit.objects.cloud import Cloud
 
-from .fixtures import applications, databases, follower, freshness
+from .fixtures import applications, clouds, databases, follower, freshness
 from .fixtures.client import Client
+from .fixtures.clouds import uuid_of
 from .fixtures.follower import Follower
 from .fixtures.freshness_workload import Workload
 from .test_restored_database import restore
@@ -58,13 +59,14 @@ def test_workers_and_followers_of_a_restored_database_read_everything_again(
 def test_a_page_keeps_to_its_limit_where_a_new_provider_has_the_id_of_a_deleted_one(
     client: Client,
 ) -> None:
-    uuids = [create(client, name) for name in ('first', 'second')]
+    clouds.build((clouds.Provider('first'), clouds.Provider('second')), client)
     known = Follower(client, page_limit=1)
-    assert client.send('DELETE', f'/resource_providers/{uuids[1]}', version=NEWEST).status == 204
-    uuids[1] = create(client, 'third')
+    second = f'/resource_providers/{uuid_of("second")}'
+    assert client.send('DELETE', second, version=NEWEST).status == 204
+    clouds.build((clouds.Provider('third'),), client)
     known.follow()
 
-    assert known.providers.keys() == {*uuids}
+    assert known.providers.keys() == {uuid_of('first'), uuid_of('third')}
     assert (known.told, known.reads) == (2, 1)
 
 
@@ -72,9 +74,9 @@ def test_a_token_from_after_a_backup_is_refused_by_the_restored_database_while_n
     service: applications.Service, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = service.database
-    create(client, 'kept')
+    clouds.build((clouds.Provider('kept'),), client)
     backup = stored.contents()
-    create(client, 'lost')
+    clouds.build((clouds.Provider('lost'),), client)
     known = Follower(client)
     query = urllib.parse.urlencode({'since': known.token})
     stored.restore(backup)
@@ -86,11 +88,3 @@ def test_a_token_from_after_a_backup_is_refused_by_the_restored_database_while_n
     answer = known.get(f'/insight/changes?{query}')
     assert (answer['complete'], answer['token']) == (False, None)
     assert client.send('GET', '/insight/providers', version=NEWEST).json['token'] != known.token
-
-
-def create(client: Client, name: str) -> str:
-    """Create a provider; returns its uuid."""
-    answer = client.send('POST', '/resource_providers', {'name': name}, NEWEST)
-    assert answer.status == 200, answer
-    created: str = answer.json['uuid']
-    return created
