@@ -113,7 +113,7 @@ test-faults: $(TESTABLE)
 test-clusters: $(TESTABLE)
 	@echo '==> read replicas, clusters, and restarts of database servers'
 	@$(BIN)/pytest $(SHARED_OUT) $(addprefix placement/tests/databases/test_, \
-	    galera.py galera_haproxy.py postgresql_haproxy.py replicas.py healthcheck.py)
+	    galera.py galera_haproxy.py postgresql_haproxy.py replicas.py)
 
 test-upgrade: $(TESTABLE) $(UPSTREAM_PYTHON)
 	@echo '==> upgrade from upstream, and rollback'

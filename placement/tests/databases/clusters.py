@@ -6,7 +6,8 @@ import contextlib
 import pathlib
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -128,32 +129,26 @@ Primary = MariadbPrimary | servers.Postgresql
 Replica = MariadbReplica | PostgresqlReplica
 
 
-def mariadb_pair() -> tuple[Primary, Replica]:
-    """A primary and its replica, not started."""
-    primary = MariadbPrimary()
-    return primary, MariadbReplica(primary)
-
-
-def postgresql_pair() -> tuple[Primary, Replica]:
-    """A primary and its replica, not started."""
-    primary = servers.Postgresql()
-    return primary, PostgresqlReplica(primary)
+#: What a primary and its replica are made by, by engine.
+PAIRS: Mapping[str, tuple[type[Primary], Callable[[Any], Replica]]] = {
+    'mariadb': (MariadbPrimary, MariadbReplica),
+    'postgresql': (servers.Postgresql, PostgresqlReplica),
+}
 
 
 @contextlib.contextmanager
-def replicating(primary: Primary, replica: Replica) -> Iterator[None]:
-    """Run both, with an empty database `placement`."""
-    try:
-        primary.initialise()
-        primary.start()
-        primary.prepare()
-        replica.initialise()
-        replica.start()
-        replica.follow()
-        yield
-    finally:
-        replica.remove()
-        primary.remove()
+def replicating(engine: str) -> Iterator[tuple[Primary, Replica]]:
+    """A running primary with an empty database `placement`, and its replica."""
+    kind, kind_of_replica = PAIRS[engine]
+    with servers.started(kind) as primary:
+        replica = kind_of_replica(primary)
+        try:
+            replica.initialise()
+            replica.start()
+            replica.follow()
+            yield primary, replica
+        finally:
+            replica.remove()
 
 
 # Galera

@@ -10,11 +10,12 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+
+from placement.tests.waiting import wait_until
 
 #: How long a server may take to start, in seconds, after a crash as well.
 TIMEOUT = 60
@@ -70,15 +71,15 @@ class PrivateServer:
 
     def start(self) -> None:
         """Start the server, and return when it answers."""
-        self._process = self._run(self.command())
-        deadline = time.monotonic() + TIMEOUT
-        while True:
-            try:
-                return self.execute('SELECT 1')
-            except sa.exc.DBAPIError:
-                assert self._process.poll() is None, self.log()
-                assert time.monotonic() < deadline, self.log()
-                time.sleep(0.1)
+        process = self._process = self._run(self.command())
+
+        def answers() -> bool:
+            with contextlib.suppress(sa.exc.DBAPIError):
+                return self.value('SELECT 1') == 1
+            assert process.poll() is None, self.log()
+            return False
+
+        wait_until(answers, self.log)
 
     def crash(self) -> None:
         """Kill the server at once, as when the machine loses power."""
@@ -120,10 +121,10 @@ class PrivateServer:
 
     def wait_until(self, query: str, *answers: object) -> None:
         """Wait until a query returns one of these values."""
-        deadline = time.monotonic() + TIMEOUT
-        while (found := self.value(query)) not in answers:
-            assert time.monotonic() < deadline, f'{query}: {found}\n{self.log()}'
-            time.sleep(0.05)
+        wait_until(
+            lambda: self.value(query) in answers,
+            lambda: f'{query}: {self.value(query)}\n{self.log()}',
+        )
 
     def cut_transactions(self) -> int:
         """Kill the connections that are in a transaction; how many there were."""
@@ -279,8 +280,11 @@ def program(name: str) -> str:
     return found
 
 
+Kind = TypeVar('Kind', bound=PrivateServer)
+
+
 @contextlib.contextmanager
-def started(kind: type[PrivateServer]) -> Iterator[PrivateServer]:
+def started(kind: type[Kind]) -> Iterator[Kind]:
     """A server that answers, with an empty database `placement`."""
     server = kind()
     try:

@@ -17,8 +17,6 @@ HOST, LATE, OTHER = map(clouds.uuid_of, ('host', 'late', 'other'))
 CONSUMERS = tuple(clouds.uuid_of(f'consumer {number}') for number in range(3))
 OTHERS = tuple(clouds.uuid_of(f'other {number}') for number in range(2))
 
-PAIRS = {'mariadb': clusters.mariadb_pair, 'postgresql': clusters.postgresql_pair}
-
 
 class Pair(NamedTuple):
     """A primary, its replica, and a client of a service on both."""
@@ -39,10 +37,9 @@ class Pair(NamedTuple):
         return self.client.send('PUT', f'/allocations/{consumer}', body, version=NEWEST)
 
 
-@pytest.fixture(scope='module', params=PAIRS)
+@pytest.fixture(scope='module', params=clusters.PAIRS)
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    primary, replica = PAIRS[request.param]()
-    with clusters.replicating(primary, replica):
+    with clusters.replicating(request.param) as (primary, replica):
         databases.migrate(primary.service_url())
         replica.catch_up()
         options = {
@@ -163,3 +160,19 @@ def test_writes_succeed_after_a_failover_of_the_primary(pair: Pair) -> None:
         proxy.forward_to(pair.primary.service_url())
         answer = client.send('PUT', '/traits/CUSTOM_MOVED', version=NEWEST)
         assert answer.status == 201, answer.text
+
+
+def test_only_reads_are_answered_while_the_primary_is_down(pair: Pair) -> None:
+    for end in ENDS:
+        end(pair.primary)
+        for _ in range(3):
+            health = pair.client.send('GET', '/healthcheck')
+            assert health.status == 503
+            assert health.json['reasons'] == ['The database does not answer.']
+            path = '/allocation_candidates?resources=VCPU:1'
+            assert pair.client.send('GET', path, version=NEWEST).status == 503
+            assert pair.client.send('PUT', '/traits/CUSTOM_DOWN', version=NEWEST).status == 503
+            pair.get('/traits')
+        pair.primary.start()
+        assert pair.client.send('GET', '/healthcheck').status == 200
+        assert pair.get('/allocation_candidates?resources=VCPU:1')
