@@ -3,12 +3,11 @@
 
 import contextlib
 import json
-import os
 import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,14 +16,9 @@ from placement.microversions import NEWEST
 from placement.tests.databases import previous_release
 from placement.tests.functional import consistency_check
 from placement.tests.functional.fixtures import databases, follower, workers, workload
-from placement.tests.functional.fixtures.client import Answer
 from placement.tests.functional.fixtures.freshness_workload import CLASSES, Workload
 
-#: Servers by name; the Makefile gives the URLs.
-SERVERS = {
-    'mariadb': os.environ.get('PLACEMENT_TEST_MARIADB_URL'),
-    'postgresql': os.environ.get('PLACEMENT_TEST_POSTGRESQL_URL'),
-}
+on_servers = pytest.mark.parametrize('database', ['mariadb', 'postgresql'], indirect=True)
 
 #: How many changes one client makes.
 STEPS = 100
@@ -51,51 +45,24 @@ def previous(tmp_path_factory: pytest.TempPathFactory) -> str:
     return previous_release.install(tmp_path_factory.mktemp('previous'))
 
 
-@pytest.fixture(params=SERVERS)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    server = SERVERS[request.param]
-    assert server is not None, f'no URL of a {request.param} server: use make test-upgrade'
-    database = databases.create_empty(server)
-    databases.migrate(database.url)
-    yield database.url
-    database.drop()
-
-
 @contextlib.contextmanager
-def serving(url: str, previous: str) -> Iterator[list[workers.Workers]]:
-    """Two workers of each release, the older ones first, which have started first."""
+def serving(
+    url: str, previous: str
+) -> Iterator[tuple[list[workers.Workers], list[workload.HttpClient]]]:
+    """Two workers of each release, the older ones first, which have started first, and clients."""
     options = {'OS_HISTORY__ENABLED': 'true'}
-    with (
-        workers.running(url, 2, previous, options) as old,
-        workers.running(url, 2, sys.executable, options) as new,
-    ):
-        yield [old, new]
-        for release in (old, new):
+    databases.migrate(url)
+    with contextlib.ExitStack() as stack:
+        releases = [
+            stack.enter_context(workers.running(url, 2, python, options))
+            for python in (previous, sys.executable)
+        ]
+        clients = [workload.HttpClient(release.port) for release in releases]
+        yield releases, [stack.enter_context(contextlib.closing(client)) for client in clients]
+        for release in releases:
             assert 'unexpected error' not in release.log()
             # Neither has changed what the other did not learn of.
             assert 'bypassed' not in release.log()
-
-
-class AnyRelease:
-    """Sends each request to one of the releases, at random."""
-
-    def __init__(self, clients: Sequence[workload.HttpClient], seed: int) -> None:
-        self._clients = clients
-        self._random = random.Random(seed)
-
-    def send(self, method: str, path: str, body: Any = None, version: str | None = None) -> Answer:
-        return self._random.choice(self._clients).send(method, path, body, version)
-
-
-@contextlib.contextmanager
-def clients_of(releases: Sequence[workers.Workers]) -> Iterator[list[workload.HttpClient]]:
-    """A client of each release."""
-    clients = [workload.HttpClient(release.port) for release in releases]
-    try:
-        yield clients
-    finally:
-        for client in clients:
-            client.close()
 
 
 def found(client: workload.HttpClient) -> dict[str, Any]:
@@ -109,13 +76,17 @@ def found(client: workload.HttpClient) -> dict[str, Any]:
     return summaries
 
 
-def test_each_release_finds_what_the_other_has_changed(url: str, previous: str) -> None:
+@on_servers
+def test_each_release_finds_what_the_other_has_changed(
+    database: databases.Database, previous: str
+) -> None:
     """A change of any kind is in the next search and in the next changes, whoever is asked."""
-    with serving(url, previous) as releases, clients_of(releases) as clients:
-        client, chance = Workload(AnyRelease(clients, 1), 1), random.Random(2)
+    with serving(database.url, previous) as (_releases, clients):
+        workloads = [Workload(client, seed) for seed, client in enumerate(clients)]
+        chance = random.Random(2)
         followers = [follower.Follower(*clients) for _ in range(3)]
         for _ in range(STEPS):
-            done = client.step()
+            done = chance.choice(workloads).step()
             old, new = map(found, clients)
             assert old == new, f'after {done}'
             one = chance.choice(followers)
@@ -126,11 +97,15 @@ def test_each_release_finds_what_the_other_has_changed(url: str, previous: str) 
             for asked in clients:
                 assert one.providers == follower.everything(asked)
             assert one.reads == 1
-        assert sum(client.done.values()) > STEPS / 3
+        assert all(sum(each.done.values()) > STEPS / 6 for each in workloads)
 
 
-def test_claims_through_both_releases_never_exceed_capacity(url: str, previous: str) -> None:
-    with serving(url, previous) as releases, clients_of(releases) as clients:
+@on_servers
+def test_claims_through_both_releases_never_exceed_capacity(
+    database: databases.Database, previous: str
+) -> None:
+    url = database.url
+    with serving(url, previous) as (releases, clients):
         consistency_check.build(releases[1])
         following = follower.Follower(*clients)
         run = consistency_check.ConsistencyCheck(url, *(release.port for release in releases))

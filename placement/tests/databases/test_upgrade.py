@@ -5,11 +5,13 @@ After every switch the service that runs now answers over HTTP exactly what the 
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,38 +21,59 @@ from alembic import command
 
 from placement.db.engine.engines import create_engine
 from placement.db.schema import migration
-from placement.tests.databases import sample_data, state
-from placement.tests.functional.fixtures import databases, workers, workload
+from placement.microversions import NEWEST
+from placement.tests.databases.conftest import SERVERS
+from placement.tests.functional.fixtures import clouds, databases, workers, workload
+from placement.tests.functional.fixtures.freshness_workload import CUSTOM_CLASSES, Workload
+from placement.tests.functional.fixtures.history_replay import rows_of
 
 #: The Python of the environment that upstream (`openstack-placement` 16) is installed in.
 UPSTREAM = os.environ.get('PLACEMENT_TEST_UPSTREAM_PYTHON', '')
 OURS = sys.executable
 
-#: Servers by name; the Makefile gives the URLs.
-SERVERS = {
-    'sqlite': '',
-    'mariadb': os.environ.get('PLACEMENT_TEST_MARIADB_URL'),
-    'postgresql': os.environ.get('PLACEMENT_TEST_POSTGRESQL_URL'),
-}
+pytestmark = pytest.mark.parametrize('database', SERVERS, indirect=True)
 
 OLDEST = 'b4ed3a175331'
 
 # Upstream has no such option.
 HISTORY_ON = {'OS_HISTORY__ENABLED': 'true'}
 
+#: How often a kind of change is tried, which chance makes possible or not.
+TRIES = 20
 
-@pytest.fixture(params=SERVERS)
-def database(request: pytest.FixtureRequest) -> Iterator[databases.Database]:
-    url = SERVERS[request.param]
-    assert url is not None, f'no URL of a {request.param} server: use make test-upgrade'
-    assert UPSTREAM, 'upstream is not installed: use make test-upgrade'
-    empty = databases.create_empty(url)
-    yield empty
-    empty.drop()
+#: Projects and users that consumers belong to, the last of them by clients that named none.
+OWNERS = (
+    ('project', 'user'),
+    ('project', 'another user'),
+    ('projet \u00e9t\u00e9', 'user'),
+    ('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000'),
+)
+
+#: What chance does not give a provider.
+ODD_INVENTORIES: dict[str, dict[str, Any]] = {
+    CUSTOM_CLASSES[0]: {'total': 2147483647, 'max_unit': 2147483647},
+    'MEMORY_MB': {'total': 7, 'reserved': 7},
+    'VCPU': {
+        'total': 10, 'reserved': 2, 'min_unit': 2, 'max_unit': 8, 'step_size': 2,
+        'allocation_ratio': 1.5,
+    },
+}  # fmt: skip
+
+#: The sub-resources read of every provider.
+OF_PROVIDER = ('inventories', 'aggregates', 'traits', 'allocations', 'usages')
+
+SEARCHES = (
+    'resources=VCPU:1',
+    'resources=VCPU:2,DISK_GB:2',
+    'resources=VCPU:1,DISK_GB:1&required=CUSTOM_FAST',
+    'resources1=VCPU:1&resources2=VCPU:1&group_policy=isolate',
+    f'resources={CUSTOM_CLASSES[0]}:1',
+)
 
 
 def manage(python: str, url: str, *arguments: str, program: str = 'placement-manage') -> int:
     """The exit status of a command of one of the services."""
+    assert python, 'upstream is not installed: use make test-upgrade'
     with tempfile.TemporaryDirectory() as directory:
         return subprocess.run(
             [pathlib.Path(python).with_name(program), *arguments],
@@ -80,42 +103,95 @@ class SwitchedDatabase:
         self._url = url
         # Upstream fails to answer usage by type of consumer on PostgreSQL.
         self._usage_versions = ('1.37',) if url.startswith('postgresql') else ('1.37', '1.39')
-        self._said: state.State | None = None
+        self._said: dict[str, Any] | None = None
+        self._switches = 0
 
-    @contextlib.contextmanager
-    def serving(self, python: str) -> Iterator[workload.HttpClient]:
-        """A client of the service that runs now; its answers are compared with the last one's."""
+    def switch_to(self, python: str) -> None:
+        """Run a service that answers what the last one did, and changes what that has written."""
         with serving(python, self._url) as client:
             said = self._read(client)
             if self._said is not None:
                 assert said == self._said
-            yield client
+            self._switches += 1
+            _write(client, self._switches)
             self._said = self._read(client)
-            assert len(self._said['providers']) > 3
 
-    def _read(self, client: workload.HttpClient) -> state.State:
-        return state.read(client, sample_data.OWNERS, self._usage_versions)
+    def _read(self, client: workload.HttpClient) -> dict[str, Any]:
+        """All that a service answers about its database."""
+
+        def get(path: str, version: str = NEWEST) -> Any:
+            answer = client.send('GET', path, version=version)
+            # A class or trait may not be there yet, which is an answer to compare as well.
+            assert answer.status == 200 or 'candidates' in path, f'{path}: {answer.text}'
+            said[f'{version} {path}'] = _in_order(answer.json if answer.status == 200 else None)
+            return answer.json
+
+        said: dict[str, Any] = {}
+        consumers: set[str] = set()
+        for provider in get('/resource_providers')['resource_providers']:
+            found = [get(f'/resource_providers/{provider["uuid"]}/{name}') for name in OF_PROVIDER]
+            consumers |= found[OF_PROVIDER.index('allocations')]['allocations'].keys()
+        for path in (
+            '/traits', '/traits?associated=true', '/resource_classes',
+            *(f'/allocations/{consumer}' for consumer in consumers),
+            *(f'/allocation_candidates?{search}' for search in SEARCHES),
+        ):  # fmt: skip
+            get(path)
+        for project, user in OWNERS:
+            of_project = urllib.parse.urlencode({'project_id': project})
+            for version in self._usage_versions:
+                get(f'/usages?{of_project}', version)
+                get(f'/usages?{of_project}&{urllib.parse.urlencode({"user_id": user})}', version)
+        return said
+
+
+def _in_order(value: Any) -> Any:
+    """A value whose lists, none of which has an order that means anything, are sorted."""
+    if isinstance(value, dict):
+        return {key: _in_order(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return sorted(map(_in_order, value), key=lambda entry: json.dumps(entry, sort_keys=True))
+    return value
+
+
+def _write(client: workload.HttpClient, number: int) -> None:
+    """Add what is unusual, and change what there is in every way."""
+    client.send('PUT', f'/resource_classes/{CUSTOM_CLASSES[0]}', version=NEWEST)
+    name = f'h\u00f4te \u2603 {number}'
+    others = (clouds.Provider(f'{name} {n}', {'VCPU': 8}, ('CUSTOM_FAST',)) for n in range(3))
+    clouds.build((clouds.Provider(name, ODD_INVENTORIES, aggregates=('a',)), *others), client)
+    for project, user in OWNERS[:3]:
+        held = {clouds.uuid_of(name): {'VCPU': 2}}
+        claim = clouds.claim(held, None, project, user) | {'consumer_type': 'MIGRATION'}
+        path = f'/allocations/{clouds.uuid_of(f"{number} {project} {user}")}'
+        answer = client.send('PUT', path, claim, version=NEWEST)
+        assert answer.status == 204, answer.text
+    actions = Workload(client, number).actions
+    undone = {
+        kind
+        for kind, change in actions.items()
+        if not any(change().status < 300 for _ in range(TRIES))
+    }
+    assert len(undone) < 4, undone
 
 
 def test_upstream_database_upgrades_and_rolls_back(database: databases.Database) -> None:
     assert manage(UPSTREAM, database.url, 'db', 'sync') == 0
     switched = SwitchedDatabase(database.url)
-    with switched.serving(UPSTREAM) as client:
-        _write(client, 'first')
+    switched.switch_to(UPSTREAM)
     assert manage(OURS, database.url, 'db', 'sync') == 0
     assert manage(OURS, database.url, 'upgrade', 'check', program='placement-status') == 0
-    with switched.serving(OURS) as client:
-        sample_data.SampleData(client, 'first').change()
-        _write(client, 'second')
+    switched.switch_to(OURS)
+    with serving(OURS, database.url) as client:
         assert _search_in_vain(client) == 1
-        before = _last_changes(client)
+        before = rows_of(client)
     _roll_back_and_upgrade_again(database.url, switched)
     # What upstream does not know was left alone.
-    with switched.serving(OURS) as client:
+    with serving(OURS, database.url) as client:
         assert _search_in_vain(client) == 2
-        after = _last_changes(client)
-    assert after[0] != before[0]
-    assert [row for row in after if row in before] == before
+        after = rows_of(client)
+    assert 0 < len(before) < len(after)
+    assert after[: len(before)] == before
 
 
 def test_upstream_serves_a_database_made_by_this_service(
@@ -123,8 +199,7 @@ def test_upstream_serves_a_database_made_by_this_service(
 ) -> None:
     assert manage(OURS, database.url, 'db', 'sync') == 0
     switched = SwitchedDatabase(database.url)
-    with switched.serving(OURS) as client:
-        _write(client, 'second')
+    switched.switch_to(OURS)
     _roll_back_and_upgrade_again(database.url, switched)
 
 
@@ -136,7 +211,7 @@ def test_database_of_the_oldest_revision_upgrades_and_rolls_back(
     with migration.migrating(engine) as connection:
         command.upgrade(migration.configuration(connection), OLDEST)
     with serving(UPSTREAM, database.url) as client:
-        sample_data.SampleData(client, 'first').write_providers()
+        clouds.build(clouds.NUMA_WITH_SHARED_STORAGE, client)
     _leave_incomplete(engine)
     engine.dispose()
 
@@ -144,13 +219,8 @@ def test_database_of_the_oldest_revision_upgrades_and_rolls_back(
     assert manage(OURS, database.url, 'db', 'online_data_migrations') == 0
     assert manage(OURS, database.url, 'db', 'sync') == 0
     switched = SwitchedDatabase(database.url)
-    with switched.serving(OURS):
-        pass
-    with switched.serving(UPSTREAM) as client:
-        sample_data.SampleData(client, 'first').write_consumers()
-    with switched.serving(OURS) as client:
-        sample_data.SampleData(client, 'first').change()
-        _write(client, 'second')
+    for service in (OURS, UPSTREAM, OURS):
+        switched.switch_to(service)
     _roll_back_and_upgrade_again(database.url, switched)
 
 
@@ -164,41 +234,17 @@ def _search_in_vain(client: workload.HttpClient) -> int:
     return times
 
 
-def _last_changes(client: workload.HttpClient) -> list[dict[str, Any]]:
-    """The history, the last change first."""
-    rows: list[dict[str, Any]] = []
-    path: str | None = '/insight/history?page_limit=1000'
-    while path is not None:
-        answer = client.send('GET', path).json
-        rows += answer['history']
-        path = next((link['href'] for link in answer['links']), None)
-    assert rows
-    return rows
-
-
-def _write(client: workload.HttpClient, name: str) -> None:
-    data = sample_data.SampleData(client, name)
-    data.write_providers()
-    data.write_consumers()
-
-
 def _roll_back_and_upgrade_again(url: str, switched: SwitchedDatabase) -> None:
     """Upstream reads what this service has written, writes more, and this service reads that."""
     assert manage(UPSTREAM, url, 'db', 'sync') == 0
     assert manage(UPSTREAM, url, 'upgrade', 'check', program='placement-status') == 0
-    with switched.serving(UPSTREAM) as client:
-        sample_data.SampleData(client, 'second').change()
-        _write(client, 'third')
-    with switched.serving(OURS) as client:
-        sample_data.SampleData(client, 'third').change()
-    with switched.serving(UPSTREAM):
-        pass
+    for service in (UPSTREAM, OURS, UPSTREAM):
+        switched.switch_to(service)
 
 
 def _leave_incomplete(engine: sa.Engine) -> None:
     """Write what only a service of that time could: allocations, some of them without consumer."""
-    data = sample_data.SampleData(workload.HttpClient(0), 'first')
-    known, unknown, empty, node = map(data.uuid, ('known', 'unknown', 'empty', 'numa1_1'))
+    known, unknown, root, node = map(clouds.uuid_of, ('known', 'unknown', 'ss1', 'numa1_1'))
     claim = (
         'INSERT INTO allocations'
         ' (created_at, consumer_id, resource_provider_id, resource_class_id, used)'
@@ -209,12 +255,12 @@ def _leave_incomplete(engine: sa.Engine) -> None:
         f" SELECT CURRENT_TIMESTAMP, '{known}', projects.id, users.id, 3 FROM projects, users"
     )
     statements = (
-        "INSERT INTO projects (external_id) VALUES ('project-a')",
-        "INSERT INTO users (external_id) VALUES ('user-a')",
+        "INSERT INTO projects (external_id) VALUES ('project')",
+        "INSERT INTO users (external_id) VALUES ('user')",
         consumer,
         claim % known,
         claim % unknown,
-        f"UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{empty}'",
+        f"UPDATE resource_providers SET root_provider_id = NULL WHERE uuid = '{root}'",
     )
     with engine.begin() as connection:
         for statement in statements:
