@@ -32,6 +32,7 @@ from placement.tests.functional.fixtures import (
 from placement.tests.functional.fixtures.client import Answer, Client
 from placement.tests.functional.fixtures.freshness_workload import Workload
 from placement.tests.unit.objects.cloud import Cloud
+from placement.tests.waiting import wait_until
 
 REQUESTS = 384
 # How often writers may be watched until one of them ends after others that began later.
@@ -164,7 +165,7 @@ def test_worker_answers_503_while_its_node_is_out_of_the_cluster(nodes: Nodes) -
 
 # What searches see
 
-HOSTS = tuple(f'host{number}' for number in range(9))
+HOSTS = ('host', *(f'host{number}' for number in range(1, 9)))
 
 # A position before every uuid.
 HOST_BEFORE_ALL = '00000000-0000-4000-8000-000000000000'
@@ -182,33 +183,18 @@ def connections(nodes: Nodes) -> Iterator[list[Database]]:
         one.dispose()
 
 
-class Lingering:
-    """A transaction that has written a total for one host, and does not end before this is left.
-
-    Whatever fails meanwhile: it would hold up everybody.
-    """
-
-    def __init__(self, database: Database, host: str, total: int) -> None:
-        provider_id = Cloud(database).provider(host).id
-        self.connection = database.engine.connect()
-        self.connection.execute(
+@contextlib.contextmanager
+def lingering(database: Database, host: str, total: int) -> Iterator[sa.Connection]:
+    """A transaction that has written a total for one host, and ends when this is left at last."""
+    provider_id = Cloud(database).provider(host).id
+    with database.engine.connect() as connection:
+        connection.execute(
             sa.update(tables.inventories)
             .where(tables.inventories.c.resource_provider_id == provider_id)
             .values(total=total)
         )
-        ChangeFeed(self.connection).record([provider_id])
-
-    def __enter__(self) -> 'Lingering':
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.connection.close()
-
-    def end(self, commits: bool = True) -> None:
-        if commits:
-            self.connection.commit()
-        else:
-            self.connection.rollback()
+        ChangeFeed(connection).record([provider_id])
+        yield connection
 
 
 def newest(database: Database) -> set[int]:
@@ -233,10 +219,11 @@ def test_every_worker_applies_the_commits_of_all_nodes(
         chance = random.Random(number)
         database = connections[number % len(connections)]
         for _ in range(12):
-            with Lingering(database, HOSTS[number], chance.randint(1, 1000)) as lingering:
+            with lingering(database, HOSTS[number], chance.randint(1, 1000)) as connection:
                 time.sleep(chance.random() / 20)
+                end = connection.commit if chance.random() < 0.75 else connection.rollback
                 with gate:
-                    lingering.end(commits=chance.random() < 0.75)
+                    end()
 
     def compare() -> None:
         nonlocal late
@@ -283,7 +270,7 @@ def test_search_takes_one_statement_with_any_number_of_gaps(
     keepers = [freshness.unaudited_keeper(one) for one in connections]
     for keeper in keepers:
         keeper.current()
-    with Lingering(connections[0], HOSTS[0], 77) as lingering:
+    with lingering(connections[0], HOSTS[0], 77) as first:
         other = Cloud(connections[0]).provider(HOSTS[1]).id
         # Workers that write to one node of three use every third id.
         for _ in range(2 * position.MAX_WINDOW):
@@ -295,7 +282,7 @@ def test_search_takes_one_statement_with_any_number_of_gaps(
                 keeper.current()
             assert len(seen) == 1
             assert 'count(' in seen[0], 'there are too few gaps: the statement names each of them'
-        lingering.end()
+        first.commit()
     for keeper, database in zip(keepers, connections, strict=True):
         assert freshness.differences(keeper.current(), freshness.loaded(database)) == []
 
@@ -310,9 +297,7 @@ def used(client: Client) -> int:
 
 
 def claim(client: Client, amount: int, generation: int | None) -> None:
-    body = clouds.claim({clouds.uuid_of(HOSTS[0]): {'VCPU': amount}}, generation)
-    path = f'/allocations/{clouds.uuid_of("consumer")}'
-    answer = client.send('PUT', path, body, version=NEWEST)
+    answer = clouds.put_claim(client, 'consumer', generation, VCPU=amount)
     assert answer.status == 204, answer.text
 
 
@@ -478,9 +463,6 @@ def test_a_node_that_is_behind_tells_a_follower_nothing_yet(nodes: Nodes) -> Non
             assert (answer.status, answer.headers['retry-after']) == (503, '1')
             connection.execute(sa.text('UNLOCK TABLES'))
         locking.dispose()
-        deadline = time.monotonic() + 30
-        while behind.send('GET', second, version=NEWEST).status == 503:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: behind.send('GET', second, version=NEWEST).status != 503)
         answer = behind.send('GET', told, version=NEWEST)
         assert (answer.json['token'], answer.json['complete']) == (followed.token, True)
