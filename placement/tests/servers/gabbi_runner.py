@@ -13,7 +13,8 @@ from gabbi import reporter, utils
 
 from placement.tests.functional import test_gabbi
 from placement.tests.functional.fixtures import applications
-from placement.tests.servers.servers import TIMEOUT, Server
+from placement.tests.servers.servers import Server
+from placement.tests.waiting import TIMEOUT
 
 # What stands in a path as it is; all else is quoted.
 PLAIN = "/:@!$&'()*+,;=~"

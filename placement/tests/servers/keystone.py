@@ -10,7 +10,6 @@ from typing import Any
 
 import requests
 
-from placement.tests.databases.servers import free_port
 from placement.tests.servers import installation
 from placement.tests.servers.servers import Process
 
@@ -94,7 +93,6 @@ class Keystone(Process):
         self.environment = installation.environment(
             'keystone', sys.executable, 'keystone==30.0.0', 'waitress'
         )
-        self.port = free_port()
         #: Where its catalogue says that it is.
         self.known_as = known_as or self.url
         self.configuration = directory / f'keystone-{expiration}.conf'
@@ -105,7 +103,7 @@ class Keystone(Process):
     @property
     def url(self) -> str:
         """Where its API is."""
-        return f'http://127.0.0.1:{self.port}/v3'
+        return f'{super().url}/v3'
 
     @property
     def probe(self) -> str:
@@ -116,7 +114,7 @@ class Keystone(Process):
     def environ(self) -> dict[str, str]:
         """Its environment variables."""
         return {
-            'PATH': os.environ['PATH'],
+            **super().environ,
             'OS_KEYSTONE_CONFIG_FILES': str(self.configuration),
             'PYTHONWARNINGS': 'ignore',
         }

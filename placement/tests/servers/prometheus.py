@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`placement-metrics`, and the Prometheus of Debian that reads it, with our alerts."""
 
-import os
 import pathlib
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import requests
 
-from placement.tests.databases.servers import free_port
 from placement.tests.servers import installation
-from placement.tests.servers.servers import TIMEOUT, Process, Server
+from placement.tests.servers.servers import Process, Server
+from placement.tests.waiting import TIMEOUT
 
 PACKAGES = ('prometheus',)
 ALERTS = installation.REPOSITORY / 'etc' / 'prometheus' / 'alerts.yml'
@@ -36,12 +34,12 @@ class MetricsProcess(Process):
     def __init__(self, server: Server) -> None:
         super().__init__(server.directory / 'metrics.log')
         self.server = server
-        self.address = f'127.0.0.1:{free_port()}'
+        self.address = f'127.0.0.1:{self.port}'
 
     @property
     def probe(self) -> str:
         """The metrics."""
-        return f'http://{self.address}/metrics'
+        return f'{self.url}/metrics'
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -57,12 +55,9 @@ class MetricsProcess(Process):
 class Prometheus(Process):
     """A Prometheus that asks some addresses every other second."""
 
-    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
-
     def __init__(self, directory: pathlib.Path, *targets: str) -> None:
         super().__init__(directory / 'prometheus.log')
         self.directory = directory
-        self.port = free_port()
         self.configuration = directory / 'prometheus.yml'
         self.configuration.write_text(
             CONFIGURATION.format(
@@ -73,7 +68,7 @@ class Prometheus(Process):
     @property
     def probe(self) -> str:
         """The URL that answers when it is ready."""
-        return f'http://127.0.0.1:{self.port}/-/ready'
+        return f'{self.url}/-/ready'
 
     def command(self) -> list[str]:
         """Prometheus on a loopback port, with its data in the directory."""
@@ -86,7 +81,7 @@ class Prometheus(Process):
 
     def ask(self, path: str, **query: str) -> Any:
         """The data of an answer of its API."""
-        url = f'http://127.0.0.1:{self.port}/api/v1/{path}'
+        url = f'{self.url}/api/v1/{path}'
         answer = requests.get(url, params=query, timeout=TIMEOUT).json()
         assert answer['status'] == 'success', answer
         return answer['data']
@@ -101,11 +96,3 @@ class Prometheus(Process):
     def alerts(self) -> dict[str, str]:
         """The states of the alerts whose expressions are true, by name: pending or firing."""
         return {one['labels']['alertname']: one['state'] for one in self.ask('alerts')['alerts']}
-
-
-def wait_until(is_true: Callable[[], bool], what: Callable[[], object]) -> None:
-    """Wait for something, and fail with what there is instead."""
-    deadline = time.monotonic() + TIMEOUT
-    while not is_true():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.2)

@@ -16,7 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 import requests
@@ -24,13 +24,11 @@ import requests
 from placement.tests import fixtures
 from placement.tests.databases.servers import free_port
 from placement.tests.servers import installation
+from placement.tests.waiting import TIMEOUT, wait_until
 
 SAMPLES = installation.REPOSITORY / 'etc' / 'placement'
 PROCESSES = 3
 THREADS = 4
-
-# Longer than anything takes, so that a test which hangs fails.
-TIMEOUT = 60
 
 CONFIGURATION = """
 [DEFAULT]
@@ -57,17 +55,23 @@ class Process:
 
     def __init__(self, log: pathlib.Path) -> None:
         self.log = log
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f'http://127.0.0.1:{self.port}'
 
     @property
     def probe(self) -> str:
         """A URL that answers with success when the process is ready."""
-        raise NotImplementedError
+        return f'{self.url}/'
 
     @property
     def environ(self) -> Mapping[str, str]:
         """Its environment variables: those of the tests do not reach it."""
-        raise NotImplementedError
+        return {'PATH': os.environ['PATH']}
 
     def command(self) -> list[str]:
         """How it is started, in the foreground."""
@@ -88,12 +92,13 @@ class Process:
 
     def wait_until_ready(self) -> None:
         """Return when it answers."""
-        deadline = time.monotonic() + self.timeout
-        while not self._answers():
+
+        def answers() -> bool:
             assert self._process is not None
             assert self._process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
+            return self._answers()
+
+        wait_until(answers, self.log.read_text, self.timeout)
 
     def expect_processes(self, number: int) -> None:
         """It is ready when so many processes that start from now on can answer.
@@ -149,27 +154,18 @@ class Server(Process):
         self.directory = directory
         self.environment = environment
         self.prefix = prefix
-        self.port = free_port()
         self.database = directory / 'data' / 'placement.sqlite'
         self.log_file: pathlib.Path | None = None
 
     @property
     def url(self) -> str:
         """Where the service is."""
-        return f'http://127.0.0.1:{self.port}{self.prefix}'
-
-    @property
-    def probe(self) -> str:
-        """The URL that answers when a worker has loaded the service."""
-        return f'{self.url}/'
+        return f'{super().url}{self.prefix}'
 
     @property
     def environ(self) -> Mapping[str, str]:
         """Where the configuration is; what else there is would be chance."""
-        return {
-            'PATH': os.environ['PATH'],
-            'OS_PLACEMENT_CONFIG_DIR': str(self.directory),
-        }
+        return {**super().environ, 'OS_PLACEMENT_CONFIG_DIR': str(self.directory)}
 
     def start(self) -> None:
         """Start the server on an empty database."""
@@ -356,18 +352,16 @@ class Nginx(Process):
     """nginx in front of a server, from the sample of its configuration."""
 
     stop_signal = signal.SIGQUIT
-    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
 
     def __init__(self, directory: pathlib.Path, server: Server) -> None:
         super().__init__(directory / 'nginx.log')
         self.directory = directory
         self.server = server
-        self.port = free_port()
 
     @property
     def probe(self) -> str:
         """The URL that answers when both are there."""
-        return f'http://127.0.0.1:{self.port}{self.server.prefix}/'
+        return f'{self.url}{self.server.prefix}/'
 
     def command(self) -> list[str]:
         """nginx with as many connections as the sample asks for."""
@@ -395,19 +389,11 @@ class Nginx(Process):
 class Haproxy(Process):
     """haproxy in front of servers, from the sample of its configuration."""
 
-    environ: Mapping[str, str] = {'PATH': os.environ['PATH']}
-
     def __init__(self, directory: pathlib.Path, *ports: int) -> None:
         super().__init__(directory / 'haproxy.log')
         self.directory = directory
         self.ports = ports
-        self.port = free_port()
         self.socket = directory / 'haproxy.socket'
-
-    @property
-    def probe(self) -> str:
-        """The URL that answers when a server is there."""
-        return f'http://127.0.0.1:{self.port}/'
 
     def command(self) -> list[str]:
         """haproxy, which looks for the servers where they are."""
@@ -514,18 +500,18 @@ def processes_that_answer(server: Server) -> set[str]:
     found: set[str] = set()
     deadline = time.monotonic() + TIMEOUT
     while len(found) < 2 and time.monotonic() < deadline:
-        assert _ask_often(server) == {200}
+        assert statuses_of(server, ['/resource_providers'] * 300) == {200}
         logged = server.log.read_bytes()[before:].decode(errors='replace')
         found.update(re.findall(r'(\d+) INFO placement.requestlog', logged))
     return found
 
 
-def _ask_often(server: Server) -> set[int]:
-    """The statuses of many requests, several at a time."""
+def statuses_of(server: Server, paths: Iterable[str]) -> set[int]:
+    """The statuses of requests on new connections, several at a time."""
 
-    def ask(_number: int) -> int:
-        headers = {'X-Auth-Token': 'admin'}
-        return requests.get(f'{server.url}/resource_providers', headers=headers).status_code
+    def ask(path: str) -> int:
+        headers = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'}
+        return requests.get(server.url + path, headers=headers, timeout=TIMEOUT).status_code
 
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        return set(pool.map(ask, range(300)))
+        return set(pool.map(ask, paths))

@@ -5,7 +5,6 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-import requests
 
 from placement.tests.servers import installation, servers
 
@@ -29,11 +28,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[servers.Server]:
 
 
 def ask(server: servers.Server, mark: str) -> set[int]:
-    """The statuses of requests on new connections, each in the log by its mark."""
-    return {
-        requests.get(f'{server.url}/?{mark}-{number}', timeout=servers.TIMEOUT).status_code
-        for number in range(REQUESTS)
-    }
+    """The statuses of requests, each of which is in the log by its mark."""
+    return servers.statuses_of(server, (f'/?{mark}-{number}' for number in range(REQUESTS)))
 
 
 def logged(path: pathlib.Path, mark: str) -> int:

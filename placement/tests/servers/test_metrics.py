@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of several processes under each web server, as a real Prometheus reads them."""
 
-import concurrent.futures
 import json
 import math
 import os
@@ -21,16 +20,16 @@ import yaml
 from placement.tests.databases.acknowledged_claims import HttpSender
 from placement.tests.functional.fixtures import clouds
 from placement.tests.servers import installation, prometheus, servers
-from placement.tests.servers.prometheus import MetricsProcess, Prometheus, wait_until
+from placement.tests.servers.prometheus import MetricsProcess, Prometheus
 from placement.tests.servers.servers import Server
+from placement.tests.waiting import TIMEOUT, wait_until
 
 ETC = installation.REPOSITORY / 'etc'
 ALERTS = yaml.safe_load(prometheus.ALERTS.read_text())['groups'][0]['rules']
 DASHBOARD = json.loads((ETC / 'grafana' / 'placement.json').read_text())
 
-HEADERS = {'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement 1.39'}
 TRAITS = 'placement_http_requests_total{action="traits.list",method="GET",status="200"}'
-AGGREGATE = str(uuid.uuid4())
+HOST, AGGREGATE = map(clouds.uuid_of, ('host1', 'zone1'))
 
 
 def with_metrics(server: Server) -> Server:
@@ -56,14 +55,8 @@ def value(text: str, series: str) -> float:
 
 
 def send(server: Server, number: int) -> None:
-    """Send so many requests, several at a time."""
-
-    def ask(_number: int) -> int:
-        answer = requests.get(f'{server.url}/traits', headers=HEADERS, timeout=servers.TIMEOUT)
-        return answer.status_code
-
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(ask, range(number))) == {200}
+    """Send so many requests."""
+    assert servers.statuses_of(server, ['/traits'] * number) == {200}
 
 
 def slots(server: Server) -> list[pathlib.Path]:
@@ -91,7 +84,7 @@ def test_counts_of_all_processes_are_told_after_kills_and_restarts(
     with server, process:
 
         def told() -> str:
-            return requests.get(process.probe, timeout=servers.TIMEOUT).text
+            return requests.get(process.probe, timeout=TIMEOUT).text
 
         send(server, 200)
         assert value(told(), TRAITS) == 200
@@ -114,7 +107,7 @@ def test_counts_of_all_processes_are_told_after_kills_and_restarts(
         server.start()
         send(server, 50)
         assert value(told(), TRAITS) == 350
-        under_api = requests.get(f'{server.url}/metrics', timeout=servers.TIMEOUT)
+        under_api = requests.get(f'{server.url}/metrics', timeout=TIMEOUT)
         if kind == 'apache':
             # Its sample denies it.
             assert under_api.status_code == 403
@@ -141,21 +134,23 @@ def watched() -> Iterator[tuple[Server, MetricsProcess, Prometheus]]:
             yield server, process, watcher
 
 
+@pytest.fixture
+def watcher(watched: tuple[Server, MetricsProcess, Prometheus]) -> Prometheus:
+    """The Prometheus that watches it."""
+    return watched[2]
+
+
 def work(server: Server) -> None:
     """Make a cloud with an overcommitted host, and do what every metric counts."""
-    sender = HttpSender(server.port)
+    sender = HttpSender(server.url)
 
     def send(method: str, path: str, body: Any = None) -> int:
         return sender.send(method, path, body).status
 
-    host = str(uuid.uuid4())
-    inventories = f'/resource_providers/{host}/inventories'
-    send('POST', '/resource_providers', {'name': 'host1', 'uuid': host})
+    clouds.build((clouds.Provider('host1', {'VCPU': 4}, aggregates=('zone1',)),), sender)
+    inventories = f'/resource_providers/{HOST}/inventories'
     total = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 4}}}
-    assert send('PUT', inventories, total) == 200
-    aggregates = {'resource_provider_generation': 1, 'aggregates': [AGGREGATE]}
-    assert send('PUT', f'/resource_providers/{host}/aggregates', aggregates) == 200
-    assert send('PUT', f'/allocations/{uuid.uuid4()}', clouds.claim({host: {'VCPU': 4}})) == 204
+    assert send('PUT', f'/allocations/{uuid.uuid4()}', clouds.claim({HOST: {'VCPU': 4}})) == 204
     for _ in range(4):
         # Conflicts, and searches that are cut by their limit, find nothing, or never could.
         assert send('PUT', inventories, total) == 409
@@ -163,10 +158,7 @@ def work(server: Server) -> None:
         send('GET', '/allocation_candidates?resources=VCPU:9')
     smaller = {'resource_provider_generation': 3, 'inventories': {'VCPU': {'total': 2}}}
     assert send('PUT', inventories, smaller) == 200
-    free = str(uuid.uuid4())
-    send('POST', '/resource_providers', {'name': 'host2', 'uuid': free})
-    small = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 2}}}
-    assert send('PUT', f'/resource_providers/{free}/inventories', small) == 200
+    clouds.build((clouds.Provider('host2', {'VCPU': 2}),), sender)
     assert send('GET', '/allocation_candidates?resources=VCPU:1&limit=1') == 200
     # What is counted with these comes a scrape later than what was there before.
     for _ in range(24):
@@ -195,7 +187,7 @@ def test_prometheus_finds_the_configuration_the_rules_and_the_metrics_correct(
     watched: tuple[Server, MetricsProcess, Prometheus],
 ) -> None:
     _server, process, watcher = watched
-    text = requests.get(process.probe, timeout=servers.TIMEOUT).text
+    text = requests.get(process.probe, timeout=TIMEOUT).text
     for arguments in (
         ['check', 'config', str(watcher.configuration)],
         ['check', 'rules', str(prometheus.ALERTS), str(prometheus.SERVICE_LEVELS)],
@@ -222,10 +214,7 @@ def test_every_alert_is_tried(path: pathlib.Path) -> None:
     assert [one['name'] for one in tests[1:]] == alerts
 
 
-def test_every_rule_is_evaluated_and_has_data(
-    watched: tuple[Server, MetricsProcess, Prometheus],
-) -> None:
-    _server, _process, watcher = watched
+def test_every_rule_is_evaluated_and_has_data(watcher: Prometheus) -> None:
     rules = [rule for group in watcher.ask('rules')['groups'] for rule in group['rules']]
     # The budgets of 30 days are evaluated later.
     assert 'err' not in {rule['health'] for rule in rules}
@@ -251,10 +240,7 @@ def expressions() -> Iterator[tuple[str, str]]:
             yield panel['title'], target['expr']
 
 
-def test_every_panel_of_the_dashboard_has_data(
-    watched: tuple[Server, MetricsProcess, Prometheus],
-) -> None:
-    _server, _process, watcher = watched
+def test_every_panel_of_the_dashboard_has_data(watcher: Prometheus) -> None:
     groups = watcher.ask('rules')['groups']
     recorded = {rule['name'] for group in groups for rule in group['rules']}
     for title, expression in expressions():
@@ -267,10 +253,7 @@ def test_every_panel_of_the_dashboard_has_data(
             assert any(math.isfinite(number) for _labels, number in found), title
 
 
-def test_names_of_openstack_exporter_can_be_queried(
-    watched: tuple[Server, MetricsProcess, Prometheus],
-) -> None:
-    _server, _process, watcher = watched
+def test_names_of_openstack_exporter_can_be_queried(watcher: Prometheus) -> None:
     labels = '{hostname="host1",resourcetype="VCPU"}'
     for name, expected in (('total', 2), ('usage', 4), ('reserved', 0), ('allocation_ratio', 1)):
         ((_labels, number),) = watcher.query(f'openstack_placement_resource_{name}{labels}')
@@ -294,7 +277,7 @@ def test_faults_make_their_alerts_pending(
 
     server.database.rename(server.database.with_suffix('.away'))
     for _ in range(20):
-        HttpSender(server.port).send('GET', '/resource_providers')
+        HttpSender(server.url).send('GET', '/resource_providers')
         time.sleep(0.1)
     wait_for(
         'PlacementDatabaseUnreadable', 'PlacementServerErrors', 'PlacementTransactionsFail',

@@ -9,37 +9,24 @@ import pathlib
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 import requests
 
-from placement.tests.databases.acknowledged_claims import (
-    HEADERS,
-    THREADS,
-    AcknowledgedClaims,
-    HttpSender,
-)
+from placement.tests.databases.acknowledged_claims import HEADERS, AcknowledgedClaims, HttpSender
 from placement.tests.servers import installation, servers
+from placement.tests.waiting import TIMEOUT, wait_until
 
-CLIENTS = 4
 SECONDS = 6
 
 #: What a machine runs behind haproxy.
 MACHINES = ('uwsgi', 'nginx-uwsgi', 'apache', 'nginx-apache', 'gunicorn')
 
 
-def claims_at(port: int, host: str = '127.0.0.1') -> AcknowledgedClaims:
+def claims_at(url: str) -> AcknowledgedClaims:
     """Return clients that claim, read and release, none of which may be refused."""
-    senders = [HttpSender(port, host) for _ in range(CLIENTS // THREADS)]
-    return AcknowledgedClaims(senders, may_refuse=False)
-
-
-def check_answers(claims: AcknowledgedClaims) -> None:
-    """Every request was answered, and no answer was false."""
-    print(claims.count, 'writes acknowledged')
-    assert claims.wrong_answers == []
-    assert claims.count > 30
+    return AcknowledgedClaims([HttpSender(url)] * 2, may_refuse=False)
 
 
 #: What takes a machine out of service, as the page about installing says.
@@ -76,14 +63,14 @@ class Machine:
     def restart(self, haproxy: servers.Haproxy) -> None:
         """Take it out of service, stop its processes as their manager does, and start them."""
         self.mark.touch()
-        wait_for(lambda: not haproxy.passes_to(self.front.port))
+        wait_until(lambda: not haproxy.passes_to(self.front.port))
         self.front.stop()
         self.server.stop()
         self.server.restart()
         if self.front is not self.server:
             self.front.start()
         self.mark.unlink()
-        wait_for(lambda: haproxy.passes_to(self.front.port))
+        wait_until(lambda: haproxy.passes_to(self.front.port))
 
 
 @contextlib.contextmanager
@@ -116,23 +103,13 @@ def controllers() -> Iterator[Sequence[Machine]]:
         yield controllers
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Return when a condition holds."""
-    deadline = time.monotonic() + servers.TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
 @pytest.mark.parametrize('name', MACHINES)
 def test_no_request_is_lost_in_a_rolling_restart(name: str) -> None:
     with machines(name) as controllers, haproxy_before(controllers) as haproxy:
-        claims = claims_at(haproxy.port)
-        with claims.running():
+        with claims_at(haproxy.url).running():
             for machine in controllers:
                 machine.restart(haproxy)
             time.sleep(1)
-        check_answers(claims)
         database = controllers[0].server.database
         with contextlib.closing(sqlite3.connect(database)) as connection:
             assert connection.execute('SELECT COUNT(*) FROM allocations').fetchone() == (0,)
@@ -141,7 +118,7 @@ def test_no_request_is_lost_in_a_rolling_restart(name: str) -> None:
 def test_each_process_of_apache_loads_the_service_before_its_first_request() -> None:
     with installation.directory() as directory, servers.made('apache', directory) as server:
         loaded = re.compile(r' (\d+) DEBUG placement.wsgi \[-\] Configuration options gathered')
-        wait_for(lambda: len(set(loaded.findall(server.log.read_text()))) == servers.PROCESSES)
+        wait_until(lambda: len(set(loaded.findall(server.log.read_text()))) == servers.PROCESSES)
 
 
 @pytest.mark.parametrize('name', ['uwsgi', 'gunicorn'])
@@ -155,13 +132,13 @@ def test_the_api_answers_while_no_worker_has_its_database(
 ) -> None:
     database = controllers[0].server.database
     with haproxy_before(controllers) as haproxy:
-        url = f'http://127.0.0.1:{haproxy.port}'
+        url = haproxy.url
         aside = database.with_name('aside')
         database.rename(aside)
         database.mkdir()
         end = time.monotonic() + 8
         while time.monotonic() < end:
-            version = requests.get(f'{url}/', timeout=servers.TIMEOUT)
+            version = requests.get(f'{url}/', timeout=TIMEOUT)
             assert (version.status_code, list(version.json())) == (200, ['versions'])
             refused = requests.get(f'{url}/resource_providers', headers=HEADERS)
             assert refused.status_code == 503
@@ -171,7 +148,7 @@ def test_the_api_answers_while_no_worker_has_its_database(
             time.sleep(0.3)
         database.rmdir()
         aside.rename(database)
-        wait_for(lambda: requests.get(f'{url}/healthcheck').status_code == 200)
+        wait_until(lambda: requests.get(f'{url}/healthcheck').status_code == 200)
         assert requests.get(f'{url}/resource_providers', headers=HEADERS).status_code == 200
 
 
@@ -200,8 +177,7 @@ def test_processes_of_their_own_answer_questions_while_they_are_there(
     of_api, of_insight = (machine.server for machine in controllers)
 
     def answered(path: str, by_api: int, by_insight: int) -> bool:
-        url = f'http://127.0.0.1:{haproxy.port}/{path}'
-        is_answered = requests.get(url, headers=HEADERS).ok
+        is_answered = requests.get(f'{haproxy.url}/{path}', headers=HEADERS).ok
         logs = of_api.log.read_text(), of_insight.log.read_text()
         return is_answered and [log.count(ASKED) for log in logs] == [by_api, by_insight]
 
@@ -213,17 +189,17 @@ def test_processes_of_their_own_answer_questions_while_they_are_there(
         assert answered('%69nsight/names', 0, 2)
         assert answered('resource_providers', 0, 2)
         of_insight.stop()
-        wait_for(lambda: answered('insight/names', 1, 2))
+        wait_until(lambda: answered('insight/names', 1, 2))
 
 
 def test_haproxy_itself_answers_with_errors_of_the_api(
     controllers: Sequence[Machine],
 ) -> None:
     with haproxy_before(controllers) as haproxy:
-        url = f'http://127.0.0.1:{haproxy.port}/resource_providers'
+        url = f'{haproxy.url}/resource_providers'
         body = b'x' * ((16 << 20) + 1)
         for status in (413, 503):
-            answer = requests.post(url, data=body, headers=HEADERS, timeout=servers.TIMEOUT)
+            answer = requests.post(url, data=body, headers=HEADERS, timeout=TIMEOUT)
             assert answer.status_code == status
             assert answer.headers['Content-Type'] == 'application/json'
             (error,) = answer.json()['errors']
