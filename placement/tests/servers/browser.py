@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import base64
-import json
 import pathlib
 import re
 import shutil
 import subprocess
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
-SECONDS = 60
+import requests
+
+from placement.tests.waiting import TIMEOUT, wait_until
+
 FLAGS = (
     '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync',
@@ -66,38 +64,26 @@ class Browser:
         self._url += f'/{session["sessionId"]}'
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         try:
             self._send('DELETE', '')
         finally:
             self._driver.terminate()
-            self._driver.communicate(timeout=SECONDS)
+            self._driver.communicate(timeout=TIMEOUT)
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        data = None if method != 'POST' else json.dumps(body or {}).encode()
-        request = urllib.request.Request(
-            self._url + path, data, {'Content-Type': 'application/json'}, method=method
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=2 * SECONDS) as answer:
-                return json.load(answer)['value']
-        except urllib.error.HTTPError as error:
-            raise AssertionError(json.load(error)['value']['message']) from None
+        data = dict(body or {}) if method == 'POST' else None
+        answer = requests.request(method, self._url + path, json=data, timeout=2 * TIMEOUT)
+        value = answer.json()['value']
+        assert answer.ok, value['message']
+        return value
 
     def open(self, url: str) -> None:
         """Load another page, and wait until it is loaded."""
         # chromedriver's own wait may miss the event when the machine is busy.
         self.run('window.isLeft = true')
         self._send('POST', '/url', {'url': url})
-        end = time.monotonic() + SECONDS
-        while not self._has_loaded():
-            assert time.monotonic() < end, f'{url} is not loaded'
-            time.sleep(0.05)
+        wait_until(self._has_loaded, lambda: f'{url} is not loaded')
 
     def _has_loaded(self) -> bool:
         try:
@@ -124,13 +110,12 @@ class Browser:
         """Run the body of a function in the page and return its result; promises are awaited."""
         return self._send('POST', '/execute/sync', {'script': script, 'args': list(arguments)})
 
-    def wait(self, expression: str, seconds: float = SECONDS) -> Any:
+    def wait(self, expression: str) -> Any:
         """The value of an expression as soon as it is true."""
-        end = time.monotonic() + seconds
-        while not (value := self.run(f'return {expression}')):
-            assert time.monotonic() < end, f'never true: {expression}\n{self.text()[:2000]}'
-            time.sleep(0.05)
-        return value
+        return wait_until(
+            lambda: self.run(f'return {expression}'),
+            lambda: f'never true: {expression}\n{self.text()[:2000]}',
+        )
 
     def text(self, selector: str = 'body') -> str:
         """The text that is shown in the first element that a selector finds, or an empty one."""

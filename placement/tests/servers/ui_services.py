@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import os
 import pathlib
 import re
@@ -13,16 +12,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-import wsgiref.simple_server
-from collections.abc import Iterator, Sequence
-from wsgiref.types import StartResponse, WSGIEnvironment
+from collections.abc import Iterable, Iterator, Sequence
+from wsgiref import simple_server
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from benchmarks import clouds, loading
-from placement import conf as placement_conf
 from placement import deploy
-from placement.db.engine.database import Database
-from placement.db.schema import migration, standard_names
+from placement.tests.functional.fixtures import applications, databases
+from placement.tests.waiting import wait_until
 
 
 @contextlib.contextmanager
@@ -37,17 +34,15 @@ def process(arguments: Sequence[str]) -> Iterator[str]:
         subprocess.Popen(command, stdout=log, stderr=log, env=environ) as started,
     ):
         try:
-            yield _address(started, pathlib.Path(log.name))
+            yield wait_until(lambda: _address(started, pathlib.Path(log.name).read_text()))
         finally:
             started.terminate()
 
 
-def _address(started: subprocess.Popen[bytes], log: pathlib.Path) -> str:
-    """Where a service says that it is, as soon as it does."""
-    while not (found := re.search(r'serving on (\S+),', log.read_text())):
-        assert started.poll() is None, log.read_text()
-        time.sleep(0.1)
-    return found[1]
+def _address(started: subprocess.Popen[bytes], log: str) -> str:
+    """Where a service says in its log that it is, or an empty text."""
+    assert started.poll() is None, log
+    return ''.join(re.findall(r'serving on (\S+),', log))
 
 
 @contextlib.contextmanager
@@ -104,29 +99,21 @@ def cloud_of_hosts(directory: pathlib.Path, count: int) -> Iterator[str]:
     """The address of a service with so many hosts, of seven providers each."""
     state = directory / 'state'
     state.mkdir(mode=0o700)
-    conf = _conf(state / 'placement.sqlite')
-    database = Database.from_conf(conf)
-    migration.sync(database.engine)
-    standard_names.sync(database)
-    database.dispose()
-    loading.load_as_rows(conf.placement_database.connection, clouds.trees(count))
+    database = f'sqlite:///{state}/placement.sqlite'
+    databases.migrate(database)
+    loading.load_as_rows(database, clouds.trees(count))
     with process(['placement.cmd.serve', '--state-dir', str(state)]) as url:
         yield url
 
 
-def _conf(path: pathlib.Path) -> placement_conf.ConfigOpts:
-    conf = placement_conf.ConfigOpts()
-    placement_conf.register_opts(conf)
-    conf.set_override('connection', f'sqlite:///{path}', 'placement_database')
-    conf.set_override('sync_on_startup', True, 'placement_database')
-    conf.set_override('auth_strategy', 'noauth2', 'api')
-    conf.set_override('enabled', True, 'ui')
-    conf.set_override('enabled', True, 'history')
-    conf([], project='placement', default_config_files=[], default_config_dirs=[])
-    return conf
+OPTIONS = {
+    ('placement_database', 'sync_on_startup'): True,
+    ('ui', 'enabled'): True,
+    ('history', 'enabled'): True,
+}
 
 
-class _Quiet(wsgiref.simple_server.WSGIRequestHandler):
+class _Quiet(simple_server.WSGIRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
 
@@ -134,46 +121,31 @@ class _Quiet(wsgiref.simple_server.WSGIRequestHandler):
 @contextlib.contextmanager
 def below_prefix(directory: pathlib.Path, prefix: str) -> Iterator[str]:
     """The address, prefix included, of an empty service that a web server has mounted there."""
-    application = deploy.loadapp(_conf(directory / 'placement.sqlite'))
-
-    def mounted(environ: WSGIEnvironment, start_response: StartResponse) -> object:
-        path = environ['PATH_INFO']
-        if not path.startswith(prefix):
-            start_response('404 Not Found', [('Content-Length', '0')])
-            return []
-        environ['SCRIPT_NAME'], environ['PATH_INFO'] = prefix, path[len(prefix) :]
-        return application(environ, start_response)
-
-    server = wsgiref.simple_server.make_server('127.0.0.1', 0, mounted, handler_class=_Quiet)  # type: ignore[arg-type]
-    with _running(server):
-        yield f'http://127.0.0.1:{server.server_port}{prefix}'
+    configuration = applications.configured(f'sqlite:///{directory}/placement.sqlite', OPTIONS)
+    with _served(applications.mounted(deploy.loadapp(configuration), prefix)) as url:
+        yield url + prefix
 
 
 @contextlib.contextmanager
 def foreign_page(html: str) -> Iterator[str]:
     """The address of a page of another origin."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header('Content-Type', 'text/html')
-            self.end_headers()
-            self.wfile.write(html.encode())
+    def page(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response('200 OK', [('Content-Type', 'text/html')])
+        return [html.encode()]
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Print nothing."""
-
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-    with _running(server):
-        yield f'http://127.0.0.1:{server.server_port}/'
+    with _served(page) as url:
+        yield url
 
 
 @contextlib.contextmanager
-def _running(server: http.server.HTTPServer) -> Iterator[None]:
+def _served(application: WSGIApplication) -> Iterator[str]:
+    """The address of an application at a port of its own."""
+    server = simple_server.make_server('127.0.0.1', 0, application, handler_class=_Quiet)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield
+        yield f'http://127.0.0.1:{server.server_port}'
     finally:
         server.shutdown()
         thread.join()
