@@ -55,6 +55,12 @@ MUTANTS = (
         'test_sharing.py::test_pool_has_to_be_a_member_itself',
     ),
     Mutant(
+        'solver/slots.py',
+        'slots.get(parent, nearest[parent])',
+        'slots.get(parent, -1)',
+        'test_sharing.py::test_shares_of_one_tree_are_a_subtree_whatever_lies_between_them',
+    ),
+    Mutant(
         'candidates.py',
         'if identity in seen:',
         'if False:',

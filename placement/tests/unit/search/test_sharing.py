@@ -39,6 +39,17 @@ def test_pool_brings_a_trait_to_hosts_of_another_block_of_ids() -> None:
     assert who(search(snapshot, 'resources=VCPU:1,DISK_GB:1&required=SSD')) == ['host+pool']
 
 
+def test_shares_of_one_tree_are_a_subtree_whatever_lies_between_them() -> None:
+    snapshot = cloud(
+        provider('host', VCPU=9, aggregates='A'),
+        provider('pool', DISK_GB=9, traits=SHARING, aggregates='A'),
+        provider('between', 'pool'),
+        provider('card', 'between', FPGA=1, traits=SHARING, aggregates='A'),
+    )
+    query = 'resources=VCPU:1&resources_D=DISK_GB:1&resources_F=FPGA:1&same_subtree=_D,_F'
+    assert who(search(snapshot, f'{query}&group_policy=none')) == ['card+host+pool']
+
+
 def test_pools_that_some_trees_share_with_others_are_found_once() -> None:
     pools = [
         provider('near', DISK_GB=9, traits=SHARING, aggregates='A'),
