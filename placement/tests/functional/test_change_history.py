@@ -46,16 +46,13 @@ def options() -> applications.Options:
     return ON
 
 
-def claim(amount: int = 1, generation: int | None = None) -> dict[str, Any]:
-    return clouds.claim({HOST: {'VCPU': amount}}, generation)
-
-
 def send(client: Client, method: str, path: str, body: Any = None) -> Answer:
     return client.send(method, path, body, version=NEWEST)
 
 
-def put(client: Client, consumer: str, amount: int = 1) -> int:
-    return send(client, 'PUT', f'/allocations/{consumer}', claim(amount)).status
+def put(client: Client, consumer: str) -> int:
+    claim = clouds.claim({HOST: {'VCPU': 1}})
+    return send(client, 'PUT', f'/allocations/{consumer}', claim).status
 
 
 @pytest.fixture
@@ -275,7 +272,8 @@ def test_claim_does_without_what_only_its_history_reads(
 
     monkeypatch.setattr(consumers, 'list_with_owners', fail)
     path = f'/allocations/{CONSUMERS[0]}'
-    assert send(client, 'PUT', path, claim(2, generation=1)).status == 204
+    claim = clouds.claim({HOST: {'VCPU': 2}}, generation=1)
+    assert send(client, 'PUT', path, claim).status == 204
     shown = send(client, 'GET', path).json
     assert shown['allocations'][HOST]['resources'] == {'VCPU': 2}
     assert client.send('GET', '/insight').json['unrecorded'] == 1

@@ -2,7 +2,7 @@
 """Whatever clients do, searches see after each request all that it has changed, and no more."""
 
 import random
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import pytest
 import sqlalchemy as sa
@@ -118,34 +118,31 @@ def test_a_search_sees_one_moment_whatever_commits_between_its_statements(
 
 @pytest.mark.parametrize('statement', ['DROP TABLE {}', 'ALTER TABLE {} DROP COLUMN token'])
 def test_a_feed_that_is_missing_makes_requests_fail_with_503_until_it_is_migrated(
-    url: str, statement: str, caplog: pytest.LogCaptureFixture
+    service: applications.Service,
+    client: Client,
+    execute: Callable[[str], None],
+    statement: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     host = {'name': 'host', 'uuid': uuid_of('host')}
-    with applications.serving(url) as client:
-        connections = client.database
-        assert search(client, SEARCHES[0]).status == 200
-        execute(connections, statement.format(own_tables.change_feed.name))
-        if 'COLUMN' in statement:
-            # So that the tables are made anew.
-            execute(connections, f'DELETE FROM {OWN.table}')
-        caplog.clear()
-        answers = [
-            search(client, SEARCHES[0]),
-            client.send('POST', '/resource_providers', host, version=NEWEST),
-            client.send('GET', '/healthcheck'),
-        ]
-        assert [answer.status for answer in answers] == [503, 503, 503]
-        assert not any('SELECT' in answer.text for answer in answers)
-        lines = [record.getMessage() for record in caplog.records if record.levelname == 'ERROR']
-        assert len(lines) == len(answers)
-        assert all('placement-manage db sync' in line for line in lines)
-        migration.sync(connections.engine)
+    assert search(client, SEARCHES[0]).status == 200
+    execute(statement.format(own_tables.change_feed.name))
+    if 'COLUMN' in statement:
+        # So that the tables are made anew.
+        execute(f'DELETE FROM {OWN.table}')
+    caplog.clear()
+    answers = [
+        search(client, SEARCHES[0]),
+        client.send('POST', '/resource_providers', host, version=NEWEST),
+        client.send('GET', '/healthcheck'),
+    ]
+    assert [answer.status for answer in answers] == [503, 503, 503]
+    assert not any('SELECT' in answer.text for answer in answers)
+    lines = [record.getMessage() for record in caplog.records if record.levelname == 'ERROR']
+    assert len(lines) == len(answers)
+    assert all('placement-manage db sync' in line for line in lines)
+    migration.sync(service.engine)
 
-        assert client.send('POST', '/resource_providers', host, version=NEWEST).status == 200
-        assert search(client, SEARCHES[0]).status == 200
-        assert client.send('GET', '/healthcheck').status == 200
-
-
-def execute(connections: Database, statement: str) -> None:
-    with connections.writer() as connection:
-        connection.execute(sa.text(statement))
+    assert client.send('POST', '/resource_providers', host, version=NEWEST).status == 200
+    assert search(client, SEARCHES[0]).status == 200
+    assert client.send('GET', '/healthcheck').status == 200
