@@ -4,9 +4,11 @@
 import os
 import subprocess
 import sys
-import textwrap
+
+from docutils import nodes
 
 from placement.microversions import NEWEST
+from placement.tests.unit import samples
 
 from .fixtures import applications, clouds, workers
 from .fixtures.clouds import uuid_of
@@ -17,13 +19,9 @@ PAGE = applications.repository_path('doc/source/following-the-cloud.rst')
 
 def program() -> str:
     """The Python of the page."""
-    _before, _, after = PAGE.read_text().partition('.. code-block:: python\n\n')
-    lines = []
-    for line in after.splitlines():
-        if line and not line.startswith(' '):
-            break
-        lines.append(line)
-    return textwrap.dedent('\n'.join(lines))
+    tree, _complaints = samples.parse_page(PAGE.read_text())
+    (block,) = (one for one in tree.findall(nodes.literal_block) if 'python' in one['classes'])
+    return block.astext()
 
 
 def test_the_program_of_the_page_prints_what_changes(url: str) -> None:
