@@ -57,15 +57,12 @@ class ConsistencyCheck:
         self.samples = 0
         self._ports = ports
         self._faults = faults
-        senders = [
-            workload.HttpClient(port)
-            for _, port in zip(range(CLIENTS), itertools.cycle(ports), strict=False)
-        ]
-        self._senders = senders
+        port_of_each = itertools.islice(itertools.cycle(ports), CLIENTS)
+        self._senders = [workload.HttpClient(port) for port in port_of_each]
         self._reader = workload.HttpClient(ports[0])
         self.claimants = [
             workload.Claimant(sender, self.account, number, faults)
-            for number, sender in enumerate(senders)
+            for number, sender in enumerate(self._senders)
         ]
 
     def run(self, requests: int = REQUESTS, meanwhile: Callable[[], None] | None = None) -> None:

@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import strategies
 
-from placement.db.engine import transactions
 from placement.db.engine.database import Database
 from placement.db.engine.engines import create_engine
 from placement.db.schema import tables
@@ -79,10 +78,6 @@ def prepare(connection: sa.Connection, provider_id: int, claim: dict[str, Any]) 
         connection.execute(sa.insert(tables.allocations), taken)
 
 
-def capacity_of(row: transactions.Row) -> Capacity:
-    return Capacity(*(getattr(row, name) for name in MEMBERS))
-
-
 def has_room(connection: sa.Connection, provider_id: int, amount: int) -> bool:
     """The answer of the database."""
     matching = sa.select(sa.literal(provider_id)).where(
@@ -101,7 +96,7 @@ def test_database_finds_room_by_the_rule_of_capacity(
     with database.engine.connect() as connection:
         prepare(connection, 1, claim)
         (row,) = inventories.list_with_usage(connection, [1])
-        capacity = capacity_of(row)
+        capacity = Capacity(*(getattr(row, name) for name in MEMBERS))
         fits = capacity.refusal(amount, used) is None
         is_rounded = math.isclose(capacity.capacity, used + amount, rel_tol=MARGIN)
 
