@@ -5,7 +5,6 @@ Specification: policy; http, "Authentication".
 """
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -19,9 +18,17 @@ import requests
 import yaml
 from oslo_policy import policy
 
+from osc_placement_insight.tests.client import Client
 from placement import policies
 from placement.tests.servers import installation, servers
-from placement.tests.servers.keystone import AUTHTOKEN, PASSWORD, REGION, Cloud, Keystone
+from placement.tests.servers.keystone import (
+    ADMIN,
+    AUTHTOKEN,
+    PASSWORD,
+    REGION,
+    Cloud,
+    Keystone,
+)
 
 CONFIGURATION = """
 [DEFAULT]
@@ -32,8 +39,6 @@ connection = sqlite:///{database}
 enforce_new_defaults = {strict}
 """
 
-#: The distribution with the commands of `openstack`.
-COMMANDS = installation.REPOSITORY / 'osc-placement-insight'
 UUID = 'a1f0c0de-1111-4222-8333-944445555666'
 # Who asks, and for what their token is.
 CALLERS = {
@@ -117,16 +122,6 @@ def service(
         yield service
 
 
-@pytest.fixture
-def strict_service(keystone: Keystone, cloud: Cloud) -> Iterator[Placement]:
-    """A service for one test, which may change its policy."""
-    with (
-        installation.directory() as directory,
-        Placement(directory, keystone, True) as service,
-    ):
-        yield service
-
-
 def requests_of(rule: str) -> list[tuple[str, str]]:
     """Every method and path that a rule guards, for objects that are not there."""
     (described,) = [known for known in policies.list_rules() if known.name == rule]
@@ -167,35 +162,6 @@ def test_rule_admits_the_specified_roles(
         else:
             assert answer.status_code == 403
             assert rule in answer.json()['errors'][0]['detail']
-
-
-def test_policy_file_and_policy_directory_override_defaults(
-    strict_service: Placement, tokens: dict[str, str]
-) -> None:
-    def ask(rule: str, caller: str) -> int:
-        ((method, path),) = requests_of(rule)
-        return strict_service.ask(method, path, tokens[caller]).status_code
-
-    show, delete = 'placement:traits:list', 'placement:allocations:delete'
-    before = [ask(rule, caller) for rule in (show, delete) for caller in ('admin', 'reader')]
-    assert before == [200, 403, 404, 403]
-
-    strict_service.directory.joinpath('policy.yaml').write_text(
-        f'"{show}": "role:reader and not role:admin"\n"{delete}": "!"\n'
-    )
-    # Noticed without a restart. An administrator is a reader as well, by implication.
-    after = [ask(rule, caller) for rule in (show, delete) for caller in ('admin', 'reader')]
-    assert after == [403, 200, 403, 403]
-
-    directory = strict_service.directory / 'policy.d'
-    directory.mkdir()
-    directory.joinpath('10-delete.yaml').write_text(f'"{delete}": "rule:admin_api"\n')
-    assert [ask(delete, caller) for caller in ('admin', 'service')] == [404, 403]
-    # A base rule, and with it every rule that uses it.
-    directory.joinpath('20-base.yaml').write_text(
-        '"admin_or_service_api": "role:admin or role:service or role:stranger"\n'
-    )
-    assert ask('placement:resource_providers:list', 'stranger') == 200
 
 
 def test_a_client_cannot_name_its_own_roles(service: Placement, tokens: dict[str, str]) -> None:
@@ -304,60 +270,38 @@ def test_doctor_gets_a_token_with_the_right_password_only(service: Placement) ->
 
 
 @pytest.fixture
-def openstack(
-    service: Placement, cloud: Cloud, tmp_path: pathlib.Path
-) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the `openstack` client as somebody whom `clouds.yaml` names."""
+def openstack(service: Placement, cloud: Cloud, tmp_path: pathlib.Path) -> Callable[[str], Client]:
+    """The `openstack` client as somebody whom `clouds.yaml` names."""
     region = f'region-{service.port}'
     if region not in cloud.regions:
         cloud.publish('placement', service.url, region)
-
-    def known(name: str, scope: str, region: str = region) -> dict[str, Any]:
-        auth = {
-            'auth_url': cloud.keystone.url,
-            'username': name,
-            'password': PASSWORD % name,
-            'project_name': scope,
-            'user_domain_id': 'default',
-            'project_domain_id': 'default',
-        }
-        return {'auth': auth, 'region_name': region}
-
+    auth = {
+        'auth_url': cloud.keystone.url,
+        'username': ADMIN,
+        'password': PASSWORD % ADMIN,
+        'project_name': 'admin',
+        'user_domain_id': 'default',
+        'project_domain_id': 'default',
+    }
     clouds = {
-        'admin': known('admin', 'admin'),
-        'elsewhere': known('admin', 'admin', REGION),
+        'admin': {'auth': auth, 'region_name': region},
+        'elsewhere': {'auth': auth, 'region_name': REGION},
     }
     file = tmp_path / 'clouds.yaml'
     file.write_text(yaml.safe_dump({'clouds': clouds}))
-    others = {name: value for name, value in os.environ.items() if not name.startswith('OS_')}
-    path = os.pathsep.join(filter(None, [str(COMMANDS), others.get('PYTHONPATH')]))
-    environ = {**others, 'PYTHONPATH': path, 'OS_CLIENT_CONFIG_FILE': str(file)}
-    program = str(pathlib.Path(sys.executable).with_name('openstack'))
-
-    def run(who: str, *command: str) -> subprocess.CompletedProcess[str]:
-        words = [program, '--os-cloud', who, *command]
-        return subprocess.run(words, env=environ, capture_output=True, text=True)
-
-    return run
+    return lambda who: Client({'OS_CLIENT_CONFIG_FILE': str(file), 'OS_CLOUD': who})
 
 
 UNMET_DEMAND = ('placement', 'unmet', 'demand', 'list')
 
 
 def test_commands_ask_with_the_credentials_of_clouds_yaml(
-    openstack: Callable[..., subprocess.CompletedProcess[str]],
+    openstack: Callable[[str], Client],
 ) -> None:
-    answered = openstack('admin', *UNMET_DEMAND, '-f', 'json')
-
-    assert (answered.returncode, answered.stderr) == (0, '')
-    assert json.loads(answered.stdout) == []
+    assert openstack('admin')(*UNMET_DEMAND, '-f', 'json').values() == []
 
 
-def test_commands_tell_that_a_region_has_no_endpoint(
-    openstack: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
-    refused = openstack('elsewhere', *UNMET_DEMAND)
-
-    assert refused.returncode == 1
-    assert refused.stderr.startswith('There is no Placement service in the catalogue (')
-    assert '--os-region-name' in refused.stderr
+def test_commands_tell_that_a_region_has_no_endpoint(openstack: Callable[[str], Client]) -> None:
+    refusal = openstack('elsewhere')(*UNMET_DEMAND).refusal()
+    assert refusal.startswith('There is no Placement service in the catalogue (')
+    assert '--os-region-name' in refusal

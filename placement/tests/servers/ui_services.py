@@ -21,6 +21,9 @@ from placement import deploy
 from placement.tests.functional.fixtures import applications, databases
 from placement.tests.waiting import wait_until
 
+#: How long a service may take until it answers: it makes a large cloud first.
+START_SECONDS = 600
+
 
 @contextlib.contextmanager
 def process(arguments: Sequence[str]) -> Iterator[str]:
@@ -34,7 +37,8 @@ def process(arguments: Sequence[str]) -> Iterator[str]:
         subprocess.Popen(command, stdout=log, stderr=log, env=environ) as started,
     ):
         try:
-            yield wait_until(lambda: _address(started, pathlib.Path(log.name).read_text()))
+            read = pathlib.Path(log.name).read_text
+            yield wait_until(lambda: _address(started, read()), read, START_SECONDS)
         finally:
             started.terminate()
 

@@ -83,6 +83,13 @@ def test_override_of_the_admin_rule_does_not_change_other_rules(
     assert allows(enforcer, 'admin')
     assert not allows(enforcer, 'librarian')
 
+    # The rule that others name changes all of them.
+    tmp_path.joinpath('policy.d').mkdir()
+    tmp_path.joinpath('policy.d/base.yaml').write_text(
+        '"admin_or_service_api": "role:librarian"\n'
+    )
+    assert allows(enforcer, 'librarian')
+
 
 @pytest.mark.parametrize('name', ['policy.yaml', 'policy.d/more.yaml'])
 def test_enforcer_notices_a_policy_file_that_is_added_changed_and_removed(
