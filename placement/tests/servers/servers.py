@@ -29,6 +29,8 @@ from placement.tests.waiting import TIMEOUT, wait_until
 SAMPLES = installation.REPOSITORY / 'etc' / 'placement'
 PROCESSES = 3
 THREADS = 4
+# The user that Debian has for web servers.
+WEB_USER = 'www-data'
 
 CONFIGURATION = """
 [DEFAULT]
@@ -225,7 +227,7 @@ class Apache(Server):
             'LogFormat "%h %u %r %>s" combined',
         ]
         if os.getuid() == 0:
-            configuration += [f'User {web_user()}', f'Group #{pwd.getpwnam(web_user()).pw_gid}']
+            configuration += [f'User {WEB_USER}', f'Group #{pwd.getpwnam(WEB_USER).pw_gid}']
         path = self.directory / 'apache.conf'
         path.write_text('\n'.join([*configuration, self.virtual_host()]))
         return ['apache2', '-f', str(path), '-DFOREGROUND']
@@ -233,7 +235,7 @@ class Apache(Server):
     def virtual_host(self) -> str:
         """The sample with what differs here: paths, the port, and how many processes."""
         mount = self.prefix or '/'
-        user = f' user={web_user()}' if os.getuid() == 0 else ''
+        user = f' user={WEB_USER}' if os.getuid() == 0 else ''
         return replaced(
             SAMPLES / 'placement-api.conf',
             {
@@ -376,7 +378,7 @@ class Nginx(Process):
             f'{name}_temp_path {self.directory}/{name};'
             for name in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi')
         ]
-        user = f'user {web_user()};' if os.getuid() == 0 else ''
+        user = f'user {WEB_USER};' if os.getuid() == 0 else ''
         path = self.directory / 'nginx.conf'
         path.write_text(
             f'{user} daemon off; pid {self.directory}/nginx.pid; error_log {self.log};\n'
@@ -483,11 +485,6 @@ def replaced(path: pathlib.Path, replacements: Mapping[str, str]) -> str:
         assert text.count(old) == 1, f'{old!r} is in {path} {text.count(old)} times'
         text = text.replace(old, new)
     return text
-
-
-def web_user() -> str:
-    """The user that Debian has for web servers."""
-    return 'www-data'
 
 
 def processes_that_answer(server: Server) -> set[str]:

@@ -200,8 +200,7 @@ def test_nothing_is_asked_for_before_there_is_a_token(browser: Browser, demo: st
 
 def test_a_token_without_rights_is_told_so(browser: Browser, demo: str) -> None:
     enter(browser, demo, token='nobody')
-    browser.wait('document.querySelector("#complaint").textContent')
-    assert 'may not read this' in browser.text('#complaint')
+    wait_for(browser, '#complaint', 'may not read this')
 
 
 def test_the_token_is_kept_in_memory_alone(browser: Browser, demo: str) -> None:
