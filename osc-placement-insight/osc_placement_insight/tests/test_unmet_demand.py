@@ -21,7 +21,7 @@ def searches_in_vain(service: Service) -> None:
 
 
 def test_searches_in_vain_are_listed_with_how_often_and_why(openstack: Client) -> None:
-    once, twice = openstack(*LIST, '-f', 'json').values()
+    once, twice = openstack(*LIST, '--sort-column', 'times', '-f', 'json').values()
 
     assert list(twice) == COLUMNS
     assert (twice['query'], twice['times']) == ('resources=VCPU:8', 2)
