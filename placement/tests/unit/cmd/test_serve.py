@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -29,6 +30,9 @@ from placement.tests.unit import samples
 
 SECONDS = 60
 TOKEN = {'X-Auth-Token': 'admin'}
+
+# A fresh machine may have none.
+HAS_CURL = shutil.which('curl') is not None
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +151,7 @@ def check_suggestions(service: Running) -> None:
     """The commands that it prints work."""
     suggested = [line for line in service.said if line.startswith('    curl ')]
     assert len(suggested) == 2
-    for command in suggested:
+    for command in suggested if HAS_CURL else ():
         assert json.loads(shell(f'{command} --silent --fail'))
 
 
@@ -158,6 +162,7 @@ def shell(command: str, directory: Path | None = None) -> str:
     ).stdout
 
 
+@pytest.mark.skipif(not HAS_CURL, reason='the commands are of curl')
 def test_each_command_of_the_readme_prints_what_it_shows(state: Path, tmp_path: Path) -> None:
     with running('--state-dir', str(state)) as service:
         session = list(session_of_readme(service.url))
