@@ -192,7 +192,7 @@ def test_claims_change_what_is_used_and_nothing_else(
 def test_everything_that_changed_is_read_where_somebody_writes_while_claims_are_read(
     cloud: Cloud, keeper: SnapshotKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On SQLite nobody can: functional/test_freshness_concurrency.py tries it on servers."""
+    """On SQLite nobody can: functional/test_freshness.py tries it on servers."""
     read = ChangeFeed.used
 
     def read_while_others_write(*arguments: Any) -> UsedAtOneMoment:
