@@ -80,11 +80,12 @@ def _is_installed(name: str) -> bool:
 def service_environment(name: str, python: str, *requirements: str) -> pathlib.Path:
     """A virtual environment with the service as it is now, and with these requirements."""
     with source() as package:
+        # Before it is installed, which leaves files there that the next run would not have.
+        digest = _digest(pathlib.Path(package))
         path = environment(name, python, *requirements, package=package)
         # Another run of tests may be using it: it is installed anew only where sources changed.
         with _locked(path):
             installed = path / 'sources'
-            digest = _digest(pathlib.Path(package))
             if not installed.exists() or installed.read_text() != digest:
                 pip(path, '--no-build-isolation', '--no-deps', '--force-reinstall', package)
                 installed.write_text(digest)
