@@ -117,9 +117,9 @@ def test_request_without_a_method_is_not_allowed(path: pathlib.Path) -> None:
     assert error_of(response)['status'] == 405
 
 
-@pytest.mark.parametrize('odd', ['//', '\n', '/traits/\xff'])
+@pytest.mark.parametrize('odd', ['//', '\n', '/traits/\xff', '/traits/a\0b'])
 def test_path_that_no_route_has_is_not_found(path: pathlib.Path, odd: str) -> None:
-    """Those that clients of gabbi cannot send."""
+    """Those that clients of gabbi cannot send, and one that Apache refuses."""
     assert ask(load(path), odd, X_Auth_Token='admin').status_int == 404
 
 
