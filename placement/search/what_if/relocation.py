@@ -264,10 +264,10 @@ def sum_of(first: Held, second: Held) -> Held:
 
 
 def free_of(tree: Tree) -> dict[str, int]:
-    """By class what is free of a tree, nothing of one over capacity."""
-    free = Counter[str]()
-    if not is_over_capacity(tree):
-        for member in tree.members:
+    """By class what is free of a tree; of one over capacity only its pools serve other trees."""
+    free, is_over = Counter[str](), is_over_capacity(tree)
+    for member in tree.members:
+        if not is_over or member.kind.profile.is_sharing:
             for name, capacity, used in member.inventories:
-                free[name] += capacity.ceiling - used
+                free[name] += max(capacity.ceiling - used, 0)
     return free

@@ -41,7 +41,7 @@ def inhabited(draw: st.DrawFn, most: int = 6) -> Inhabited:
         kin = [row for row in rows if row.root_id == model.root_id and row.inventories]
         groups = [_group(draw, choose(kin), suffix) for suffix in choose(SUFFIXES) if kin]
         wanted = CandidateRequest(tuple(group for group in groups if group.resources))
-        found = sorted(solve(Cloud(rows), wanted), key=repr) if wanted.groups else []
+        found = sorted(solve(Cloud(rows), wanted), key=_sorted) if wanted.groups else []
         if found:
             chosen = choose(found)
             rows = claimed(rows, chosen)
@@ -50,6 +50,12 @@ def inhabited(draw: st.DrawFn, most: int = 6) -> Inhabited:
                 held.setdefault(ids[uuid], {})[name] = amount
             consumers[f'c{number}'] = held
     return Inhabited(rows, consumers)
+
+
+def _sorted(found: Found) -> str:
+    """An order that is the same in each process, whatever the order of its sets."""
+    mappings = [(suffix, sorted(names)) for suffix, names in found.mappings]
+    return repr((sorted(found.allocations), sorted(mappings)))
 
 
 SUFFIXES = [[''], [''], ['', '_1'], ['_1'], ['_1', '_2'], ['', '_1', '_2']]

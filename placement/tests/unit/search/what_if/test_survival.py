@@ -20,7 +20,7 @@ from placement.search.what_if.places import Places
 from placement.search.what_if.relocation import Terms
 from placement.search.what_if.scenario import Held
 from placement.search.what_if.survival import DomainLoss, Survival
-from placement.tests.unit.search.cloud import cloud, parse, provider, rows_of
+from placement.tests.unit.search.cloud import SHARING, cloud, parse, provider, rows_of
 from placement.tests.unit.search.test_oracle import AGGREGATES, examples
 from placement.tests.unit.search.what_if.consumers import (
     Inhabited,
@@ -167,6 +167,18 @@ def test_a_class_may_be_short_in_sum() -> None:
     loss = loss_of(cloud(host('lost', 8), host('a', 2)), {1}, vcpus(1, 4, 4))
     assert (loss.survives, loss.placed, loss.is_exact) == (False, 1, True)
     assert loss.homeless[0].words.startswith('There is room for it alone')
+
+
+def test_a_pool_in_a_tree_over_capacity_goes_on_serving_others() -> None:
+    both = {'DISK_GB': {'total': 8, 'used': 9}, 'VCPU': {'total': 8}}
+    members = [
+        provider('full', CUSTOM_IRON={'total': 1}),
+        provider('p', parent='full', traits=SHARING, aggregates='room', **both),
+    ]
+    snapshot = cloud(host('lost', 8), *members, host('a', aggregates='room'))
+    # There is a way: 4, 2 and 2 of the host, 3, 3 and 2 of the pool.
+    loss = loss_of(snapshot, {1}, vcpus(1, 4, 3, 3, 2, 2, 2))
+    assert (loss.survives, loss.is_exact) == (False, False)
 
 
 def test_a_disabled_host_takes_nobody() -> None:
