@@ -8,6 +8,7 @@ searches these to the end. So a hard tree delays no other. Specification:
 allocation_candidates, "Terms of the search", "Limits, order and randomisation".
 """
 
+import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -73,7 +74,7 @@ class Anchors:
             if search.random:
                 search.random.shuffle(trees)
             return iter(trees)
-        every = (tree for block in self._blocks() for tree in block.trees.values())
+        every = itertools.chain.from_iterable(block.trees.values() for block in self._blocks())
         return _drawn(list(every), search.random) if search.random else every
 
     def _blocks(self) -> Iterator[Block]:
@@ -110,6 +111,11 @@ def breadth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
     begun: list[Iterator[Candidate]] = []
     deferred: list[Iterator[Candidate]] = []
     for plan, tree, needs_member in trees:
+        if plan.has_one_solution:
+            only = plan.only_candidate(tree, needs_member)
+            if only is not None:
+                yield only
+            continue
         candidates = plan.candidates(tree, needs_member, is_first_pass=True)
         try:
             candidate = next(candidates, None)
