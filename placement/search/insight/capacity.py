@@ -18,7 +18,7 @@ from placement.search.insight.sliced_work import SlicedWork
 from placement.search.insight.tree_counts import Side, TreeCounts
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
-from placement.search.model.tree import Tree
+from placement.search.model.tree import ClassSum, Tree
 
 # How many places are looked at by claims, unless it is told otherwise.
 CAPACITY_BUDGET = 2_000_000
@@ -123,8 +123,8 @@ def capacity_of(
         for tree in trees
     ]
     fragmentation = [
-        ClassFragmentation(name, *sums[name], now.at_least * amount)
-        for name, amount in counts.totals.items()
+        ClassFragmentation(name, of.capacity, of.used, of.free, now.at_least * counts.totals[name])
+        for name, of in sums.items()
     ]
     counted = RequestCapacity(
         now,
@@ -172,7 +172,7 @@ def _by_aggregate(
     request: CandidateRequest,
     work: SlicedWork,
     page: RowPage,
-    sums: Mapping[str, Sums],
+    sums: Mapping[str, ClassSum],
 ) -> tuple[Sequence[CapacityRow], bool]:
     """The rows of a page by the uuid of the aggregate, that of none last, and whether more follow.
 
@@ -208,36 +208,23 @@ def _within(
     return dataclasses.replace(request, groups=tuple(groups))
 
 
-class Sums(NamedTuple):
-    """The capacity of all providers of a class, what is used of it, and what is free."""
-
-    capacity: int
-    used: int
-    free: int
-
-
-def _sums(snapshot: Snapshot, amounts: Mapping[str, int], work: SlicedWork) -> dict[str, Sums]:
+def _sums(snapshot: Snapshot, amounts: Mapping[str, int], work: SlicedWork) -> dict[str, ClassSum]:
     """The sums of each of these classes."""
-    sums = {name: [0, 0, 0] for name in amounts}
-    for block in snapshot.blocks.values():
-        for tree in block.trees.values():
-            for provider in tree.members:
-                kind, used = provider.kind, provider.used
-                for name, of_class in sums.items():
-                    position = kind.profile.position.get(name)
-                    if position is not None:
-                        ceiling, taken = kind.capacities[position].ceiling, used[position]
-                        # A capacity below zero, or used beyond, takes nothing from the others.
-                        if ceiling > 0:
-                            of_class[0] += ceiling
-                        of_class[1] += taken
-                        if ceiling > taken:
-                            of_class[2] += ceiling - taken
-            work.count(len(tree.members))
-    return {name: Sums(*of_class) for name, of_class in sums.items()}
+    sums = {name: ClassSum() for name in amounts}
+    for tree in snapshot.trees():
+        for provider in tree.members:
+            kind, used = provider.kind, provider.used
+            for name, of_class in sums.items():
+                position = kind.profile.position.get(name)
+                if position is not None:
+                    # A capacity below zero takes nothing from the others.
+                    ceiling = max(kind.capacities[position].ceiling, 0)
+                    of_class.add(ceiling, used[position])
+        work.count(len(tree.members))
+    return sums
 
 
-def _counted(counts: TreeCounts, sums: Mapping[str, Sums]) -> tuple[Count, Count]:
+def _counted(counts: TreeCounts, sums: Mapping[str, ClassSum]) -> tuple[Count, Count]:
     """The counts of all trees, now and if empty."""
     asked = counts.totals.items()
     return (

@@ -106,6 +106,26 @@ def test_a_removed_block_makes_a_worker_reload_that_misses_ids_below_its_window(
     assert position.read_on(removed._replace(removed=Removed(1, 8, 6))) is Reload.PRUNED
 
 
+@pytest.mark.parametrize(
+    ('lowest', 'zone', 'missed'),
+    [
+        (1, Zone(15, 16, 0), set()),
+        (10, Zone(25, 26, 0), set()),
+        # An entry may have appeared below all others, and was removed with them.
+        (3, Zone(15, 16, 0), Reload.PRUNED),
+        # An entry may have appeared in the zone, and was removed with the others.
+        (1, Zone(5, 6, 0), Reload.PRUNED),
+    ],
+)
+def test_entries_removed_by_hand_are_nothing_where_every_one_was_read(
+    lowest: int, zone: Zone, missed: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(position_module, 'BLOCK', 10)
+    newest = entries(30, 31)
+    position = Position.of(lowest, newest, [zone])
+    assert position.missed(Reading(newest, False, lowest + 9, 0)) == missed
+
+
 def test_a_worker_reads_on_after_each_removed_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(position_module, 'BLOCK', 10)
     position = read_on(at(*range(1, 20)), *range(10, 25))

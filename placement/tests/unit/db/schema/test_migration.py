@@ -156,7 +156,13 @@ def lose_the_revision(engine: sa.Engine) -> None:
     run(engine, f'DROP TABLE {revisions.OWN.table}')
 
 
-@pytest.mark.parametrize('lose', [downgrade, lose_the_revision])
+def lose_the_tables(engine: sa.Engine) -> None:
+    """Leave the revision as after a restore of a backup of the tables that upstream has."""
+    for table in own_tables.metadata.tables:
+        run(engine, f'DROP TABLE {table}')
+
+
+@pytest.mark.parametrize('lose', [downgrade, lose_the_revision, lose_the_tables])
 def test_own_tables_are_made_anew(engine: sa.Engine, lose: Callable[[sa.Engine], None]) -> None:
     migration.sync(engine)
     with engine.begin() as connection:

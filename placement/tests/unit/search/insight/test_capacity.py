@@ -143,6 +143,13 @@ def test_hosts_and_their_pools_are_minima_of_quotients() -> None:
     ]  # fmt: skip
 
 
+def test_a_capacity_below_zero_takes_nothing_from_the_others() -> None:
+    reserved = provider('reserved', VCPU={'total': 4, 'reserved': 10, 'used': 1})
+    over = provider('over', VCPU={'total': 4, 'used': 7})
+    answer = capacity_of(cloud(provider('cn', VCPU=8), reserved, over), parse('resources=VCPU:1'))
+    assert answer.fragmentation == (ClassFragmentation('VCPU', 12, 8, 8, 8),)
+
+
 def test_spent_budget_gives_bounds() -> None:
     query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
     work = SlicedWork(10, pause=lambda: None)
