@@ -21,6 +21,9 @@ Labels = tuple[str, ...]
 # A value of the library, which has no public name for the type.
 StoredValue = Any
 
+# Changes the values of a series.
+Change = Callable[[Sequence[StoredValue]], None]
+
 
 class Recorder:
     """The counts of one process, in the files of its slot of a directory.
@@ -34,7 +37,7 @@ class Recorder:
         self.directory = directory
         self.failures = 0
         self._lock = threading.Lock()
-        self._watched: list[tuple[Metric, Labels, Callable[[], float]]] = []
+        self._watched = list[tuple[Metric, Labels, Change]]()
         # The process that the slot belongs to; None before it has one.
         self._process: int | None = None
         self._slot: Slot | None = None
@@ -67,21 +70,19 @@ class Recorder:
 
     def watch(self, metric: Metric, labels: Labels, read: Callable[[], float]) -> None:
         """Set a gauge to what a function returns, with each `update_gauges`."""
-        self._watched.append((metric, labels, read))
+        self._watched.append((metric, labels, lambda values: values[0].set(read())))
 
     def update_gauges(self) -> None:
         """Set the gauges that are watched."""
-        for metric, labels, read in self._watched:
-            self._change(metric, labels, lambda values, read=read: values[0].set(read()))  # type: ignore[misc]
+        for metric, labels, change in self._watched:
+            self._change(metric, labels, change)
 
     def close(self) -> None:
         """Release the slot and its files, as the end of the process would."""
         with self._lock:
             self._release_slot()
 
-    def _change(
-        self, metric: Metric, labels: Labels, change: Callable[[Sequence[StoredValue]], None]
-    ) -> None:
+    def _change(self, metric: Metric, labels: Labels, change: Change) -> None:
         """Change the values of a series; where that is not possible, count a failure."""
         try:
             change(self._values(metric, labels))

@@ -119,7 +119,7 @@ def refusals_reported(prefix: str = '') -> Iterator[None]:
     try:
         yield
     except BudgetSpent as error:
-        words = 'The budget of one question does not suffice for so many moves.'
+        words = f'{prefix}The budget of one question does not suffice.'
         raise errors.BadRequest(words) from error
     except StepRefused as error:
         raise errors.BadRequest(f'{prefix}{error}') from error

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.schema import tables
-from placement.insight.what_if import statements
+from placement.insight.what_if import handlers, statements
 from placement.microversions import NEWEST
 
 from .fixtures import clouds
@@ -226,3 +226,18 @@ def test_what_cannot_be_asked_is_refused(
     still: MovingCloud, question: str, body: Any, words: str
 ) -> None:
     assert words in still.refusal(question, body)
+
+
+@pytest.mark.parametrize(
+    ('question', 'body'),
+    [
+        ('drain', {'providers': ['cn1']}),
+        ('moves', {'moves': [{'consumer': C1, 'to': 'cn2'}] * 2}),
+    ],
+)
+def test_a_question_beyond_its_budget_is_refused(
+    still: MovingCloud, question: str, body: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handlers, 'DRAIN_BUDGET', 1)
+    monkeypatch.setattr(handlers, 'MOVES_BUDGET', 1)
+    assert still.refusal(question, body) == 'The budget of one question does not suffice.'
