@@ -224,7 +224,8 @@ class GroupConditions:
             for n, (name, asked) in enumerate(group.resources.items())
         }
         self.steps: list[Condition] = [*tree, *present, *self.named, *size, *free]
-        self.collected = 0 if group.is_suffixed else self._bits('is_collected')
+        is_of_one = group.is_suffixed or len(group.resources) == 1
+        self.collected = 0 if is_of_one else self._bits('is_collected')
         spanning = 0 if group.is_suffixed else self._bits('spans_tree')
         self.barred = spanning & self._bits('is_barred')
         self.wanted = spanning & ~self.barred

@@ -66,6 +66,8 @@ def serves(
 ) -> bool:
     """Tell if one provider meets those of the conditions that are about it alone."""
     traits, own, spanning = set(row.traits), set(row.aggregates), set(row.aggregates)
+    # Several providers may bring the traits of a group together.
+    is_of_one = group.is_suffixed or len(group.resources) == 1
     is_of_tree = cloud.root(row) is anchor
     barred = set(own)
     is_in_tree = group.in_tree is None or cloud.is_in_tree(row, group.in_tree)
@@ -83,7 +85,7 @@ def serves(
                     for name in group.forbidden_aggregates)
         and not any(name in traits and ('forbidden trait', name) in kept
                     for name in group.forbidden)
-        and (not group.is_suffixed or all(
+        and (not is_of_one or all(
             one & traits for one in group.required
             if ('required trait', alternatives(one)) in kept))
         and all(has_amount(row, name, group.resources[name], kept) for name in names)

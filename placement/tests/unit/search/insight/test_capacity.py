@@ -150,6 +150,19 @@ def test_a_capacity_below_zero_takes_nothing_from_the_others() -> None:
     assert answer.fragmentation == (ClassFragmentation('VCPU', 12, 8, 8, 8),)
 
 
+def test_one_class_is_served_by_who_has_the_traits_itself() -> None:
+    host = [
+        provider('host', FPGA=8),
+        provider('card', parent='host', FPGA=5, traits='T1'),
+        provider('other', parent='host', FPGA=3, traits='T2'),
+    ]
+    request = parse('resources=FPGA:1&required=T1')
+    answer = capacity_of(cloud(*host), request, by_root=RowPage(10))
+    assert (answer.now, answer.if_empty) == (Count(5, 5), Count(5, 5))
+    assert answer.trees is not None
+    assert [row.now for row in answer.trees] == [Count(5, 5)]
+
+
 def test_spent_budget_gives_bounds() -> None:
     query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
     work = SlicedWork(10, pause=lambda: None)
