@@ -77,6 +77,7 @@ def _collected(search: Search) -> tuple[list[Candidate], bool]:
     """As many candidates as are wanted, and whether the budget was spent before."""
     candidates = list[Candidate]()
     try:
+        # It keeps those that came before the budget was spent.
         candidates.extend(itertools.islice(_in_order(search), search.request.wanted))
     except BudgetSpent:
         return candidates, True
