@@ -140,23 +140,27 @@ class Room:
         part in no more consumers than there are."""
         if len(self._exclusive) < 2:
             return
-        rooms: dict[Provider, float] = {}
+        asked: dict[Provider, dict[int, Mapping[str, int]]] = defaultdict(dict)
         for number in self._exclusive:
-            amounts = self._requests[number].amounts
             for provider in servers[number]:
-                # One that is asked for traits alone takes any number of consumers.
-                often = self.times(provider, amounts) if amounts else math.inf
-                rooms[provider] = max(rooms.get(provider, 0), often)
-        if math.inf in rooms.values():
+                asked[provider][self._requests[number].alike] = self._requests[number].amounts
+        if not all(all(of_provider.values()) for of_provider in asked.values()):
+            # One that is asked for traits alone takes any number of consumers.
             return
-        fits, fits_not = 0, int(sum(rooms.values())) + 1
+        rooms = [self._parts(provider, [*asked[provider].values()]) for provider in asked]
+        fits, fits_not = 0, sum(rooms) + 1
         while fits_not - fits > 1:
             middle = (fits + fits_not) // 2
-            if (
-                sum(min(often, middle) for often in rooms.values())
-                >= len(self._exclusive) * middle
-            ):
+            if sum(min(often, middle) for often in rooms) >= len(self._exclusive) * middle:
                 fits = middle
             else:
                 fits_not = middle
         yield fits
+
+    def _parts(self, provider: Provider, asked: Sequence[Mapping[str, int]]) -> int:
+        """A number of consumers beyond which a provider has no room to serve any of these."""
+        common = set[str].intersection(*map(set, asked))
+        bounds = [
+            self.free(provider, name) // min(amounts[name] for amounts in asked) for name in common
+        ]
+        return min(bounds, default=sum(self.times(provider, amounts) for amounts in asked))

@@ -163,6 +163,20 @@ def test_one_class_is_served_by_who_has_the_traits_itself() -> None:
     assert [row.now for row in answer.trees] == [Count(5, 5)]
 
 
+def test_isolated_groups_of_different_classes_do_not_compete() -> None:
+    """Two consumers have the FPGA of the one and the disk of the other, and two the other way."""
+    host = [
+        provider('host', FPGA=4, DISK_GB=3),
+        provider('card', parent='host', FPGA=4, DISK_GB=2),
+    ]
+    query = 'resources_a=FPGA:2&resources_b=DISK_GB:1&group_policy=isolate'
+    answer = capacity_of(cloud(*host), parse(query), by_root=RowPage(10))
+    assert answer.trees is not None
+    for count in (answer.now, answer.trees[0].now):
+        assert count.at_least <= count.at_most
+        assert count.at_most >= 4
+
+
 def test_spent_budget_gives_bounds() -> None:
     query = 'resources_A=VCPU:1&resources_B=VCPU:1&group_policy=isolate'
     work = SlicedWork(10, pause=lambda: None)
