@@ -27,9 +27,8 @@ CLASSES = ['VCPU', 'DISK_GB', 'FPGA']
 TRAITS = ['T1', 'T2', 'T3']
 AGGREGATES = ['A', 'B', 'C']
 
-# Examples are made by choosing from tables, which is what makes thousands of them affordable.  An
-# example gets smaller towards the beginning of a table, so what is ordinary comes first, as often
-# as it should.  Of more than 127 entries Hypothesis would choose the first ones too often.
+# Examples are made by choosing from tables, which is what makes thousands of them affordable. What
+# is ordinary is in a table as often as it should come.
 
 Entry = TypeVar('Entry')
 

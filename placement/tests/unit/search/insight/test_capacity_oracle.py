@@ -14,7 +14,7 @@ from placement.search.model.provider import ProviderRow
 from placement.search.model.request import CandidateRequest
 from placement.search.model.snapshot import Snapshot
 from placement.tests.unit.search.oracle import Cloud, claimed, nearly_full, solve, unused
-from placement.tests.unit.search.test_oracle import examples, questions
+from placement.tests.unit.search.test_oracle import chooser, examples, questions
 
 # With more states of usage than this a cloud is passed over.
 MAX_STATES = 60
@@ -29,8 +29,8 @@ class TooManyStates(Exception):
 def nearly_full_questions(draw: st.DrawFn) -> tuple[list[ProviderRow], CandidateRequest]:
     """A cloud with little left, and a request."""
     rows, request = draw(questions())
-    left = st.sampled_from([1, 2, 2, 3, 4])
-    return nearly_full(rows, lambda: draw(left)), request
+    choose = chooser(draw)
+    return nearly_full(rows, lambda: choose([1, 2, 2, 3, 4])), request
 
 
 def capacity(rows: list[ProviderRow], request: CandidateRequest) -> RequestCapacity:

@@ -12,7 +12,13 @@ from placement.search.what_if.inferred import Need
 from placement.search.what_if.scenario import Held
 from placement.tests.unit.search.cloud import provider
 from placement.tests.unit.search.oracle import Cloud, Found, capacity, claimed, solve
-from placement.tests.unit.search.test_oracle import SHARING, choose_cloud, chooser
+from placement.tests.unit.search.test_oracle import (
+    SHARING,
+    Choose,
+    choose_cloud,
+    chooser,
+    subsets,
+)
 
 # More ways than this are not tried.
 MAX_TRIED = 400
@@ -35,11 +41,11 @@ def inhabited(draw: st.DrawFn, most: int = 6) -> Inhabited:
     choose = chooser(draw)
     rows, consumers = choose_cloud(choose), dict[str, Held]()
     ids = {row.uuid: row.id for row in rows}
-    for number in range(draw(st.integers(1, most))):
+    for number in range(choose(range(1, most + 1))):
         # Something that some provider could serve, mostly with others of its tree.
         model = choose(rows)
         kin = [row for row in rows if row.root_id == model.root_id and row.inventories]
-        groups = [_group(draw, choose(kin), suffix) for suffix in choose(SUFFIXES) if kin]
+        groups = [_group(choose, choose(kin), suffix) for suffix in choose(SUFFIXES) if kin]
         wanted = CandidateRequest(tuple(group for group in groups if group.resources))
         found = sorted(solve(Cloud(rows), wanted), key=_sorted) if wanted.groups else []
         if found:
@@ -61,11 +67,9 @@ def _sorted(found: Found) -> str:
 SUFFIXES = [[''], [''], ['', '_1'], ['_1'], ['_1', '_2'], ['', '_1', '_2']]
 
 
-def _group(draw: st.DrawFn, row: ProviderRow, suffix: str) -> RequestGroup:
-    names = draw(st.sets(st.sampled_from(sorted(row.inventories)), min_size=1, max_size=2))
-    return RequestGroup(
-        suffix, {name: draw(st.sampled_from([1, 2, 3, 4])) for name in sorted(names)}
-    )
+def _group(choose: Choose, row: ProviderRow, suffix: str) -> RequestGroup:
+    names = choose(subsets(sorted(row.inventories), 2)[1:])
+    return RequestGroup(suffix, {name: choose([1, 2, 3, 4]) for name in sorted(names)})
 
 
 def host(name: str, used: int = 0, total: int = 8, **more: object) -> dict:
