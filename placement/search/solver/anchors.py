@@ -111,11 +111,6 @@ def breadth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
     begun: list[Iterator[Candidate]] = []
     deferred: list[Iterator[Candidate]] = []
     for plan, tree, needs_member in trees:
-        if plan.has_one_solution:
-            only = plan.only_candidate(tree, needs_member)
-            if only is not None:
-                yield only
-            continue
         candidates = plan.candidates(tree, needs_member, is_first_pass=True)
         try:
             candidate = next(candidates, None)

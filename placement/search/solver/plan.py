@@ -106,20 +106,6 @@ class Plan:
             )
         return self._shared_domains
 
-    @functools.cached_property
-    def has_one_solution(self) -> bool:
-        """Return whether no tree has more than one candidate, as where a host is one provider."""
-        return self._is_small and len(self._all_solutions) == 1
-
-    def only_candidate(self, tree: Tree, needs_member: bool = False) -> Candidate | None:
-        """The candidate of the tree where there is one solution: without a generator, which takes
-        a quarter of a search for a thousand of them."""
-        occupants, (solution,) = self.slots.occupants(tree), self._all_solutions
-        if not solution.fits(occupants) or (needs_member and solution.is_all_shared):
-            return None
-        self.search.work.spent += self.search.steps_per_candidate
-        return solution.candidate(occupants[0])
-
     def candidates(
         self, tree: Tree, needs_member: bool = False, is_first_pass: bool = False
     ) -> Iterator[Candidate]:

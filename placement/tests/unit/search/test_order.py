@@ -193,13 +193,13 @@ def test_nogoods_cover_subtrees_that_mean_the_same(tried: list[int], policy: str
 
 def test_search_passes_over_full_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Tree] = []
-    only_candidate = Plan.only_candidate
+    candidates = Plan.candidates
 
-    def counted(self: Plan, tree: Tree, needs_member: bool) -> object:
+    def counted(self: Plan, tree: Tree, *passed: bool, **options: bool) -> object:
         opened.append(tree)
-        return only_candidate(self, tree, needs_member)
+        return candidates(self, tree, *passed, **options)
 
-    monkeypatch.setattr(Plan, 'only_candidate', counted)
+    monkeypatch.setattr(Plan, 'candidates', counted)
     full = hosts(1000, used=8)
     assert not search(full, SERVER).candidates
     # By the explanation: a host that would have room if nothing were used.

@@ -18,7 +18,7 @@ def tree(*candidates: str, is_hard: bool = False) -> Any:
             raise TreeDeferred
         yield from candidates
 
-    return mock.Mock(candidates=found, has_one_solution=False), None, False
+    return mock.Mock(candidates=found), None, False
 
 
 def test_breadth_first_takes_one_candidate_of_each_tree_in_turn() -> None:
