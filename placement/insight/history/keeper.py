@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of changes, as one worker keeps it: when it is written, and what is removed of it.
 
-A change and its rows are one transaction (`change_recorder`). What is too old, or too much, is
+A change and its rows are one transaction (`recorder`). What is too old, or too much, is
 removed after an answer was sent, in transactions of its own.
 """
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from placement.tests import waiting
 from placement.tests.databases import servers
 
 #: Where distributions put the library of Galera.
@@ -224,11 +225,17 @@ class GaleraNode(servers.Mariadb):
         assert found, self.log()
         self._position = found[-1]
 
+    def catch_up(self, other: 'GaleraNode') -> None:
+        """Wait until the node has applied all that another one has committed."""
+        committed = int(other.value(STATUS % COMMITTED))
+        waiting.wait_until(lambda: int(self.value(STATUS % COMMITTED)) >= committed)
+
     def count(self, *names: str) -> int:
         """The sum of some counters of the node."""
         return sum(int(self.value(STATUS % name)) for name in names)
 
 
+COMMITTED = 'wsrep_last_committed'
 STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '%s'"
 
 

@@ -52,9 +52,11 @@ def cluster() -> Iterator[Nodes]:
 
 @pytest.fixture
 def nodes(cluster: Nodes) -> Iterator[Nodes]:
-    """The cluster, with a database that has the standard traits and classes and nothing else."""
+    """The cluster, with a database on each node that has the standard names and nothing else."""
     cluster[0].execute('CREATE DATABASE placement')
     databases.migrate(cluster[0].service_url())
+    for node in cluster[1:]:
+        node.catch_up(cluster[0])
     yield cluster
     cluster[0].execute('DROP DATABASE placement')
 

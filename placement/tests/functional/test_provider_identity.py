@@ -175,7 +175,9 @@ def set_uuid(url: str, directory: pathlib.Path) -> None:
     """Run the command as an operator does."""
     command = [sys.executable, '-m', manage.__name__, 'provider', 'set-uuid', OLD, NEW, '--yes']
     environ = workers.environ(url, directory) | OPTIONS
-    subprocess.run(command, env=environ, check=True, capture_output=True)
+    done = subprocess.run(command, env=environ, check=True, capture_output=True, text=True)
+    # Shown when a test fails: the command logs why it wrote no history.
+    print(done.stderr)
 
 
 def searched(port: int) -> Answer:

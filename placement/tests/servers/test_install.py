@@ -51,6 +51,9 @@ OLD_OPTIONS = """
 auth_strategy = keystone
 """
 
+#: Succeeds if lines were logged since the last rotation.
+HAS_LINES = 'test -s /var/log/placement/placement.log'
+
 #: For some seconds, writers of PostgreSQL wait.
 LOCK = """systemd-run --quiet --uid=postgres psql placement --command \
     'BEGIN; LOCK resource_providers IN EXCLUSIVE MODE; SELECT pg_sleep(6); COMMIT'
@@ -214,6 +217,8 @@ class TestHaproxy:
         with behind_haproxy.load('logged') as load:
             for _ in range(3):
                 time.sleep(1)
+                # The sample says notifempty: a file without a line stays.
+                wait_until(lambda: behind_haproxy.status(HAS_LINES) == 0)
                 behind_haproxy.run('logrotate --force /etc/logrotate.d/placement')
         lines = behind_haproxy.run(
             'zgrep --no-filename --only-matching "name=logged-[0-9]*" /var/log/placement/*'
