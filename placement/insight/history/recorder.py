@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from placement.db.engine import failures
-from placement.db.engine.causes import RETRIED
+from placement.db.engine.causes import RETRIED, Cause
 from placement.db.schema.own_tables import EXTERNAL_ID_LENGTH
 from placement.db.schema.tables import utcnow
 from placement.insight.history import statements as change_history
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 Answered = TypeVar('Answered')
 
-# Attempts at a transaction whose rows could not be written because of something that passes. A
-# statement that is too long for the server looks like a lost connection, however often it is sent.
+# Attempts at a transaction whose rows could not be written for want of a server. A statement that
+# is too long for it looks like a lost connection, however often it is sent; a conflict passes.
 ATTEMPTS = 3
 
 _PROVIDER, _CONSUMER = str(SubjectKind.PROVIDER), str(SubjectKind.CONSUMER)
@@ -169,7 +169,10 @@ class ChangeRecorder:
             return False
         if cause in RETRIED:
             self._attempts_failed += self._is_at_work
-            if self._attempts_failed < min(ATTEMPTS, self._context.database.attempts):
+            attempts = self._context.database.attempts
+            if cause is not Cause.CONFLICT:
+                attempts = min(ATTEMPTS, attempts)
+            if self._attempts_failed < attempts:
                 return False
         self._is_off = True
         self._history.failed(cause, failure)

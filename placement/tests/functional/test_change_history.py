@@ -226,7 +226,8 @@ class InsertFailure(NamedTuple):
 
 
 INSERT_FAILURES = {
-    'deadlock': InsertFailure(2, db_errors.DBDeadlock(), level=None, is_recorded=True),
+    # Whoever locks many consumers meets their claims again and again.
+    'deadlocks': InsertFailure(5, db_errors.DBDeadlock(), level=None, is_recorded=True),
     'deadlock afterwards': InsertFailure(2, db_errors.DBDeadlock(), True, None, True),
     'full disk': InsertFailure(1, FULL_DISK, pauses=True),
     # Noticed when the rows were inserted, as at the COMMIT.
