@@ -116,7 +116,9 @@ def test_twice_the_filters_send_at_most_three_times_as_much(
     for number in (MAX_CONDITIONS // 2, MAX_CONDITIONS):
         with statements_of(client.database.engine) as sent:
             assert ask(client, query(number, traits)).status == 200
-        measured.append((len(sent), sum(one.length for one in sent)))
+        # A transaction that is begun again on a busy server sends the same once more.
+        lengths = {one.text: one.length for one in sent}
+        measured.append((len(lengths), sum(lengths.values())))
     (statements, length), (more_statements, more_length) = measured
     assert more_length <= 3 * length
     assert more_statements == statements <= 5
