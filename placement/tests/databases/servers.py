@@ -150,6 +150,8 @@ class PrivateServer:
                 stdout=log,
                 stderr=log,
                 cwd=self.directory,
+                # MariaDB removes the temporary tables of other servers from where it has its own.
+                env={**os.environ, 'TMPDIR': str(self.directory)},
                 user=self.user if os.getuid() == 0 else None,
                 group=self.user if os.getuid() == 0 else None,
             )
