@@ -2,9 +2,9 @@
 """Database servers that a test may stop, crash and start."""
 
 import contextlib
+import itertools
 import os
 import pathlib
-import random
 import shutil
 import signal
 import socket
@@ -23,8 +23,10 @@ TIMEOUT = 60
 #: Directories of server programs that are not on the PATH of every user.
 PLACES = ('/usr/sbin', *map(str, pathlib.Path('/usr/lib/postgresql').glob('*/bin')))
 
-#: Ports of servers: below the range that systems use for outgoing connections.
+#: Ports of servers: below the range that systems use for outgoing connections. Each process takes
+#: one after the other, from where no other process of the tests begins.
 PORTS = range(20000, 32000)
+_CHOSEN = (PORTS[(os.getpid() * 331 + number) % len(PORTS)] for number in itertools.count())
 
 
 class PrivateServer:
@@ -267,11 +269,15 @@ def _signal(process: int, number: signal.Signals) -> None:
 
 
 def free_port() -> int:
-    """A port without listener, outside the range of outgoing connections."""
-    while True:
-        port = random.choice(PORTS)
-        with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', port)):
-            return port
+    """A port without listener, outside the range of outgoing connections, and another each time:
+    a server may listen much later."""
+    return next(filter(_is_free, _CHOSEN))
+
+
+def _is_free(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', port)):
+        return True
+    return False
 
 
 def program(name: str) -> str:
