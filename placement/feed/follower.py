@@ -24,6 +24,10 @@ from placement.feed.position import Position, Reload, Zone
 # A token says of so many of the last ids whether they were there.
 WINDOW = 256
 
+# Of ids below the window that were all there, so many are counted again: a node of a cluster that
+# lags behind may lack one that appeared late. To count them takes MariaDB 0.25 ms.
+COUNTED = 2_000
+
 _VERSION = 2
 _SEEN_BYTES = WINDOW // 8
 # Version, time, head, its token, which ids of the window were there, the lowest id, how many
@@ -100,8 +104,9 @@ class FollowerToken:
         is_possible = max(head, token) < 2**63 and 0 <= below <= ids and delivered <= head
         if version != _VERSION or not is_possible or position.head != head:
             raise ValueError('it is of another version')
-        if below < ids:
-            zone = Zone(lowest, position.start, below)
+        start = lowest if below < ids else max(lowest, position.start - COUNTED)
+        if start < position.start:
+            zone = Zone(start, position.start, below - (start - lowest))
             position = dataclasses.replace(position, zones=(zone,))
         return cls(position, delivered, at)
 

@@ -231,6 +231,20 @@ def test_a_node_without_entries_that_were_seen_is_behind_for_a_while(
     assert read(database, start, now=NOW - MAX_LAG_SECONDS) is Interruption.LOST
 
 
+@pytest.mark.parametrize('missing', [4, 8])
+def test_a_node_without_an_entry_that_appeared_late_is_behind(
+    database: Database, missing: int
+) -> None:
+    write(database, *range(2, 14))
+    start = token_of(database)
+    remove(database, missing)
+
+    with database.consistent_reader() as connection:
+        known = FollowedFeed(connection, NOW)
+        assert known.is_behind(start)
+        assert not known.is_unchanged(start)
+
+
 def test_a_node_is_behind_a_position_only_until_it_has_what_that_knows(
     database: Database,
 ) -> None:
