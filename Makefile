@@ -31,14 +31,14 @@ SHARED_OUT := -n 2 --dist loadfile --no-loadscope-reorder
 export PLACEMENT_TEST_MARIADB_URL ?= mysql+pymysql://root@127.0.0.1:3306/?charset=utf8mb4
 export PLACEMENT_TEST_POSTGRESQL_URL ?= postgresql+psycopg://postgres@127.0.0.1:5432/postgres
 
-.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-region test-client-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers bench-load region mutants clean
+.PHONY: help serve demo test test-mariadb test-postgresql test-faults test-clusters test-upgrade test-region test-upstream docs test-apache test-attacks test-metrics test-keystone test-ui test-install lint hooks changelog dist bench bench-workers bench-load region mutants clean
 
 help:
 	@echo 'make serve   run the service on http://127.0.0.1:8778, its data in ./state; PORT=8779 takes'
 	@echo '             another port, CONFIG=placement.conf reads that configuration'
 	@echo 'make demo    run it with a made-up cloud of 1,000 hosts, its data in ./state-demo'
 	@echo 'make test    run the unit tests, the gabbi tests, the layer check, ruff and mypy'
-	@echo 'make test-client-upstream   run the tests of the client against upstream'
+	@echo 'make test-upstream   compare answers with those of upstream, and run the tests of the client against it'
 	@echo 'make test-mariadb, make test-postgresql   run the functional tests on a server'
 	@echo 'make test-faults   inject faults under load: kill workers and database servers, cut connections'
 	@echo 'make test-clusters   test read replicas, clusters of Galera and PostgreSQL, and restarts of database servers'
@@ -84,7 +84,10 @@ test: $(TESTABLE)
 	@$(BIN)/pytest $(SHARED_OUT) placement/tests $(COMMANDS) $(REPORT_CLIENT)
 	@$(MAKE) --no-print-directory lint
 
-test-client-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
+test-upstream: $(TESTABLE) $(UPSTREAM_PYTHON)
+	@echo '==> answers of this service and of upstream, side by side'
+	@PLACEMENT_TEST_UPSTREAM_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
+	    $(BIN)/pytest placement/tests/databases/test_same_answers.py
 	@echo '==> client tests against upstream'
 	@PLACEMENT_TEST_SERVICE_PYTHON=$(abspath $(UPSTREAM_PYTHON)) \
 	    $(BIN)/pytest $(REPORT_CLIENT)

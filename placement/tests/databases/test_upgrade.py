@@ -5,7 +5,6 @@ After every switch the service that runs now answers over HTTP exactly what the 
 """
 
 import contextlib
-import json
 import os
 import pathlib
 import subprocess
@@ -26,6 +25,7 @@ from placement.tests.databases.conftest import SERVERS
 from placement.tests.functional.fixtures import clouds, databases, workers, workload
 from placement.tests.functional.fixtures.freshness_workload import CUSTOM_CLASSES, Workload
 from placement.tests.functional.fixtures.history_replay import rows_of
+from placement.tests.functional.replay import in_order
 
 #: The Python of the environment that upstream (`openstack-placement` 16) is installed in.
 UPSTREAM = os.environ.get('PLACEMENT_TEST_UPSTREAM_PYTHON', '')
@@ -123,7 +123,7 @@ class SwitchedDatabase:
             answer = client.send('GET', path, version=version)
             # A class or trait may not be there yet, which is an answer to compare as well.
             assert answer.status == 200 or 'candidates' in path, f'{path}: {answer.text}'
-            said[f'{version} {path}'] = _in_order(answer.json if answer.status == 200 else None)
+            said[f'{version} {path}'] = in_order(answer.json if answer.status == 200 else None)
             return answer.json
 
         said: dict[str, Any] = {}
@@ -143,15 +143,6 @@ class SwitchedDatabase:
                 get(f'/usages?{of_project}', version)
                 get(f'/usages?{of_project}&{urllib.parse.urlencode({"user_id": user})}', version)
         return said
-
-
-def _in_order(value: Any) -> Any:
-    """A value whose lists, none of which has an order that means anything, are sorted."""
-    if isinstance(value, dict):
-        return {key: _in_order(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return sorted(map(_in_order, value), key=lambda entry: json.dumps(entry, sort_keys=True))
-    return value
 
 
 def _write(client: workload.HttpClient, number: int) -> None:

@@ -168,7 +168,7 @@ class Replay:
         found = json.dumps(ours)
         for placeholder, form in PLACEHOLDERS.items():
             found = re.sub(form, placeholder, found)
-        expected, found = (_in_order(json.loads(text)) for text in (expected, found))
+        expected, found = (in_order(json.loads(text)) for text in (expected, found))
         if expected != found:
             yield f'{where} is {found} instead of {expected}'
 
@@ -190,12 +190,12 @@ def with_short_links(value: Any, prefix: str) -> Any:
     return value
 
 
-def _in_order(value: Any, name: str = '') -> str:
+def in_order(value: Any, name: str = '') -> str:
     """Return a value as JSON whose lists are sorted, and the words of an error's detail."""
     if isinstance(value, list):
-        return f'[{", ".join(sorted(map(_in_order, value)))}]'
+        return f'[{", ".join(sorted(map(in_order, value)))}]'
     if isinstance(value, dict):
-        members = (f'"{key}": {_in_order(value[key], key)}' for key in sorted(value))
+        members = (f'"{key}": {in_order(value[key], key)}' for key in sorted(value))
         return f'{{{", ".join(members)}}}'
     if name == 'detail' and isinstance(value, str):
         value = ' '.join(value.split('Failed validating')[0].split())
