@@ -10,6 +10,7 @@ from wsgiref.types import WSGIApplication
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.db.engine.database import Database
+from placement.db.engine.engines import wait_for_database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
 from placement.feed import change_feed
@@ -116,14 +117,18 @@ def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
         from placement.metrics.recorder import Recorder
 
         database.count_with(Recorder(config.metrics.directory))
-    is_old = revisions.difference(revisions.versions(database.engine)) is not None
-    if config.placement_database.sync_on_startup and is_old:
+    options = config.placement_database
+    if options.sync_on_startup and revisions.difference(revisions.versions(database.engine)):
         # Imported here because Alembic is large, and few starts find something to migrate.
         from placement.db.schema import migration
 
         migration.sync(database.engine)
-    revisions.check(database.engine)
-    standard_names.sync(database)
+
+    def prepare() -> None:
+        revisions.check(database.engine)
+        standard_names.sync(database)
+
+    wait_for_database(prepare, options.max_retries, options.retry_interval)
     snapshots = SnapshotKeeper.from_conf(config, database)
     insight = Insight.from_conf(config, database)
     application: WSGIApplication = Application(

@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -88,7 +89,8 @@ def create_engine(
     )
     timeouts.bound_responses(engine, bounds.response)
     _prepare_sessions(engine, bounds.lock)
-    wait_for_database(engine, max_retries, retry_interval)
+    if max_retries:
+        wait_for_database(lambda: engine.connect().close(), max_retries, retry_interval)
     return engine
 
 
@@ -122,24 +124,27 @@ def _prepare_sessions(engine: sa.Engine, lock_timeout: int) -> None:
         connection.commit()
 
 
-def wait_for_database(engine: sa.Engine, max_retries: int, retry_interval: int) -> None:
-    """Return as soon as the engine can connect.
+def wait_for_database(
+    attempt: Callable[[], object], max_retries: int, retry_interval: int
+) -> None:
+    """Return as soon as an attempt succeeds at what a start needs of a database.
 
     oslo.db can wait too, but it recognises PostgreSQL's refusals by wordings that current drivers
     no longer use, and gives up after the first attempt.
 
-    `max_retries` is the number of attempts (-1: unlimited, 0: none, return at once), and
-    `retry_interval` the seconds between two of them. Raises the error of the last attempt, or
-    the first error that waiting cannot cure, such as a wrong password.
+    `max_retries` is the number of attempts (-1: unlimited), one at least, and `retry_interval` the
+    seconds between two of them. Raises the error of the last attempt, or the first error that
+    waiting cannot cure, such as a wrong password.
     """
-    for attempt in itertools.count(1) if max_retries == -1 else range(1, max_retries + 1):
+    last = max(max_retries, 1)
+    for number in itertools.count(1):
         try:
-            with engine.connect():
-                return
+            attempt()
+            return
         except failures.DATABASE_ERRORS as error:
-            if attempt == max_retries or not _is_temporary(error):
+            if (number == last and max_retries != -1) or not _is_temporary(error):
                 raise
-            LOG.warning('Attempt %d to connect to the database: %s', attempt, error)
+            LOG.warning('Attempt %d to connect to the database: %s', number, error)
             time.sleep(retry_interval)
 
 

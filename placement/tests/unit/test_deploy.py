@@ -14,7 +14,9 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 import pytest
+import sqlalchemy as sa
 import webob
+from oslo_db import exception as db_errors
 
 from placement import deploy
 from placement.conf import ConfigOpts
@@ -67,6 +69,23 @@ def test_service_on_an_older_schema_names_the_command_and_works_after_it(
     load(path)
     assert ask(application, '/healthcheck').status_int == 200
     assert ask(application, search, **headers).status_int == 200
+
+
+def test_service_that_loses_its_connection_while_it_starts_begins_again(
+    path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(path)
+    versions, lost = revisions.versions, [db_errors.DBConnectionError()]
+
+    def read(engine: sa.Engine) -> list[str | None]:
+        if lost:
+            raise lost.pop()
+        return versions(engine)
+
+    monkeypatch.setattr(revisions, 'versions', read)
+    options = {'max_retries': 2, 'retry_interval': 0}
+    of_database = {f'placement_database__{name}': value for name, value in options.items()}
+    assert ask(deploy.loadapp(configured(path, **of_database)), '/').status_int == 200
 
 
 @pytest.fixture

@@ -52,7 +52,11 @@ WRONG = [
 
 
 def wait(engine: Any, max_retries: int) -> None:
-    engines.wait_for_database(engine, max_retries, 0)
+    def attempt() -> None:
+        with engine.connect():
+            pass
+
+    engines.wait_for_database(attempt, max_retries, 0)
 
 
 @pytest.mark.parametrize('error', AWAY, ids=str)
@@ -77,7 +81,12 @@ def test_last_attempt_raises_its_error_and_so_does_the_first_that_is_permanent(
     assert engine.attempts == attempts
 
 
-def test_zero_retries_make_no_attempt() -> None:
+def test_zero_retries_are_one_attempt() -> None:
     engine = Engine(AWAY[0], 4)
-    wait(engine, 0)
-    assert engine.attempts == 0
+    with pytest.raises(type(AWAY[0])):
+        wait(engine, 0)
+    assert engine.attempts == 1
+
+
+def test_an_engine_without_retries_makes_no_attempt_to_connect() -> None:
+    assert engines.create_engine('mysql+pymysql://nobody@127.0.0.1:1/placement', max_retries=0)
