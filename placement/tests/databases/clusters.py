@@ -227,15 +227,14 @@ class GaleraNode(servers.Mariadb):
 
     def catch_up(self, other: 'GaleraNode') -> None:
         """Wait until the node has applied all that another one has committed."""
-        committed = int(other.value(STATUS % COMMITTED))
-        waiting.wait_until(lambda: int(self.value(STATUS % COMMITTED)) >= committed)
+        committed = other.count('wsrep_last_committed')
+        waiting.wait_until(lambda: self.count('wsrep_last_committed') >= committed)
 
     def count(self, *names: str) -> int:
         """The sum of some counters of the node."""
         return sum(int(self.value(STATUS % name)) for name in names)
 
 
-COMMITTED = 'wsrep_last_committed'
 STATUS = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '%s'"
 
 

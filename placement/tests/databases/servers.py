@@ -24,7 +24,7 @@ TIMEOUT = 60
 PLACES = ('/usr/sbin', *map(str, pathlib.Path('/usr/lib/postgresql').glob('*/bin')))
 
 #: Ports of servers: below the range that systems use for outgoing connections. Each process takes
-#: one after the other, from where no other process of the tests begins.
+#: one after the other, from another one on than those that are started with it.
 PORTS = range(20000, 32000)
 _CHOSEN = (PORTS[(os.getpid() * 331 + number) % len(PORTS)] for number in itertools.count())
 

@@ -112,13 +112,16 @@ def test_twice_the_filters_send_at_most_three_times_as_much(
     client: applications.Worker, query: Query
 ) -> None:
     traits = traits_of(client)
-    measured = []
-    for number in (MAX_CONDITIONS // 2, MAX_CONDITIONS):
+
+    def sent_for(number: int) -> tuple[int, int]:
         with statements_of(client.database.engine) as sent:
             assert ask(client, query(number, traits)).status == 200
-        # A transaction that is begun again on a busy server sends the same once more.
-        lengths = {one.text: one.length for one in sent}
-        measured.append((len(lengths), sum(lengths.values())))
+        return len(sent), sum(one.length for one in sent)
+
+    # The less of two: a busy server may make a transaction begin again.
+    measured = [
+        min(sent_for(number), sent_for(number)) for number in (MAX_CONDITIONS // 2, MAX_CONDITIONS)
+    ]
     (statements, length), (more_statements, more_length) = measured
     assert more_length <= 3 * length
     assert more_statements == statements <= 5
