@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates, and the layouts that alike candidates share.
 
-A thousand alike hosts answer a request in the same way. A `Layout` holds that way once: what is
-taken from the first provider, from the second one, and which groups they serve. A `Candidate` adds
-who they are.
+A thousand alike hosts answer a request in the same way. A `Layout` holds that way once: the
+amounts taken from the first provider, the second and so on, and the groups that each serves. A
+`Candidate` adds the providers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from placement.search.solver.resolved_request import ProviderRequest
 
 
 class Layout:
-    """One way to divide provider requests among providers, whoever these are.
+    """One way to divide provider requests among providers, which are numbers here.
 
-    `serving` holds, for each provider request, the number of the provider that serves it.
-    `amounts` holds, for each provider, what is taken from it by class: nothing from one that only
-    serves groups without resources. `allocated` are the numbers of the others. `mappings` holds
-    the suffix of each group with the numbers of the providers that serve it.
+    `serving` holds the provider of each provider request. `amounts` holds the amounts taken from
+    each provider by class; they are empty for one that serves only groups without resources.
+    `allocated` are the providers with amounts. `mappings` holds the suffix of each group with the
+    providers that serve it.
     """
 
     __slots__ = ('allocated', 'amounts', 'mappings', 'serving')
@@ -63,17 +63,18 @@ class Candidate:
 
     @property
     def is_all_shared(self) -> bool:
-        """Return whether it is made of sharing providers alone, so that it may have several
-        anchors."""
-        # Asked of every candidate found; the first provider answers nearly always.
+        """True if it consists of sharing providers alone, so that it may have several anchors."""
+        # Computed for every candidate; the first provider nearly always decides.
         if not self.providers[0].kind.profile.is_sharing:
             return False
         return all(provider.kind.profile.is_sharing for provider in self.providers)
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """Who serves each provider request: candidates with the same identity are the same,
-        whatever tree they were found under."""
+        """The providers that serve each provider request.
+
+        Candidates with the same identity are the same, whatever tree they were found under.
+        """
         return tuple([self.providers[number].id for number in self.layout.serving])
 
     def __repr__(self) -> str:

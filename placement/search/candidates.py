@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search: a snapshot and a request in, candidates out.
 
-It reads from here downwards, in `solver`: `resolved_request` divides the request into what single
-providers are asked for, `anchors` walks over the trees and lets them yield in turn, `plan` says
-which slots of a tree could serve what and finds the ways to do so, if need be by `backtracking`
-over a constraint `problem`. `insight.empty_search` says why nothing was found.
+The steps of `find_candidates` are lazy. `solver.resolved_request` splits the request into requests
+of single providers. `solver.anchors` passes over blocks of trees that cannot serve them, gives
+each remaining tree a plan, and yields the candidates of the plans until there are enough.
+`solver.plan` determines the slots of a tree that can serve each provider request, and combines
+them; many combinations are searched by `backtracking` over a constraint `problem`. Reasons for an
+empty result are worked out after the answer was sent (`SearchDone`).
 
 Specification:
 allocation_candidates, "Terms of the search", "What can satisfy one group", "Combining groups",
@@ -14,15 +16,20 @@ allocation_candidates, "Terms of the search", "What can satisfy one group", "Com
 import dataclasses
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from placement.search.candidate import Candidate
-from placement.search.insight.condition import Verdict
-from placement.search.insight.empty_search import Explanation, explain_empty
 from placement.search.model.provider import Provider
 from placement.search.model.request import CandidateRequest, Strategy
 from placement.search.model.snapshot import Snapshot
-from placement.search.solver.anchors import Anchors, breadth_first, depth_first
+from placement.search.solver.anchors import (
+    anchors_among,
+    breadth_first,
+    depth_first,
+    trees_to_search,
+)
 from placement.search.solver.search import Search
 from placement.search.solver.work import UNBOUNDED, BudgetSpent, Work
 
@@ -31,72 +38,88 @@ from placement.search.solver.work import UNBOUNDED, BudgetSpent, Work
 class Result:
     """The candidates that were found.
 
-    `providers` are those to be summarised: the trees of all from which something is taken, or,
-    when whole trees are not asked for, only those providers. `trees_examined` and `work`, in
-    steps, tell how far the search went; `is_cut` whether it ended because its budget was spent, so
-    that there may be more. `explanation` says of an empty answer why it is empty.
+    `providers` are those of the provider summaries: all members of the trees that allocations are
+    taken from, or only the allocated providers when whole trees are not wanted.
     """
 
     candidates: Sequence[Candidate]
     providers: Sequence[Provider]
     trees_examined: int
+    # In steps.
     work: int = 0
+    # The budget was spent before the search ended, so there may be more candidates.
     is_cut: bool = False
-    explanation: Explanation | None = None
 
-    @property
-    def verdict(self) -> Verdict:
-        """Return that the request fits, or why it does not."""
-        if self.candidates:
-            return Verdict.FITS
-        return Verdict.UNKNOWN if self.explanation is None else self.explanation.verdict
+
+class SearchDone(NamedTuple):
+    """A finished search, with everything needed to explain it."""
+
+    snapshot: Snapshot
+    request: CandidateRequest
+    result: Result
+    seconds: float
+    # The number of trees with withheld candidates, by reason.
+    withheld: Mapping[str, int] = MappingProxyType({})
+
+
+def withheld_words(withheld: Mapping[str, int]) -> str:
+    """Describe the trees with withheld candidates, given by reason."""
+    return ', '.join(
+        f'{trees} {"host is" if trees == 1 else "hosts are"} withheld by {reason}'
+        for reason, trees in withheld.items()
+    )
 
 
 def find_candidates(
-    snapshot: Snapshot, request: CandidateRequest, generator: random.Random | None = None
+    snapshot: Snapshot,
+    request: CandidateRequest,
+    generator: random.Random | None = None,
+    admits: Callable[[Candidate], bool] | None = None,
+    closed: Container[int] = (),
 ) -> Result:
-    """The candidates that serve the request, as many as are wanted and the budget allows.
+    """Find the candidates that serve the request, within its limit and its budget.
 
-    The same request against the same data gives the same answer in the same order, unless it is to
-    be random: then the generator decides.
+    Candidates that `admits` rejects are left out before the limit applies. It may add the ids of
+    roots to `closed`: no further candidate of these trees is looked for.
+
+    The same request against the same data gives the same candidates in the same order, unless the
+    request is randomised: then the generator draws trees and the sharing providers that serve
+    them.
     """
     work = Work(request.budget or UNBOUNDED)
     drawing = (generator or random.Random()) if request.randomize else None
-    search = Search(snapshot, request, work, generator=drawing)
-    candidates, is_cut = _collected(search)
-    if not candidates:
-        explanation = explain_empty(search, is_cut)
-        return Result((), (), search.trees_examined, work.spent, is_cut, explanation)
-    if search.random:
-        search.random.shuffle(candidates)
-    summarised = _summarised(snapshot, request, candidates)
-    return Result(candidates, summarised, search.trees_examined, work.spent, is_cut)
-
-
-def _collected(search: Search) -> tuple[list[Candidate], bool]:
-    """As many candidates as are wanted, and whether the budget was spent before."""
-    candidates = list[Candidate]()
-    try:
-        # It keeps those that came before the budget was spent.
-        candidates.extend(itertools.islice(_in_order(search), search.request.wanted))
-    except BudgetSpent:
-        return candidates, True
-    return candidates, False
-
-
-def _in_order(search: Search) -> Iterator[Candidate]:
-    """Every candidate once, in the order the request wants; random ones are of many trees, too."""
-    request, trees = search.request, Anchors(search).trees()
+    search = Search(
+        snapshot, request, work, generator=drawing, keeps_solutions=True, closed=closed
+    )
+    trees = trees_to_search(search)
+    anchors = anchors_among(trees, search)
     is_broad = search.random or request.strategy is Strategy.BREADTH_FIRST
-    candidates = breadth_first(trees) if is_broad else depth_first(trees)
-    return _distinct(candidates) if search.snapshot.has_sharing else candidates
+    candidates = breadth_first(anchors) if is_broad else depth_first(anchors)
+    once = _distinct(candidates) if snapshot.has_sharing else candidates
+    offered = once if admits is None else filter(admits, once)
+    found, is_cut = _collected(itertools.islice(offered, request.wanted))
+    if not found:
+        return Result((), (), search.trees_examined, work.spent, is_cut)
+    summarised = _summarised(snapshot, request, found)
+    return Result(found, summarised, search.trees_examined, work.spent, is_cut)
+
+
+def _collected(candidates: Iterable[Candidate]) -> tuple[list[Candidate], bool]:
+    """The candidates, and True if the budget was spent before the last."""
+    found = list[Candidate]()
+    try:
+        # The list keeps the candidates found before the budget was spent.
+        found.extend(candidates)
+    except BudgetSpent:
+        return found, True
+    return found, False
 
 
 def _distinct(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
     """Each candidate once.
 
-    Only one that is made of sharing providers can be found under several anchors; any other
-    names its anchor. So no more than some of what was yielded is held.
+    Only candidates that consist of sharing providers alone can come from several anchors, so only
+    their identities are held.
     """
     seen: set[tuple[int, ...]] = set()
     for candidate in candidates:

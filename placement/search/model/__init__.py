@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of a search: the cloud as it is at one moment, and a request."""
+"""The values of a search: the cloud at one moment, and a request."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks of neighbouring trees, and bounds by which a search passes over a whole block.
 
-What a search does not ask for is not worked out: blocks that it does not reach, classes that it
-does not want, single profiles where all of a block are refused together.
+Bounds are computed on demand: only for the blocks that a search reaches and the classes that it
+requests, and profile by profile only where the bound of the whole block admits the block.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from placement.search.model.kind import Profile
 from placement.search.model.provider import Provider
 from placement.search.model.tree import Tree
 
-# Trees of a block have root ids that differ in the last bits only. Smaller blocks make cheaper
-# changes, larger ones let a search pass over more trees at a time.
+# Root ids within a block differ in this many last bits only. Smaller blocks make changes cheaper,
+# larger ones let a search pass over more trees at a time.
 BLOCK_BITS = 6
 
 
 class Bound:
     """Providers of one block that have the same classes, and the room that none of them exceeds.
 
-    `profile` is one with the traits and aggregates that any of them has, `least` one with those
-    that all of them have. Where they have one profile, it is both.
+    `profile` has the traits and aggregates of any of them, `common` only those of all. Where the
+    providers have one profile, both are that profile.
     """
 
     # No __slots__: cached properties are kept in the dictionary, and bounds are few.
     def __init__(self, providers: Sequence[Provider]) -> None:
         self.providers = providers
-        self.profile = self.least = providers[0].kind.profile
+        self.profile = self.common = providers[0].kind.profile
         self._rooms: dict[tuple[int, bool], int] = {}
         profiles = {provider.kind.profile for provider in providers}
         if len(profiles) > 1:
@@ -41,14 +41,14 @@ class Bound:
             self.profile = _profile_of_many(
                 classes, nothing.union(*traits), nothing.union(*aggregates)
             )
-            self.least = _profile_of_many(
+            self.common = _profile_of_many(
                 classes, frozenset.intersection(*traits), frozenset.intersection(*aggregates)
             )
 
     @property
     def is_of_one_profile(self) -> bool:
-        """Return whether the providers do not differ in their profile."""
-        return self.least is self.profile
+        """True if the providers have the same profile."""
+        return self.common is self.profile
 
     @functools.cached_property
     def parts(self) -> Sequence[Bound]:
@@ -66,8 +66,10 @@ class Bound:
         return sum([provider.id == provider.root_id for provider in self.providers])
 
     def room(self, position: int, ignores_usage: bool = False) -> int:
-        """The most that one of the providers has room for of the class at this position in the
-        profile, beside what is used or if nothing were."""
+        """Maximum room on one of the providers for the class at this position of the profile.
+
+        The usage is subtracted, unless `ignores_usage`.
+        """
         room = self._rooms.get((position, ignores_usage))
         if room is None:
             room = max(_rooms(self.providers, position, ignores_usage))
@@ -95,8 +97,10 @@ class Block:
         return [Bound(providers) for providers in by_classes.values()]
 
     def room_in_tree(self, name: str, ignores_usage: bool = False) -> int:
-        """The most that the members of one tree have room for of a class, all in all, beside what
-        is used or if nothing were."""
+        """Maximum room in one tree for a class, summed over its members.
+
+        The usage is subtracted, unless `ignores_usage`.
+        """
         room = self._rooms_in_tree.get((name, ignores_usage))
         if room is None:
             room = max(_room_in_tree(tree, name, ignores_usage) for tree in self.trees.values())
@@ -104,7 +108,7 @@ class Block:
         return room
 
     def with_trees(self, changed: dict[int, Tree | None]) -> Block:
-        """A block with these trees put in, or taken out where None is given."""
+        """A block with these trees added or replaced; None removes a tree."""
         trees = {**self.trees, **changed}
         if changed.keys() - self.trees.keys() or None in changed.values():
             trees = {root_id: tree for root_id, tree in sorted(trees.items()) if tree is not None}
@@ -115,9 +119,9 @@ class Block:
 def _profile_of_many(
     classes: tuple[str, ...], traits: frozenset[str], aggregates: frozenset[str]
 ) -> Profile:
-    """A profile that no provider need have.
+    """A combined profile, which no provider need have.
 
-    Neighbouring blocks mostly share it, so that a search compares it once.
+    Neighbouring blocks mostly share it, so a search compares it once.
     """
     return Profile(classes, traits, aggregates)
 

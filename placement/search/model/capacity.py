@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one rule that says whether an amount fits an inventory.
+"""The rule by which an amount fits an inventory.
 
-Search, claims and inventory updates all ask here, so that what a search offers a claim accepts.
+Search, claims and inventory updates share it, so a claim accepts what a search offers.
 """
 
 import dataclasses
@@ -21,15 +21,13 @@ class Refusal(enum.StrEnum):
     USED = 'used'
 
 
-# Not frozen: 100,000 hosts that all differ would take 0.2 s longer to load. Nobody alters one.
+# Not frozen, which would slow down the load of many different hosts. Instances never change.
 @dataclasses.dataclass(slots=True, weakref_slot=True, unsafe_hash=True)
 class Capacity:
-    """One inventory without what is used of it: a value that alike providers share.
+    """One inventory without its usage: a value that alike providers share.
 
-    The derived fields are computed once, here, because a search reads them far more often than
-    inventories change: `capacity` as a product, `ceiling` the most that may be used in all,
-    `largest` the most that one candidate may take when nothing is used, and `takes_any` whether
-    any amount will do for which there is room. Specification: conventions, "Capacity and fit".
+    The derived fields are computed once, because a search reads them far more often than
+    inventories change. Specification: conventions, "Capacity and fit".
     """
 
     total: int
@@ -38,9 +36,13 @@ class Capacity:
     max_unit: int = 2147483647
     step_size: int = 1
     allocation_ratio: float = 1.0
+    # (total - reserved) * allocation_ratio, not truncated.
     capacity: float = dataclasses.field(init=False, repr=False, compare=False)
+    # Maximum usage.
     ceiling: int = dataclasses.field(init=False, repr=False, compare=False)
+    # Maximum amount of one candidate when nothing is used.
     largest: int = dataclasses.field(init=False, repr=False, compare=False)
+    # min_unit and step_size exclude no amount.
     takes_any: bool = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -59,11 +61,11 @@ class Capacity:
 
     @property
     def whole(self) -> int:
-        """The most that could be used if nothing were reserved."""
+        """Maximum usage if nothing were reserved."""
         return _ceiling(self.total * float(self.allocation_ratio))
 
     def refusal(self, amount: int, used: int = 0) -> Refusal | None:
-        """None when `amount` fits beside what is used, else the reason."""
+        """The reason why `amount` does not fit in addition to the usage; None if it fits."""
         if refusal := self.unit_refusal(amount):
             return refusal
         if used + amount <= self.ceiling:
@@ -73,7 +75,7 @@ class Capacity:
         return Refusal.RESERVED if amount <= self.whole else Refusal.TOO_SMALL
 
     def unit_refusal(self, amount: int) -> Refusal | None:
-        """None when one consumer may take `amount` at a time, whatever is free."""
+        """The reason why no consumer may hold `amount`, whatever is free; None if one may."""
         if amount < self.min_unit:
             return Refusal.MIN_UNIT
         if amount > self.max_unit:
@@ -84,22 +86,25 @@ class Capacity:
         return None
 
     def allows_total(self, used_after: int, used_before: int = 0) -> bool:
-        """Return whether a write may leave `used_after` where `used_before` was used.
+        """True if a write may change the usage from `used_before` to `used_after`.
 
-        An inventory that was shrunk below its usage accepts what does not make it worse.
+        An inventory that was shrunk below its usage accepts writes that do not increase the usage.
         Specification: allocations, "Capacity rule for writes".
         """
         return used_after <= self.ceiling or used_after <= used_before
 
     def room(self, used: int) -> int:
-        """How much one candidate may take in all, over every request group: what is free, and
-        no more than max_unit. Specification: allocation_candidates, "Combining groups"."""
+        """Maximum amount that one candidate may take in all, over every request group.
+
+        It is the free amount, and at most max_unit. Specification: allocation_candidates,
+        "Combining groups".
+        """
         free = self.ceiling - used
-        # As min(), which takes twice as long: a search asks this of very many providers.
+        # Not min(), which takes twice as long: a search calls this for very many providers.
         return free if free < self.max_unit else self.max_unit
 
     def largest_fit(self, used: int = 0) -> int:
-        """The largest amount that one consumer may take beside what is used; 0 for none."""
+        """The largest amount that one consumer may take in addition to the usage; 0 for none."""
         room = self.room(used)
         if self.step_size > 1:
             room -= room % self.step_size
@@ -115,8 +120,8 @@ class Capacity:
 def _ceiling(capacity: float) -> int:
     """The largest integer usage within `capacity`.
 
-    Comparing integers with it says the same as comparing them with the untruncated product.
-    Nothing fits a capacity that is not a number.
+    Integers compare with it as they do with the untruncated product. -1 for NaN, which nothing
+    fits.
     """
     if math.isfinite(capacity):
         return math.floor(capacity)

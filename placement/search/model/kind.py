@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that alike providers share: their profile, and the capacities they have beside it.
+"""Values that alike providers share: a profile, and a kind, which adds capacities.
 
-Hosts of a cloud differ from each other in two ways. In what they are (classes, traits,
-aggregates) they are mostly alike; how much they have is often a few megabytes more or less, so
-that no two are quite the same. So the two are separate values: a search asks once for a profile,
-whatever the amounts, and compares numbers for the rest.
+Most hosts of a cloud have the same classes, traits and aggregates, but many differ by a few
+megabytes of memory. So the two are separate values: a search evaluates each profile once, and then
+only compares numbers.
 """
 
 import dataclasses
@@ -16,12 +15,15 @@ from placement.search.model.capacity import Capacity
 
 Value = TypeVar('Value')
 
-# How many entries a pool may have before it looks for dead ones the first time.
+# Number of entries at which a pool first looks for dead ones.
 FIRST_PURGE = 10_000
 
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
-# The root of a host has it whose compute service is disabled.
+# Trait of the root of a host whose compute service is disabled.
 DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED'
+# Trait of providers that a nova-compute of 2026.2 or later maintains. nova requires it in each
+# group once all nova-computes have that release.
+OWNER_TRAIT = 'OWNER_NOVA'
 
 
 class Profile:
@@ -45,7 +47,7 @@ class Profile:
 
 @dataclasses.dataclass(slots=True, weakref_slot=True, eq=False)
 class ProviderKind:
-    """All that alike providers have in common: a profile, and a capacity for each of its classes.
+    """A profile, and a capacity for each of its classes.
 
     Compared by identity: a pool makes equal kinds one object.
     """
@@ -55,12 +57,12 @@ class ProviderKind:
 
 
 class InternPool:
-    """Makes equal values one object, which saves memory and lets them be compared by identity.
+    """Pool that makes equal values one object, to save memory and to compare by identity.
 
-    A value is kept for as long as some snapshot holds it. Entries of values that are gone are
-    removed when the pool has grown to twice what was alive the last time: a plain reference for
-    each value takes a third of the time of `weakref.WeakValueDictionary`, which is most of what
-    loading a cloud of unlike hosts takes.
+    Values are held by weak references, so one lives as long as some snapshot holds it. Dead
+    entries are purged when the pool has doubled since the last purge. A
+    `weakref.WeakValueDictionary`, which removes them one by one, takes three times as long, and
+    would dominate the load of a cloud of unlike hosts.
     """
 
     __slots__ = ('_purge_at', '_references')
@@ -70,30 +72,30 @@ class InternPool:
         self._purge_at = FIRST_PURGE
 
     def find(self, key: Hashable) -> Any:
-        """The value that was kept for a key, None where there is none any more."""
+        """The value of a key, or None if it was never added or has died."""
         reference = self._references.get(key)
         return None if reference is None else reference()
 
     def keep(self, key: Hashable, value: Value) -> Value:
-        """Keep a value for a key; the value."""
+        """Add a value with its key, and return the value."""
         if len(self._references) >= self._purge_at:
             self._purge()
         self._references[key] = weakref.ref(value)
         return value
 
     def shared(self, make: Callable[..., Value], *parts: Hashable) -> Value:
-        """The one `make(*parts)`."""
+        """The single object equal to `make(*parts)`."""
         key = (make, parts)
         value = self.find(key)
         return self.keep(key, make(*parts)) if value is None else value
 
     def names(self, names: Iterable[str]) -> frozenset[str]:
-        """The one set of these names."""
-        # A key that held the set itself would keep it for ever.
+        """The single set of these names."""
+        # The set as its own key would never die.
         return self.shared(frozenset, tuple(sorted(names)))
 
     def _purge(self) -> None:
-        # A key may hold the last reference to a value of another entry, so look more than once.
+        # A key may hold the last reference to another entry's value, so repeat until none dies.
         before = None
         while before != len(self._references):
             before = len(self._references)

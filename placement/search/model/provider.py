@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One resource provider: as it is stored, and as a snapshot holds it."""
+"""One resource provider: its database row, and its record in a snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placement.search.model.kind import InternPool, Profile, ProviderKind
 
 
 class InventoryRow(NamedTuple):
-    """One inventory as it is stored, with the sum of what is allocated from it."""
+    """One inventory row, with the sum of the allocations from it."""
 
     total: int
     reserved: int = 0
@@ -28,10 +28,10 @@ _LIMITS = operator.attrgetter(*InventoryRow._fields[:-1])
 
 
 class ProviderRow(NamedTuple):
-    """One provider as it is stored, with all that a search can see of it.
+    """One provider row, with everything that a search reads of it.
 
     `inventories` is keyed by the name of the class; its values may be any seven-tuples in the
-    order of InventoryRow. A root's `parent_id` is None and its `root_id` its own id.
+    order of InventoryRow. A root has no `parent_id`, and its own id as `root_id`.
     """
 
     id: int
@@ -45,8 +45,9 @@ class ProviderRow(NamedTuple):
 
 @dataclasses.dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
 class Provider:
-    """One provider. Never altered: a change makes a new record, so what was made of a record
-    stays true for as long as it lives.
+    """One provider of a snapshot.
+
+    A change creates a new record, so values derived from a record never become stale.
     """
 
     id: int
@@ -64,14 +65,17 @@ class Provider:
         return zip(self.kind.profile.classes, self.kind.capacities, self.used, strict=True)
 
     def inventory(self, resource_class: str) -> tuple[Capacity, int]:
-        """The capacity of a class that the provider has, and what is used of it."""
+        """The capacity and the usage of one class of the provider.
+
+        :raises KeyError: the provider has no inventory of the class
+        """
         position = self.kind.profile.position[resource_class]
         return self.kind.capacities[position], self.used[position]
 
     def may_hold(self, resource_class: str, amount: int) -> bool:
-        """Tell if one consumer may hold so much of a class, whatever others hold.
+        """True if one consumer may hold the amount of a class, whatever others hold.
 
-        False of a class that the provider does not have, of which allocations may be left over.
+        False if the provider has no inventory of the class, even if allocations of it are left.
         """
         position = self.kind.profile.position.get(resource_class)
         return position is not None and not self.kind.capacities[position].unit_refusal(amount)
@@ -87,31 +91,30 @@ class Provider:
         return self.kind.profile.aggregates
 
     def with_relatives(self, parent: Provider | None, root: Provider) -> Provider:
-        """This provider beneath others, whose ids and uuids it shares with them."""
+        """This provider with its parent and its root."""
         parent_id, parent_uuid = (parent.id, parent.uuid) if parent else (None, None)
         return Provider(
             self.id, self.uuid, parent_id, parent_uuid, root.id, root.uuid, self.kind, self.used
         )
 
     def used_after(self, amounts: Mapping[str, int]) -> dict[str, int]:
-        """The usage of each class when these amounts are taken as well, or given back where they
-        are below zero."""
+        """The usage of each class after these amounts are added; negative ones are released."""
         return {name: max(used + amounts.get(name, 0), 0) for name, _, used in self.inventories}
 
     def with_used(self, amounts: Mapping[str, int]) -> Provider:
-        """This provider when so much is used by class, and nothing of what is not named.
+        """This provider with other usage by class, 0 where a class is missing.
 
-        It is the same record when that is so already.
+        The same record if nothing changes.
         """
         used = tuple([amounts.get(name, 0) for name in self.kind.profile.classes])
         if used == self.used:
             return self
-        # As `dataclasses.replace`, which takes three times as long.
+        # Not `dataclasses.replace`, which takes three times as long.
         relatives = self.parent_id, self.parent_uuid, self.root_id, self.root_uuid
         return Provider(self.id, self.uuid, *relatives, self.kind, used)
 
     def as_row(self) -> ProviderRow:
-        """The row this record stands for, in plain comparable values."""
+        """The row of this provider, in plain comparable values."""
         inventories = {
             name: InventoryRow._make((*_LIMITS(capacity), used))
             for name, capacity, used in self.inventories
@@ -124,11 +127,10 @@ class Provider:
 
 
 class ProviderFactory:
-    """Makes providers of rows, as if each were alone, in which equal values are one object.
+    """Creates providers from rows, without relatives; equal values become one object.
 
-    A factory remembers its profiles: the rows of a cloud ask for the same names again and again.
-    Amounts in use change too often to be kept in the pool: they are shared among the providers
-    that one factory makes.
+    A factory caches its profiles, because most rows of a cloud have the same names. Usage changes
+    too often for the pool, so it is shared only among the providers of one factory.
     """
 
     __slots__ = ('_pool', '_profiles', '_usages')
@@ -139,7 +141,7 @@ class ProviderFactory:
         self._usages: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def provider(self, row: ProviderRow) -> Provider:
-        """The provider of a row, which is its own root until `with_relatives` says otherwise."""
+        """The provider of a row, its own root until `with_relatives`."""
         inventories = row.inventories
         profile = self._profile(tuple(inventories), tuple(row.traits), tuple(row.aggregates))
         in_order = [inventories[name] for name in profile.classes]
@@ -151,7 +153,7 @@ class ProviderFactory:
     def _profile(
         self, classes: tuple[str, ...], traits: tuple[str, ...], aggregates: tuple[str, ...]
     ) -> Profile:
-        """The one profile of these names, in whatever order they are given."""
+        """The single profile of these names, in any order."""
         key, pool = (classes, traits, aggregates), self._pool
         profile = self._profiles.get(key)
         if profile is None:
@@ -161,22 +163,23 @@ class ProviderFactory:
         return profile
 
     def _capacity(self, members: tuple[int, int, int, int, int, float]) -> Capacity:
-        """The one capacity with these members."""
+        """The single capacity with these members."""
         capacity: Capacity | None = self._pool.find(members)
         return self._pool.keep(members, Capacity(*members)) if capacity is None else capacity
 
     def _kind(self, profile: Profile, capacities: tuple[Capacity, ...]) -> ProviderKind:
-        """The one kind of this profile with these capacities."""
-        # Capacities of the pool are known by their identity, and a kind keeps its own alive: as
-        # long as there is a kind for the key, no other capacity has such a number.
+        """The single kind of this profile with these capacities."""
+        # Capacities of the pool are keyed by id(). A kind keeps its capacities alive, so no other
+        # object can get one of these ids while the kind exists.
         pool, key = self._pool, (profile, *map(id, capacities))
         kind: ProviderKind | None = pool.find(key)
         return pool.keep(key, ProviderKind(profile, capacities)) if kind is None else kind
 
 
 def root_of(row: ProviderRow) -> int:
-    """The id of the root of the provider's tree; rows of very old databases may not tell.
+    """The id of the root of the provider's tree; its own id if the row has none.
 
-    A root's is the very object that is its id: there is no need to hold one number twice.
+    Rows of very old databases may have none. A root shares the int object of its id, which saves
+    memory.
     """
     return row.id if row.root_id is None or row.root_id == row.id else row.root_id

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request of a search: an immutable value, made by the HTTP layer from a query string.
+"""The request of a search: an immutable value that the HTTP layer makes from a query string.
 
-Names are known when they arrive here: an unknown class, trait or aggregate is the caller's matter.
-Rules of old microversions are named for what they do. The parameters are a table, too: each name
-in one of them is a condition, and a row is all that search, explanation, log line, unmet demand
-and views know of a parameter.
+The caller has checked that the names exist. Rules of old microversions are named for their effect.
+The table of parameters defines each of them once for search, explanation, log line, unmet demand
+and views; each name in a parameter is a condition.
 """
+
+from __future__ import annotations
 
 import dataclasses
 import enum
@@ -13,21 +14,41 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from placement.search.model.kind import Profile
-
 AnyOf = frozenset[str]
 
 
 class Strategy(enum.Enum):
-    """Whose candidates come first when not all of them are wanted."""
+    """The order in which trees yield candidates when a limit applies."""
 
     BREADTH_FIRST = 'breadth-first'
     DEPTH_FIRST = 'depth-first'
 
 
+class Order(enum.Enum):
+    """The order of the candidates of one tree.
+
+    `PACKED` uses as few untouched devices as possible, and prefers the fullest that fit. `SPREAD`
+    is its opposite. `BY_ID` is the order of ids alone.
+    """
+
+    PACKED = 'packed'
+    SPREAD = 'spread'
+    BY_ID = 'by_id'
+
+
+# Classes of which candidates with more room left come first, in both orders by usage.
+NETWORK_CLASSES = (
+    'NET_BW_EGR_KILOBIT_PER_SEC',
+    'NET_BW_IGR_KILOBIT_PER_SEC',
+    'NET_PACKET_RATE_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC',
+)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestGroup:
-    """Resources, traits and aggregates that are to be satisfied together.
+    """Resources, traits and aggregates to be satisfied together.
 
     `required` and `member_of` hold alternatives: one name of *every* set is wanted. `in_tree` is
     the uuid of any provider of the wanted tree. Specification: allocation_candidates, "Request
@@ -44,12 +65,17 @@ class RequestGroup:
 
     @property
     def is_suffixed(self) -> bool:
-        """Return whether exactly one provider has to satisfy the whole group."""
+        """True if exactly one provider has to satisfy the whole group."""
         return self.suffix != ''
 
     @property
+    def is_restricted(self) -> bool:
+        """True if the group has parameters in addition to its resources."""
+        return any(getattr(self, one.field) for one in (TREE, *GROUP_PARAMETERS))
+
+    @property
     def traits(self) -> frozenset[str]:
-        """Every trait that is wanted, also as an alternative, or forbidden."""
+        """Every trait of the group: required, an alternative or forbidden."""
         return self.forbidden.union(*self.required)
 
 
@@ -57,10 +83,7 @@ class RequestGroup:
 class CandidateRequest:
     """Everything one search depends on, besides the snapshot.
 
-    `limit` is the client's, `bound` the operator's (max_allocation_candidates); None is no limit.
-    A bound of zero acts like one, a negative one is none. `budget` is the operator's
-    (search_budget): how many steps may be taken, 0 for any number. Specification:
-    allocation_candidates, "Limits, order and randomisation", "Old microversions".
+    Specification: allocation_candidates, "Limits, order and randomisation", "Old microversions".
     """
 
     groups: tuple[RequestGroup, ...]
@@ -68,17 +91,22 @@ class CandidateRequest:
     same_subtree: tuple[frozenset[str], ...] = ()
     root_required: frozenset[str] = frozenset()
     root_forbidden: frozenset[str] = frozenset()
+    # Maximum number of candidates, from the query; None is no limit.
     limit: int | None = None
+    # [placement] max_allocation_candidates; 0 counts as 1, None or less than 0 is no limit.
     bound: int | None = None
+    # [placement] search_budget, in steps; 0 is no limit.
     budget: int = 0
     strategy: Strategy = Strategy.BREADTH_FIRST
+    order: Order = Order.PACKED
+    spread_classes: frozenset[str] = frozenset(NETWORK_CLASSES)
     randomize: bool = False
     single_provider_per_tree: bool = False
     summarise_whole_trees: bool = True
 
     @property
     def wanted(self) -> int | None:
-        """The number of candidates to find at most; None for all, or more than can be counted."""
+        """Maximum number of candidates to find; None for all."""
         bound = self.bound if self.bound is not None and self.bound >= 0 else None
         bounds = [value for value in (self.limit, bound) if value is not None]
         if not bounds or min(bounds) > sys.maxsize:
@@ -87,12 +115,12 @@ class CandidateRequest:
 
     @property
     def resource_classes(self) -> frozenset[str]:
-        """Every class that some group asks for."""
+        """Every class that some group requests."""
         return frozenset(name for group in self.groups for name in group.resources)
 
     @property
     def root_traits(self) -> frozenset[str]:
-        """Every trait that is asked of roots or forbidden."""
+        """Every trait that roots must have or must not have."""
         return self.root_required | self.root_forbidden
 
 
@@ -100,46 +128,35 @@ Holder = TypeVar('Holder', CandidateRequest, RequestGroup)
 
 
 class Parameter(NamedTuple):
-    """A member of a request, or of one of its groups.
+    """A member of a request, or of one of its groups."""
 
-    `query` is its name in a query string, `reason` the word for what fails it. The names are
-    compared with what `held` names of a profile; those that `is_barred` must not be there, and
-    have an exclamation mark in a query. `mark` goes before a name where the words of the reason do
-    not say that. Of the unsuffixed group, several providers may bring together what
-    `is_collected`, and the root of a tree counts beside its members for what `spans_tree`. `left`
-    says what the trees that pass have in common.
-    """
-
+    # Its name in `CandidateRequest` or `RequestGroup`, and in a query string.
     field: str
     query: str
+    # Message for providers that fail it.
     reason: str
-    held: str = ''
+    # The member of a profile that its names are compared with.
+    attribute: str = ''
+    # Message for the trees that pass.
     left: str = ''
+    # Prefix of a name where the reason alone does not say that the name is forbidden.
     mark: str = ''
+    # The names must be absent, and have an exclamation mark in a query.
     is_barred: bool = False
+    # Several providers of the unsuffixed group may have the names between them.
     is_collected: bool = False
+    # The name on the root of a tree counts for all members of the unsuffixed group.
     spans_tree: bool = False
 
     def names(self, holder: CandidateRequest | RequestGroup) -> list[Any]:
-        """The names in a request or group, each once."""
+        """The distinct names in a request or group."""
         value = getattr(holder, self.field)
         if not value or isinstance(value, str | bool):
             return [value] if value else []
         return sorted(value) if isinstance(value, frozenset) else list(dict.fromkeys(value))
 
-    def accepts(self, name: str | AnyOf, profile: Profile) -> bool:
-        """Tell if providers of a profile meet the condition on one name."""
-        return alternatives(name).isdisjoint(getattr(profile, self.held)) is self.is_barred
-
-    def is_met(self, holder: CandidateRequest | RequestGroup, profile: Profile) -> bool:
-        """Tell if providers of a profile meet the conditions on all names."""
-        value, held = getattr(holder, self.field), getattr(profile, self.held)
-        if not isinstance(value, frozenset):
-            return all(self.accepts(name, profile) for name in value)
-        return value.isdisjoint(held) if self.is_barred else value.issubset(held)
-
     def without(self, holder: Holder, name: object, amount: int = 0) -> Holder:
-        """The request or group without one of the names; a class may have another amount."""
+        """The request or group without a name, or with another amount of a class."""
         value = getattr(holder, self.field)
         rest: Any = None
         if isinstance(value, bool):
@@ -153,7 +170,7 @@ class Parameter(NamedTuple):
 
 
 def alternatives(name: str | AnyOf) -> AnyOf:
-    """The names of which one will do."""
+    """The names of which any one suffices."""
     return name if isinstance(name, frozenset) else frozenset((name,))
 
 
@@ -179,15 +196,21 @@ GROUP_PARAMETERS = (
         mark='!', is_barred=True, spans_tree=True,
     ),
 )  # fmt: skip
-# Those that each provider of the unsuffixed group has to meet by itself.
-OWN_PARAMETERS = tuple(
-    parameter
-    for parameter in GROUP_PARAMETERS
-    if parameter.is_barred or not (parameter.is_collected or parameter.spans_tree)
-)
 ROOT_PARAMETERS = (
-    Parameter('root_required', 'root_required', 'root_required', 'traits'),
     Parameter(
-        'root_forbidden', 'root_required', 'root_required', 'traits', mark='!', is_barred=True
+        'root_required',
+        'root_required',
+        'root_required',
+        'traits',
+        'with trait {} at its root',
+    ),
+    Parameter(
+        'root_forbidden',
+        'root_required',
+        'root_required',
+        'traits',
+        'without trait {} at its root',
+        mark='!',
+        is_barred=True,
     ),
 )

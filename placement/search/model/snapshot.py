@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud as one search sees it: an immutable value from which a changed one is made cheaply.
+"""The cloud as one search sees it: an immutable value with cheap changed copies.
 
-Trees lie in blocks of neighbouring ids. A new snapshot shares all blocks, trees and providers
-that did not change with the one before; it costs what changed, plus a shallow copy of the list of
-blocks. Readers hold a snapshot and never see it change, whatever is made of it meanwhile.
+Trees are grouped in blocks by root id. A new snapshot shares all unchanged blocks, trees and
+providers with the previous one, so it costs only the changes and a shallow copy of the mapping of
+blocks. A snapshot that a reader holds never changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Snapshot:
     __slots__ = ('_pool', 'blocks', 'indexes')
 
     def __init__(self, blocks: dict[int, Block], indexes: Indexes, pool: InternPool) -> None:
-        # Use `of`, `with_changes` and `with_used`: they keep all of these in step.
+        # Use `of`, `with_changes` and `with_used`, which keep the members consistent.
         self.blocks = blocks
         self.indexes = indexes
         self._pool = pool
@@ -36,11 +36,10 @@ class Snapshot:
     def with_changes(
         self, changed: Iterable[ProviderRow], removed_ids: Iterable[int] = ()
     ) -> Snapshot:
-        """A new snapshot in which these rows are new or replace older ones, and those ids are
-        gone.
+        """A new snapshot with these rows added or replaced, and these ids removed.
 
-        Where a provider moves to another tree its descendants move too, so their rows have to be
-        among the changed ones. Ids that are not there can be removed.
+        If a provider moves to another tree, its descendants must be among the rows as well.
+        Unknown ids in `removed_ids` are ignored.
         """
         after = self._made(changed)
         ids, known = dict.fromkeys((*after, *removed_ids)), self.indexes.roots
@@ -54,11 +53,12 @@ class Snapshot:
         return Snapshot(self._blocks_with(trees), indexes, self._pool)
 
     def with_used(self, used: Mapping[int, Mapping[str, int]]) -> Snapshot:
-        """A new snapshot in which these providers, by id, use so much by class; this one where
-        they do already.
+        """A new snapshot with other usage of these providers, by id and class.
 
-        All else is shared, down to the shapes of the trees: who is whose parent, what is offered
-        and who shares it do not depend on what is used. Raises KeyError for an unknown provider.
+        This snapshot if nothing changes. Everything else is shared, down to the shapes of the
+        trees: structure, inventories and sharing do not depend on usage.
+
+        :raises KeyError: a provider is unknown
         """
         members: dict[int, dict[int, Provider]] = {}
         for provider_id, amounts in used.items():
@@ -75,15 +75,17 @@ class Snapshot:
         return Snapshot(self._blocks_with(trees), self.indexes, self._pool)
 
     def with_own_pool(self) -> Snapshot:
-        """The same providers; what is made from here on is interned apart from this snapshot, to
-        which another thread may be adding at the same time."""
+        """The same snapshot with a new pool of shared values, for changed copies in this thread.
+
+        Another thread may be adding to the pool of this snapshot at the same time.
+        """
         return Snapshot(self.blocks, self.indexes, InternPool())
 
     def _made(self, rows: Iterable[ProviderRow]) -> dict[int, Provider]:
-        """Records of the rows, which may lie in trees with each other and with providers known.
+        """Records of the rows, by id. Parents and roots are other rows, or in this snapshot.
 
-        Each row is let go before the next is taken: the rows of a cloud are several times as
-        large as what is made of them.
+        Each row is released before the next is read: the rows of a cloud are several times as
+        large as the records.
         """
         factory = ProviderFactory(self._pool)
         alone = {row.id: factory.provider(row) for row in rows}
@@ -102,20 +104,19 @@ class Snapshot:
         }
 
     def _blocks_with(self, trees: Mapping[int, dict[int, Tree | None]]) -> dict[int, Block]:
-        """The blocks with these trees, by the number of their block; None for trees that are
-        gone."""
+        """The blocks with these trees, by number of the block; None removes a tree."""
         blocks = dict(self.blocks)
         for number, changed in trees.items():
             blocks[number] = self.blocks.get(number, Block({})).with_trees(changed)
             if not blocks[number].trees:
                 del blocks[number]
-        # Replacing keeps the order; only a new number may come out of turn.
+        # Replaced blocks keep their place; only a new number may break the order.
         return blocks if trees.keys() <= self.blocks.keys() else dict(sorted(blocks.items()))
 
     def _changed_trees(
         self, before: list[Provider], after: list[Provider]
     ) -> dict[int, Tree | None]:
-        """Every tree that some providers left or joined; None for those that nobody is in."""
+        """The trees that some providers leave or join, by root id; None for an emptied tree."""
         root_ids = {provider.root_id for provider in (*before, *after)}
         members = {root_id: self._members(root_id) for root_id in root_ids}
         for provider in before:
@@ -147,11 +148,14 @@ class Snapshot:
             yield from block.trees.values()
 
     def provider(self, provider_id: int) -> Provider:
-        """The provider with this id. Raises KeyError when there is none."""
+        """The provider with this id.
+
+        :raises KeyError: no such provider
+        """
         return self.tree(self.indexes.roots[provider_id]).member(provider_id)
 
     def has_provider(self, provider_id: int) -> bool:
-        """Return whether there is a provider with this id."""
+        """True if there is a provider with this id."""
         return provider_id in self.indexes.roots
 
     def find_by_uuid(self, uuid: str) -> Provider | None:
@@ -165,16 +169,16 @@ class Snapshot:
         return None if provider_id is None else self.indexes.roots[provider_id]
 
     def has_trait(self, name: str) -> bool:
-        """Return whether any provider has this trait."""
+        """True if any provider has this trait."""
         return self.indexes.name_counts[trait_key(name)] > 0
 
     def has_class(self, name: str) -> bool:
-        """Return whether any provider has inventory of this class."""
+        """True if any provider has inventory of this class."""
         return self.indexes.name_counts[name] > 0
 
     @property
     def has_sharing(self) -> bool:
-        """Return whether there is any sharing provider."""
+        """True if there is any sharing provider."""
         return bool(self.indexes.sharing)
 
     @property
@@ -183,11 +187,14 @@ class Snapshot:
         return self.sharing_in(self.indexes.sharing)
 
     def tree(self, root_id: int) -> Tree:
-        """The tree with this root. Raises KeyError when there is none."""
+        """The tree with this root.
+
+        :raises KeyError: no such root
+        """
         return self.blocks[root_id >> BLOCK_BITS].trees[root_id]
 
     def sharing_with(self, tree: Tree) -> list[Provider]:
-        """The sharing providers of other trees that have this one as an anchor, by id."""
+        """The sharing providers of other trees that can be used with this tree, by id."""
         if not self.indexes.sharing:
             return []
         sharing = self.sharing_in(tree.shape.structure.aggregates)

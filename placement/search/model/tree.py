@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Provider trees, and what alike trees share.
 
-Nothing here is ever altered. What is derived from the rest is worked out when it is first needed
-and kept with the object it is derived from, so it goes when that object is replaced; two threads
-that race to do so arrive at the same value.
+All objects are immutable. Derived values are computed on first use and cached on the object that
+they derive from, so they disappear with it. Two threads that race compute the same value.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
-import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -19,20 +17,22 @@ from typing import NamedTuple
 from placement.search.model.kind import DISABLED_TRAIT, InternPool, Profile, ProviderKind
 from placement.search.model.provider import Provider
 
-# What the members of a tree use: for each of them the amounts, in the order of its classes.
+# Maximum number of requests whose solutions are cached on one tree.
+MAX_SOLUTIONS = 8
+
+# The usage of each member of a tree, in the order of its classes.
 UsedAmounts = tuple[tuple[int, ...], ...]
 
 
 class Ancestry:
-    """Ancestors in a forest, in a memory and a time that grow with its members alone.
+    """Ancestors in a forest, in time and memory linear in the number of its members.
 
-    `parents` holds the position of each parent, -1 for none. Positions are numbered from the tops
-    downwards, each before what lies beneath it, so what lies beneath one has successive numbers.
-    A circle of parents cannot be written through the API; should rows hold one, it is cut open at
-    its first position.
+    `parents` holds the position of each parent, -1 for none. Positions are numbered depth first
+    from the tops, so the descendants of a position have successive numbers. The API accepts no
+    circle of parents; if rows hold one, its first position is treated as having no parent.
     """
 
-    __slots__ = ('_first', '_last', 'upwards')
+    __slots__ = ('_first', '_last', 'parents', 'upwards')
 
     def __init__(self, parents: Sequence[int] = ()) -> None:
         downwards = _downwards(parents)
@@ -40,27 +40,36 @@ class Ancestry:
         self._first = [0] * len(parents)
         for number, position in enumerate(downwards):
             self._first[position] = number
+        self.parents: Sequence[int] = [
+            parent if parent >= 0 and self._first[parent] < self._first[position] else -1
+            for position, parent in enumerate(parents)
+        ]
         self._last = list(self._first)
         for position in self.upwards:
-            parent = parents[position]
-            if parent >= 0 and self._first[parent] < self._first[position]:
+            parent = self.parents[position]
+            if parent >= 0:
                 self._last[parent] = max(self._last[parent], self._last[position])
 
     def is_within(self, position: int, top: int) -> bool:
-        """Return whether `top` is this position or an ancestor of it."""
+        """True if `top` is this position or an ancestor of it."""
         first = self._first
         return first[top] <= first[position] <= self._last[top]
 
+    def within(self, top: int) -> Sequence[int]:
+        """A position and its descendants, lowest first."""
+        count = len(self.upwards)
+        return self.upwards[count - 1 - self._last[top] : count - self._first[top]]
+
 
 def _downwards(parents: Sequence[int]) -> list[int]:
-    """Every position, each after its parent and before what lies beneath others."""
+    """Every position, depth first: each after its parent."""
     children: list[list[int]] = [[] for _ in parents]
     tops: list[int] = []
     for position, parent in enumerate(parents):
         (tops if parent < 0 else children[parent]).append(position)
     order: list[int] = []
     seen = [False] * len(parents)
-    # After the tops whoever is left: those lie in a circle, or beneath one.
+    # Positions that no top reaches lie in a circle, or beneath one.
     for top in (*tops, *range(len(parents))):
         stack = [top]
         while stack:
@@ -73,7 +82,7 @@ def _downwards(parents: Sequence[int]) -> list[int]:
 
 
 class Structure:
-    """Profiles of the members of trees, root first, and who is whose parent.
+    """Profiles and parents of the members of trees, root first.
 
     `parents` holds the position of each member's parent, -1 for none. Compared by identity.
     """
@@ -89,13 +98,13 @@ class Structure:
 
     @functools.cached_property
     def ancestry(self) -> Ancestry:
-        """Which members are above which others."""
+        """The ancestors of each member."""
         return Ancestry(self.parents)
 
 
 @dataclasses.dataclass(slots=True, weakref_slot=True, eq=False)
 class Shape:
-    """A structure with capacities: trees of one shape differ in nothing but usage.
+    """A structure with capacities: trees of one shape differ in usage only.
 
     Compared by identity.
     """
@@ -109,21 +118,37 @@ class Shape:
         return tuple([(0,) * len(kind.capacities) for kind in self.kinds])
 
 
-class Tree:
-    """One provider tree: its members, root first if it is there, then by id."""
+class Solutions(NamedTuple):
+    """The solutions of a request that fit a tree."""
 
-    __slots__ = ('members', 'root_id', 'shape', 'usage')
+    # Their numbers in the plan, in the order of the tree.
+    numbers: Sequence[int]
+    # Steps needed to find them.
+    steps: int
+
+
+NO_SOLUTIONS: Mapping[str, Solutions] = {}
+
+
+class Tree:
+    """One provider tree: its members, root first if present, then by id.
+
+    `solutions` caches the solutions of recent requests with several solutions, by request.
+    """
+
+    __slots__ = ('members', 'root_id', 'shape', 'solutions', 'usage')
 
     def __init__(self, root_id: int, members: tuple[Provider, ...], shape: Shape) -> None:
-        # Use `of` and `with_used`: they keep these in step.
+        # Use `of` and `with_used`, which keep the members consistent.
         self.root_id = root_id
         self.members = members
         self.shape = shape
         self.usage: UsedAmounts = tuple([member.used for member in members])
+        self.solutions = NO_SOLUTIONS
 
     @classmethod
     def of(cls, root_id: int, members: Iterable[Provider], pool: InternPool) -> Tree:
-        """The tree of exactly these members, in any order."""
+        """The tree of these members, given in any order."""
         ordered = tuple(sorted(members, key=lambda member: (member.id != root_id, member.id)))
         positions = {member.id: position for position, member in enumerate(ordered)}
         structure = pool.shared(
@@ -135,18 +160,30 @@ class Tree:
         return cls(root_id, ordered, pool.shared(Shape, kinds, structure))
 
     def with_used(self, changed: Mapping[int, Provider]) -> Tree:
-        """This tree with other records of some members, by id, that differ in usage alone."""
+        """This tree with other records of some members, by id, which differ in usage only."""
         members = tuple([changed.get(member.id, member) for member in self.members])
         return Tree(self.root_id, members, self.shape)
 
+    def keep(self, request: str, solutions: Solutions) -> None:
+        """Cache the solutions of a request; drop all others when there are too many."""
+        # Replace the mapping: other threads may be reading or replacing it at the same moment.
+        before = self.solutions if len(self.solutions) < MAX_SOLUTIONS else NO_SOLUTIONS
+        self.solutions = {**before, request: solutions}
+
     def member(self, provider_id: int) -> Provider:
-        """The member with this id. Raises KeyError when there is none."""
+        """The member with this id.
+
+        :raises KeyError: no such member
+        """
         return self.members[self.position(provider_id)]
 
     def position(self, provider_id: int) -> int:
-        """The position of the member with this id. Raises KeyError when there is none."""
+        """The position of the member with this id.
+
+        :raises KeyError: no such member
+        """
         members = self.members
-        # The root, but where that moved to another tree while this child was added.
+        # The root comes first, except where it moved to another tree while this child was added.
         if provider_id == members[0].id:
             return 0
         position = bisect.bisect_left(members, provider_id, lo=1, key=_id_of)
@@ -156,68 +193,8 @@ class Tree:
 
 
 def is_disabled(tree: Tree) -> bool:
-    """Return whether a host of the tree is disabled, so that nova takes no server there."""
+    """True if a host of the tree is disabled, so that nova schedules no server there."""
     return any(DISABLED_TRAIT in profile.traits for profile in tree.shape.structure.profiles)
 
 
 _id_of = operator.attrgetter('id')
-
-
-class FullestInventory(NamedTuple):
-    """The inventory of which the largest part is used, and its provider, by uuid."""
-
-    provider: str
-    resource_class: str
-    capacity: int
-    used: int
-
-
-@dataclasses.dataclass(slots=True)
-class ClassSum:
-    """The sums of one class; `free` has what each inventory has beyond what is used of it, so
-    that one over its capacity takes nothing away from the others."""
-
-    capacity: int = 0
-    used: int = 0
-    free: int = 0
-
-    def add(self, capacity: int, used: int) -> None:
-        """Add one inventory."""
-        self.capacity += capacity
-        self.used += used
-        self.free += max(capacity - used, 0)
-
-
-class TreeSums(NamedTuple):
-    """A tree in sums by resource class.
-
-    `over_capacity` is the number of inventories of which more is used than there is, `disabled`
-    that of the members with `COMPUTE_STATUS_DISABLED`. `fullest` is None where nothing can be
-    used.
-    """
-
-    providers: int
-    disabled: int
-    over_capacity: int
-    resources: Mapping[str, ClassSum]
-    fullest: FullestInventory | None
-
-
-def sums_of(tree: Tree) -> TreeSums:
-    """The sums of a tree. Of inventories that are as full, the first member's is the fullest."""
-    resources: dict[str, ClassSum] = {}
-    fullest, largest, over_capacity = None, -1.0, 0
-    for member in tree.members:
-        for name, limits, used in member.inventories:
-            capacity = limits.reported_capacity
-            if name not in resources:
-                resources[name] = ClassSum()
-            resources[name].add(capacity, used)
-            over_capacity += used > limits.ceiling
-            if capacity <= 0 and used == 0:
-                continue
-            part = used / capacity if capacity > 0 else math.inf
-            if part > largest:
-                largest, fullest = part, FullestInventory(member.uuid, name, capacity, used)
-    disabled = sum(DISABLED_TRAIT in member.traits for member in tree.members)
-    return TreeSums(len(tree.members), disabled, over_capacity, resources, fullest)

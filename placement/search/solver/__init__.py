@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a request is laid over the cloud: who can serve what, and how that combines."""
+"""Matches a request with the cloud: finds the providers for each group, and combines them."""

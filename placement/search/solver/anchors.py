@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trees that a request is laid over, and the order in which they yield their candidates.
+"""The anchors of a request, and the order in which they yield their candidates.
 
 Blocks of trees that cannot serve the request are skipped in one step. Breadth-first makes two
-passes. The first takes one candidate of each tree, and defers trees in which that is hard:
-`TreeDeferred` says so. The second takes one more of each in turn, the deferred trees last, and
-searches these to the end. So a hard tree delays no other. Specification:
+passes. The first takes one candidate of each tree, and defers a tree that raises `TreeDeferred`
+because its search takes long. The second takes one more of each in turn, the deferred trees last,
+and searches these to the end. So a hard tree delays no other. Specification:
 allocation_candidates, "Terms of the search", "Limits, order and randomisation".
 """
 
@@ -21,83 +21,85 @@ from placement.search.solver.plan import Plan, SharedDomains, suits_root
 from placement.search.solver.search import BlockFilter, Search
 from placement.search.solver.work import BoundedCache
 
-# How many plans, and how many structures with a known plan, are remembered at a time; a cloud has
-# fewer, as a rule.
+# Maximum number of cached plans, and of cached structures; most clouds have fewer.
 MAX_PLANS = 2048
 
-# In the key of a plan that is good for trees with any root.
+# In the key of a plan that applies to trees with any root.
 ANY_ROOT = -1
 
-# A tree with its plan, and whether somebody has to serve there who is no sharing provider.
+# A plan, its tree, and True if a provider that does not share has to serve a group there.
 Anchor = tuple[Plan, Tree, bool]
 
 
-class Anchors:
-    """The trees that may serve a request, each with its candidates."""
+def trees_to_search(search: Search) -> Iterator[Tree]:
+    """The trees that may have candidates, in the order of the request.
 
-    def __init__(self, search: Search) -> None:
-        self.search = search
-        self._plans = Plans(search)
-        self._shared_domains: set[SharedDomains] = set()
+    Either the trees that `in_tree` names, or all trees of the blocks in which one may serve.
+    """
+    if search.resolved.names_missing_tree:
+        return iter(())
+    if search.only_roots is not None:
+        trees = [search.snapshot.tree(root_id) for root_id in sorted(search.only_roots)]
+        if search.random:
+            search.random.shuffle(trees)
+        return iter(trees)
+    every = itertools.chain.from_iterable(block.trees.values() for block in _blocks(search))
+    return _drawn(list(every), search.random) if search.random else every
 
-    def trees(self) -> Iterator[Anchor]:
-        """One tree after the other that may have candidates, in the order the request wants.
 
-        Raises `BudgetSpent`.
-        """
-        search = self.search
-        if search.resolved.names_missing_tree:
-            return
-        spend, plan_for = search.work.spend, self._plans.plan_for
-        for tree in self._trees():
-            search.trees_examined += 1
-            spend(2 + len(tree.members))
-            plan = plan_for(tree)
-            if plan.is_infeasible:
-                continue
-            needs_member = plan.may_be_all_shared and self._is_known(plan.shared_domains(tree))
-            if plan.uses_members or not needs_member:
-                yield plan, tree, needs_member
+def _blocks(search: Search) -> Iterator[Block]:
+    """The blocks in which some tree may serve the request.
 
-    def _is_known(self, domains: SharedDomains) -> bool:
-        """Return whether the candidates of sharing providers alone were, or will be, found under
-        an anchor before: that is so where the same ones can serve each provider request."""
-        if not all(domains) or domains in self._shared_domains:
-            return True
-        self._shared_domains.add(domains)
-        return False
-
-    def _trees(self) -> Iterator[Tree]:
-        search, only_roots = self.search, self.search.only_roots
-        if only_roots is not None:
-            trees = [search.snapshot.tree(root_id) for root_id in sorted(only_roots)]
-            if search.random:
-                search.random.shuffle(trees)
-            return iter(trees)
-        every = itertools.chain.from_iterable(block.trees.values() for block in self._blocks())
-        return _drawn(list(every), search.random) if search.random else every
-
-    def _blocks(self) -> Iterator[Block]:
-        """The blocks in which some tree may serve the request."""
-        search, block_filter = self.search, BlockFilter(self.search)
-        for block in search.snapshot.blocks.values():
-            if block_filter.admits(block):
-                yield block
-            else:
-                search.trees_examined += len(block.trees)
-                search.work.check()
+    :raises BudgetSpent: the budget is spent
+    """
+    block_filter = BlockFilter(search)
+    for block in search.snapshot.blocks.values():
+        if block_filter.admits(block):
+            yield block
+        else:
+            search.trees_examined += len(block.trees)
+            search.work.check()
 
 
 def _drawn(trees: list[Tree], generator: random.Random) -> Iterator[Tree]:
-    """These trees in random order, each drawn when it is asked for."""
+    """These trees in random order, drawn one at a time."""
     for last in range(len(trees) - 1, -1, -1):
         chosen = generator.randrange(last + 1)
         trees[chosen], trees[last] = trees[last], trees[chosen]
         yield trees[last]
 
 
+def anchors_among(trees: Iterable[Tree], search: Search) -> Iterator[Anchor]:
+    """The trees whose plan may have candidates.
+
+    :raises BudgetSpent: the budget is spent
+    """
+    plans, shared_domains = Plans(search), set[SharedDomains]()
+
+    def is_known(domains: SharedDomains) -> bool:
+        """True if an earlier anchor yields the candidates of sharing providers alone.
+
+        It does if the same sharing providers can serve each provider request there.
+        """
+        if not all(domains) or domains in shared_domains:
+            return True
+        shared_domains.add(domains)
+        return False
+
+    spend, plan_for = search.work.spend, plans.plan_for
+    for tree in trees:
+        search.trees_examined += 1
+        spend(2 + len(tree.members))
+        plan = plan_for(tree)
+        if plan.is_infeasible:
+            continue
+        needs_member = plan.may_be_all_shared and is_known(plan.shared_domains(tree))
+        if plan.uses_members or not needs_member:
+            yield plan, tree, needs_member
+
+
 def depth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
-    """All candidates of one tree before those of the next."""
+    """All candidates of the first tree, then of the next."""
     for plan, tree, needs_member in trees:
         yield from plan.candidates(tree, needs_member)
 
@@ -105,8 +107,8 @@ def depth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
 def breadth_first(trees: Iterable[Anchor]) -> Iterator[Candidate]:
     """One candidate of each tree in turn.
 
-    Holds no more trees than it has yielded candidates, and those that were deferred: the next tree
-    is opened when it is asked for.
+    Trees are opened lazily, so it holds at most one for each candidate yielded, and the deferred
+    ones.
     """
     begun: list[Iterator[Candidate]] = []
     deferred: list[Iterator[Candidate]] = []
@@ -135,10 +137,10 @@ def _in_turn(trees: Sequence[Iterator[Candidate]]) -> Iterator[Candidate]:
 
 
 class Plans:
-    """The plans of a search: one for all trees whose members answer every provider request alike.
+    """The plans of a search, each for all trees whose profiles match the request alike.
 
-    Trees of different structures share a plan where they differ in what the request does not ask
-    for: other traits, other classes, aggregates that nobody names.
+    Trees of different structures share a plan if they differ only in traits, classes and
+    aggregates that the request does not name.
     """
 
     def __init__(self, search: Search) -> None:
@@ -151,10 +153,9 @@ class Plans:
     def plan_for(self, tree: Tree) -> Plan:
         """The plan of this tree.
 
-        A tree that is named by `in_tree`, or has sharing providers of its own, stands for itself.
-        But of alike pools only the first has a plan, with the slots of that tree: whatever the
-        others could offer was offered there, and a thousand pools would need a thousand slots
-        each.
+        A tree that `in_tree` names, or that has sharing members, has a plan of its own. Alike
+        pools (see `pool_key`) share the plan of the first, which already yields the candidates of
+        the others; a thousand pools would otherwise need a thousand plans of a thousand slots.
         """
         structure = tree.shape.structure
         is_named = tree.root_id in self.named_roots
@@ -168,8 +169,10 @@ class Plans:
         return plan
 
     def pool_key(self, structure: Structure) -> object:
-        """Equal for trees that consist of one sharing provider and have the same candidates, which
-        are those of all that share in the same aggregates; None for any other tree."""
+        """Key of the trees that consist of one sharing provider and have the same candidates.
+
+        These are trees in the same aggregates. None for any other tree.
+        """
         if len(structure.profiles) > 1:
             return None
         return (structure.aggregates, suits_root(self.search, structure))
@@ -186,17 +189,14 @@ class Plans:
         return plan
 
     def _answers(self, structure: Structure, sharing: Sequence[Provider]) -> tuple[object, ...]:
-        """All that matters of a structure to the request: equal for those with a common plan."""
-        search, aggregates = self.search, structure.profiles[0].aggregates
+        """The parts of a structure that the request depends on; key of its plan."""
+        search = self.search
         return (
             tuple([search.answer(profile) for profile in structure.profiles]),
-            structure.parents if search.resolved.constraints else None,
+            structure.parents if search.resolved.constraints or search.is_ordered else None,
+            # Usage of these classes opens no device, even if the request does not name them.
+            tuple(map(search.spread_positions, structure.profiles)) if search.is_ordered else None,
             tuple([provider.id for provider in sharing]),
-            suits_root(search, structure),
             # The aggregates of the root span the tree for the unsuffixed group.
-            *[
-                (request.is_within(aggregates), request.is_barred_from(aggregates))
-                for request in search.distinct
-                if not request.is_suffixed
-            ],
+            search.failed_as_root(structure.profiles[0]),
         )

@@ -1,97 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request with its names looked up, divided into what single providers are asked for.
+"""A request with its names looked up, divided into requests of single providers.
 
-A suffixed group is one provider request; the unsuffixed group is one for each class, since every
-class is served entirely by one provider. Two different ways of serving the provider requests are
-two different candidates.
+A suffixed group is one provider request. The unsuffixed group is one for each class, since one
+provider serves all of a class. Each distinct way to serve the provider requests is a candidate.
 
 Traits, classes and aggregates belong to the profile, so they are compared once for all providers
-of a profile; amounts are compared provider by provider. Specification:
+of a profile (`role`). Amounts are compared provider by provider. Specification:
 allocation_candidates, "What can satisfy one group", "Combining groups".
 """
 
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from placement.search.model.capacity import Capacity
-from placement.search.model.kind import Profile
-from placement.search.model.request import (
-    GROUP_PARAMETERS,
-    OWN_PARAMETERS,
-    AnyOf,
-    CandidateRequest,
-    RequestGroup,
-)
+from placement.search.model.request import GROUP_PARAMETERS, CandidateRequest, RequestGroup
 from placement.search.model.snapshot import Snapshot
+from placement.search.solver.role import RequestBits
 
-# The amount asked of each class, by the position of the class in a profile.
+# The parameters in which provider requests of different groups can differ.
+_FIELDS = operator.attrgetter(*[one.field for one in GROUP_PARAMETERS])
+_NOT_COLLECTED = operator.attrgetter(
+    *[one.field for one in GROUP_PARAMETERS if not one.is_collected]
+)
+
+# The amount of each class, by the position of the class in a profile.
 Demand = Sequence[tuple[int, int]]
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class ProviderRequest:
-    """The request of one provider: a whole suffixed group, or one class of the unsuffixed one.
+class ProviderRequest(NamedTuple):
+    """The request of one provider: a whole suffixed group, or one class of the unsuffixed one."""
 
-    `number` is its number among those of the search, `tree_id` the root of the tree that `in_tree`
-    names, None for any tree. An exclusive one takes a provider for itself among others of the
-    kind. `contested` holds the amounts of the classes of which one provider may have to serve
-    several requests, `weight` the largest part of all that is asked of a class, and `alike` the
-    number of the first request that asks for the same.
-    """
-
+    # Number among the provider requests of the search.
     number: int
     group: RequestGroup
     amounts: Mapping[str, int]
+    # Root of the tree that `in_tree` names; None for any tree.
     tree_id: int | None = None
+    # No two exclusive requests use the same provider.
     is_exclusive: bool = False
+    # The amounts of the classes that one provider may have to serve to several requests.
     contested: tuple[tuple[str, int], ...] = ()
+    # The largest share of an amount in the total of its class.
     weight: float = 0.0
+    # The number of the first equal request.
     alike: int = -1
+    # Conditions as bits: those that the provider has to meet by itself, the wanted and the barred
+    # names for which the root of its tree counts as well, and the condition on the tree.
+    own: int = 0
+    wanted: int = 0
+    barred: int = 0
+    in_tree: int = 0
 
     @property
     def is_suffixed(self) -> bool:
-        """Return whether one provider has to satisfy the whole group."""
+        """True if one provider has to satisfy the whole group."""
         return self.group.suffix != ''
 
-    @property
-    def sets(self) -> int:
-        """How many sets of alternatives a profile is compared with."""
-        return len(self.group.required) + len(self.group.member_of)
+    def failures(
+        self, failed: int, failed_by_root: int, root_id: int, is_member: bool
+    ) -> Sequence[int]:
+        """The conditions, as bits, that a provider fails in each way to serve the request.
 
-    def demand_on(self, profile: Profile) -> Demand | None:
-        """The amounts by position in this profile, None where it cannot serve the request."""
-        if not self.suits(profile, profile):
-            return None
-        return tuple([(profile.position[name], amount) for name, amount in self.amounts.items()])
-
-    def suits(self, has: Profile, may_have: Profile) -> bool:
-        """Return whether a provider suits with the classes and names of `has`, which lacks
-        those that `may_have` lacks.
-
-        Required traits and wanted aggregates of the unsuffixed group are not its own matter: all
-        who serve the group bring the traits together, and the root may be the member.
+        `failed` are the conditions that its role fails, `failed_by_root` those that the root of
+        the served tree fails, and `root_id` is the root of its own tree. An aggregate of the root
+        counts for all members of the tree, but not for suffixed groups, nor for sharing providers
+        of other trees. These cannot serve an unsuffixed group with `in_tree` either.
         """
-        parameters = GROUP_PARAMETERS if self.is_suffixed else OWN_PARAMETERS
-        return self.amounts.keys() <= has.position.keys() and all(
-            parameter.is_met(self.group, may_have if parameter.is_barred else has)
-            for parameter in parameters
-        )
-
-    def is_within(self, aggregates: frozenset[str]) -> bool:
-        """Return whether these aggregates hold one of each set the group wants."""
-        return all(not wanted.isdisjoint(aggregates) for wanted in self.group.member_of)
-
-    def is_barred_from(self, aggregates: frozenset[str]) -> bool:
-        """Return whether the group must stay clear of one of these aggregates."""
-        return not self.group.forbidden_aggregates.isdisjoint(aggregates)
+        fixed = failed & self.own | failed_by_root & self.barred
+        if root_id != self.tree_id or not (is_member or self.is_suffixed):
+            fixed |= self.in_tree
+        if is_member and self.wanted:
+            return (fixed | failed & self.wanted, fixed | failed_by_root & self.wanted)
+        return (fixed | failed & self.wanted,)
 
 
 def fits(demand: Demand, capacities: Sequence[Capacity], used: Sequence[int]) -> bool:
-    """Return whether a provider with these capacities, of which so much is used, has the
-    amounts."""
+    """True if a provider with these capacities and usage has room for the amounts."""
     for position, amount in demand:
         if capacities[position].refusal(amount, used[position]):
             return False
@@ -100,19 +89,18 @@ def fits(demand: Demand, capacities: Sequence[Capacity], used: Sequence[int]) ->
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """One request against one snapshot, as numbered provider requests and their constraints.
-
-    `tree_ids` gives, for each `in_tree`, the id of the root of the tree, None where no provider
-    has that uuid. `constraints` are the sets of provider requests that same_subtree holds
-    together. `collected` are the traits that the providers of the unsuffixed group have to bring
-    together. `totals` is all that is asked for, by class.
-    """
+    """One request against one snapshot, as numbered provider requests and their constraints."""
 
     request: CandidateRequest
     provider_requests: Sequence[ProviderRequest]
+    # The root of the tree for each `in_tree`; None if no provider has that uuid.
     tree_ids: Mapping[str, int | None]
+    # Sets of provider requests, by number, that same_subtree holds together.
     constraints: Sequence[frozenset[int]]
-    collected: Sequence[AnyOf]
+    bits: RequestBits
+    # Of these, the traits that the providers of the unsuffixed group may have between them.
+    collected: int
+    # The total amount by class.
     totals: Mapping[str, int]
 
     @classmethod
@@ -120,23 +108,24 @@ class ResolvedRequest:
         """The request with its trees looked up in the snapshot."""
         in_trees = [group.in_tree for group in request.groups if group.in_tree is not None]
         tree_ids = {uuid: snapshot.find_root(uuid) for uuid in in_trees}
-        totals = Counter[str]()
+        totals: dict[str, int] = {}
         for group in request.groups:
-            totals.update(group.resources)
-        requests = _provider_requests(request, tree_ids, totals)
-        collected = next((group.required for group in request.groups if not group.is_suffixed), ())
+            for name, amount in group.resources.items():
+                totals[name] = totals.get(name, 0) + amount
+        bits = RequestBits(request)
+        requests = _provider_requests(request, tree_ids, totals, bits)
+        collected = bits.groups[''].collected if '' in bits.groups else 0
         constraints = _constraints(request, requests)
-        return cls(request, requests, tree_ids, constraints, collected, totals)
+        return cls(request, requests, tree_ids, constraints, bits, collected, totals)
 
     @property
     def names_missing_tree(self) -> bool:
-        """Return whether some `in_tree` names a provider that is not there, so that nothing can be
-        found."""
+        """True if some `in_tree` names a missing provider, so that there are no candidates."""
         return None in self.tree_ids.values()
 
     @property
     def groups_decide(self) -> bool:
-        """Return whether a tree that can serve each group can serve all of them together."""
+        """True if a tree that can serve each group can serve all of them together."""
         return not (
             self.constraints
             or self.request.single_provider_per_tree
@@ -146,12 +135,15 @@ class ResolvedRequest:
 
     @property
     def named_roots(self) -> set[int]:
-        """The ids of the roots of trees that `in_tree` names."""
+        """The roots of the trees that `in_tree` names."""
         return {root_id for root_id in self.tree_ids.values() if root_id is not None}
 
 
 def _provider_requests(
-    request: CandidateRequest, tree_ids: Mapping[str, int | None], totals: Mapping[str, int]
+    request: CandidateRequest,
+    tree_ids: Mapping[str, int | None],
+    totals: Mapping[str, int],
+    bits: RequestBits,
 ) -> list[ProviderRequest]:
     parts = [
         (group, amounts)
@@ -160,7 +152,7 @@ def _provider_requests(
     ]
     unsuffixed = {name for group in request.groups if not group.suffix for name in group.resources}
     askers = Counter(name for _, amounts in parts for name in amounts)
-    # Exclusive ones never meet on a provider, so among them a class is not contested.
+    # Exclusive requests never share a provider, so they do not contest a class among each other.
     contested = {
         name
         for name, count in askers.items()
@@ -169,7 +161,7 @@ def _provider_requests(
     first: dict[object, int] = {}
     requests = []
     for number, (group, amounts) in enumerate(parts):
-        tree_id = tree_ids.get(group.in_tree or '')
+        tree_id, of_group = tree_ids.get(group.in_tree or ''), bits.groups[group.suffix]
         requests.append(
             ProviderRequest(
                 number,
@@ -180,6 +172,10 @@ def _provider_requests(
                 contested=tuple([item for item in amounts.items() if item[0] in contested]),
                 weight=max([n / totals[name] for name, n in amounts.items() if n], default=0),
                 alike=first.setdefault(_likeness(group, amounts, tree_id), number),
+                own=of_group.own | sum([of_group.present[name] for name in amounts]),
+                wanted=of_group.wanted,
+                barred=of_group.barred,
+                in_tree=of_group.tree,
             )
         )
     return requests
@@ -192,17 +188,9 @@ def _single(resources: Mapping[str, int]) -> list[Mapping[str, int]]:
 def _likeness(
     group: RequestGroup, amounts: Mapping[str, int], tree_id: int | None
 ) -> tuple[object, ...]:
-    """Equal for requests that the same providers can serve with the same amounts."""
-    return (
-        tuple(amounts.items()),
-        group.is_suffixed,
-        *[
-            getattr(group, parameter.field)
-            for parameter in GROUP_PARAMETERS
-            if group.is_suffixed or not parameter.is_collected
-        ],
-        tree_id,
-    )
+    """Key of the requests that the same providers can serve with the same amounts."""
+    fields = _FIELDS if group.is_suffixed else _NOT_COLLECTED
+    return tuple(amounts.items()), group.is_suffixed, fields(group), tree_id
 
 
 def _constraints(

@@ -2,8 +2,8 @@
 """The slots of a tree, and which of them can serve a provider request.
 
 Every provider that can be used with the tree as anchor has a slot: first the members of the tree,
-then the sharing providers of other trees that share with it. The domain of a provider request are
-the slots that can serve it as far as profiles tell; amounts are compared tree by tree.
+then the sharing providers of other trees that share with it. The domain of a provider request
+consists of the slots whose profile can serve it; amounts are compared tree by tree.
 Specification:
 allocation_candidates, "Terms of the search", "What can satisfy one group".
 """
@@ -18,7 +18,7 @@ from placement.search.model.tree import Ancestry, Structure, Tree, UsedAmounts
 from placement.search.solver.resolved_request import Demand, ProviderRequest, fits
 from placement.search.solver.search import Answer, Search
 
-# The provider in each slot of a tree, its kind, and what is used of it.
+# The provider in each slot of a tree, its kind, and its usage.
 Occupants = tuple[Sequence[Provider], Sequence[ProviderKind], UsedAmounts]
 
 # Slots that can serve a provider request, each with the amounts by position.
@@ -26,22 +26,28 @@ Domain = Mapping[int, Demand]
 
 
 class Slots:
-    """The slots of trees of one structure, all of which the same providers share with.
+    """The slots of trees that have the same structure and the same sharing providers.
 
-    `profiles`, `trees`, `parents` and `ancestry` describe each slot; the tree is a number, which
-    is no id for members, and the parent of a sharing provider is its nearest ancestor with a slot.
+    `profiles`, `trees`, `parents` and `ancestry` describe each slot. The tree is -1 for members,
+    the id of the root for others. The parent of a sharing provider is its nearest ancestor with a
+    slot. `structure` is that of the members.
     """
 
     # No __slots__: cached properties are kept in the dictionary, and there is one for each plan.
     def __init__(self, search: Search, structure: Structure, sharing: Sequence[Provider]) -> None:
         self._search = search
-        self._structure = structure
+        self.structure = structure
         self._size = len(structure.profiles)
         self._sharing = tuple(sharing)
         self._sharing_kinds = tuple([provider.kind for provider in sharing])
         self._sharing_usage: UsedAmounts = tuple(map(search.used_of, sharing))
         self.profiles = structure.profiles + tuple([kind.profile for kind in self._sharing_kinds])
         self.trees = [-1] * self._size + [provider.root_id for provider in sharing]
+
+    @property
+    def has_sharing(self) -> bool:
+        """True if providers of other trees have slots."""
+        return bool(self._sharing)
 
     def occupants(self, tree: Tree) -> Occupants:
         """The occupants of the slots of a tree."""
@@ -55,9 +61,9 @@ class Slots:
         )
 
     def room(self, slot: int, resource_class: str, occupants: Occupants | None) -> int:
-        """How much of a class one candidate may take from a slot.
+        """Maximum amount of a class that one candidate may take from a slot.
 
-        Without occupants, as far as the structure tells: there is no bound for members.
+        Without occupants, the room of members is unlimited.
         """
         position = self.profiles[slot].position[resource_class]
         if occupants is not None:
@@ -70,41 +76,35 @@ class Slots:
 
     def domains(self, root_id: int) -> list[Domain]:
         """For each distinct provider request, its domain in the tree with this root."""
-        answers = [self._search.answer(profile) for profile in self.profiles]
-        self._search.work.spent += len(answers) * len(self._search.distinct)
+        search = self._search
+        answers = [search.answer(profile) for profile in self.profiles]
+        search.work.spent += len(answers) * len(search.distinct)
+        failed_by_root = search.failed_as_root(self.profiles[0])
         return [
-            dict(self._domain(request, number, answers, root_id))
-            for number, request in enumerate(self._search.distinct)
+            dict(self._domain(request, number, answers, failed_by_root, root_id))
+            for number, request in enumerate(search.distinct)
         ]
 
     def _domain(
-        self, request: ProviderRequest, number: int, answers: Sequence[Answer], root_id: int
+        self,
+        request: ProviderRequest,
+        number: int,
+        answers: Sequence[Answer],
+        failed_by_root: int,
+        root_id: int,
     ) -> Iterator[tuple[int, Demand]]:
-        # The aggregates of the root span the tree, but not for groups that one provider serves
-        # alone, and not the sharing providers of other trees.
-        spanning = frozenset() if request.is_suffixed else self._structure.profiles[0].aggregates
-        if request.is_barred_from(spanning):
-            return
-        is_spanned = request.is_within(spanning)
-        # With in_tree, the unsuffixed group uses no sharing providers of other trees.
-        is_shared = request.is_suffixed or request.tree_id is None
         for slot, answer in enumerate(answers):
             demand = answer.demands[number]
             if demand is None:
                 continue
-            if slot < self._size:
-                if request.tree_id in (None, root_id) and (is_spanned or answer.is_member[number]):
-                    yield slot, demand
-            elif (
-                is_shared
-                and answer.is_member[number]
-                and request.tree_id in (None, self.trees[slot])
-                and self._has_room(slot - self._size, demand)
-            ):
+            is_member = slot < self._size
+            own_root = root_id if is_member else self.trees[slot]
+            failures = request.failures(answer.failed, failed_by_root, own_root, is_member)
+            if 0 in failures and (is_member or self._has_room(slot - self._size, demand)):
                 yield slot, demand
 
     def _has_room(self, number: int, demand: Demand) -> bool:
-        """Return whether a sharing provider has room for a request."""
+        """True if a sharing provider has room for a request."""
         capacities = self._sharing_kinds[number].capacities
         return fits(demand, capacities, self._sharing_usage[number])
 
@@ -112,7 +112,7 @@ class Slots:
     def parents(self) -> Sequence[int]:
         """The slot of each slot's parent, or -1."""
         if not self._sharing:
-            return self._structure.parents
+            return self.structure.parents
         snapshot, size = self._search.snapshot, self._size
         positions: dict[int, dict[int, int]] = {}
         for slot, provider in enumerate(self._sharing, size):
@@ -123,16 +123,16 @@ class Slots:
             structure = snapshot.tree(root_id).shape.structure
             for slot, parent in _parents_among(of_tree, structure):
                 parents[slot - size] = parent
-        return [*self._structure.parents, *parents]
+        return [*self.structure.parents, *parents]
 
     @functools.cached_property
     def ancestry(self) -> Ancestry:
-        """Which slots are above which others."""
-        return Ancestry(self.parents) if self._sharing else self._structure.ancestry
+        """The slots above each slot."""
+        return Ancestry(self.parents) if self._sharing else self.structure.ancestry
 
 
 def _parents_among(slots: Mapping[int, int], structure: Structure) -> Iterator[tuple[int, int]]:
-    """Each of these slots of a tree, by position, with the nearest of them above it, or -1."""
+    """Each of these slots, by position in its tree, with the nearest of them above it, or -1."""
     nearest = [-1] * len(structure.parents)
     for position in reversed(structure.ancestry.upwards):
         parent = structure.parents[position]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limits of a search: how many steps it may take, and how much it may remember.
+"""The limits of a search: a budget of steps, and caches of bounded size.
 
-A step is a provider, slot or bound that is examined. Steps are no time: the same search of the
-same data takes as many on any machine, so an answer that the budget cuts is the same everywhere.
-But whatever takes time is counted, so that a step takes half a microsecond to two in any search.
+A step is the examination of a provider, slot or bound. Unlike time, the number of steps of a
+search is the same on any machine, so the budget cuts the result at the same point everywhere. All
+work is counted in such a way that steps take about the same time in any search.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import TypeVar
 Key = TypeVar('Key', bound=Hashable)
 Value = TypeVar('Value')
 
-# The budget of a search without one: more than can be spent.
+# The budget of a search without a limit.
 UNBOUNDED = sys.maxsize
 
-# How many sets of alternatives are compared with a profile in one step.
+# Number of sets of alternatives compared with a profile in one step.
 SETS_PER_STEP = 8
 
 
 class BudgetSpent(Exception):
-    """The search has taken as many steps as it may."""
+    """The search has exceeded its budget of steps."""
 
 
 class Work:
-    """Step counter: `budget` is the most that may be spent.
+    """Counter of steps with a `budget`.
 
-    Callers `spend` steps, or add to `spent` where little is to be done before the next check.
+    Callers `spend` steps, or add to `spent` shortly before the next check.
     """
 
     __slots__ = ('budget', 'spent')
@@ -39,34 +39,37 @@ class Work:
         self.spent = 0
 
     def spend(self, steps: int) -> None:
-        """Count steps; raise `BudgetSpent` when these are more than may be spent."""
+        """Count steps.
+
+        :raises BudgetSpent: the budget is exceeded
+        """
         self.spent += steps
         self.check()
 
     def compare(self, sets: int) -> None:
-        """Count the comparison of one profile with so many sets of names."""
+        """Count the comparison of one profile with a number of sets of names."""
         self.spent += 1 + sets // SETS_PER_STEP
 
     def check(self) -> None:
-        """Raise `BudgetSpent` when more was spent than may be."""
+        """Raise `BudgetSpent` if the budget is exceeded."""
         if self.spent > self.budget:
             raise BudgetSpent
 
     @property
     def left(self) -> int:
-        """How many steps may still be spent."""
+        """Number of steps left."""
         return max(self.budget - self.spent, 0)
 
     def part(self, most: int) -> Work:
-        """A counter for a part of the search: its budget is what is left, `most` at most."""
+        """A counter for a part of the search, with at most `most` of the steps left."""
         return Work(min(most, self.left))
 
 
 class BoundedCache(dict[Key, Value]):
-    """The last entries added, up to a number of them; the oldest is forgotten first.
+    """Cache of the last `max_entries` entries added.
 
-    Which entries it holds depends on nothing but what was added, so searches stay reproducible.
-    It is a dictionary because it is read for each tree, which a method of its own would slow down.
+    Reads do not affect evictions, so searches stay reproducible. A dict, because a `get` of its
+    own would slow down the read for each tree.
     """
 
     __slots__ = ('_max_entries',)
@@ -76,7 +79,7 @@ class BoundedCache(dict[Key, Value]):
         self._max_entries = max_entries
 
     def add(self, key: Key, value: Value) -> None:
-        """Remember a value."""
+        """Add a value; evict the oldest entry if there are too many."""
         if len(self) >= self._max_entries and key not in self:
             del self[next(iter(self))]
         self[key] = value
