@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One door to the database: tables, transactions, and statements named for what they answer."""
+"""Access to the database: tables, transactions, and one function for each statement."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit checksums: they tell whether a snapshot says what the tables say, without reading those.
+"""Audit checksums compare a snapshot with the tables without loading them.
 
-Each checksum is a sum over providers, in which every provider has a weight of its own. So they
-notice every change of one row that a search can see, and everything that moves from one provider
-to another. All of them are modulo a prime, so that sums over millions of rows keep to 64 bits.
+Each checksum is a sum over providers, weighted by provider. So the checksums change with every row
+that a search can see, and with everything that moves from one provider to another. They are
+computed modulo a prime, so that sums over millions of rows fit into 64 bits.
 """
 
 from __future__ import annotations
@@ -24,32 +24,33 @@ from placement.db.schema.tables import (
     resource_providers,
     traits,
 )
+from placement.db.statements.providers import PARENT, ROOT, TREE
 from placement.db.statements.text_hash import hash_of, text_hash
 
 if TYPE_CHECKING:
     from placement.search.model.kind import ProviderKind
     from placement.search.model.snapshot import Snapshot
 
-# By what they are about, such as ('trait', name). Those that are zero are left out.
+# By subject, such as ('trait', name). Zeros are left out.
 Checksums = Mapping[tuple[Any, ...], int]
 Sums = collections.Counter[tuple[Any, ...]]
 
-# A prime with which products of two numbers below it fit into 63 bits, and which is not the
-# largest amount, as 2**31 - 1 would be: that amount would count as none.
+# The product of two numbers below this prime fits into 63 bits. 2**31 - 1 is prime as well, but
+# also the largest amount, which would then count as 0.
 PRIME = 2**31 - 19
 
 
 def weight_of(provider_id: int) -> int:
     """The weight of a provider: the fifth power of its id, modulo the prime.
 
-    No two ids below the prime have the same weight, because 5 does not divide `PRIME - 1`; and
-    weights are not evenly spaced, so that opposite moves between neighbours do not cancel out.
+    Ids below the prime have different weights, because 5 does not divide `PRIME - 1`. Weights are
+    unevenly spaced, so opposite moves between neighbours do not cancel out.
     """
     return pow(provider_id, 5, PRIME)
 
 
 def checksums_of(snapshot: Snapshot) -> Checksums:
-    """The checksums of a snapshot, to be compared with those of the database."""
+    """The checksums of a snapshot, to compare with `checksums_in` the database."""
     sums: Sums = collections.Counter()
     kinds: collections.Counter[ProviderKind] = collections.Counter()
     for provider in snapshot:
@@ -67,14 +68,14 @@ def checksums_of(snapshot: Snapshot) -> Checksums:
 
 
 def _add_kind(sums: Sums, kind: ProviderKind, weight: int) -> None:
-    """Add what providers of one kind have in common, whose weights come to this sum."""
+    """Add the profile and the capacities of one kind; `weight` is the sum over its providers."""
     for name in kind.profile.traits:
         sums['trait', name] += weight
     for name in kind.profile.aggregates:
         sums['aggregate', name] += weight
     for name, capacity in zip(kind.profile.classes, kind.capacities, strict=True):
         units = (capacity.min_unit, capacity.max_unit, capacity.step_size)
-        # As text, because what is not a number does not even equal itself.
+        # As text, because NaN does not equal itself.
         sums['inventory', name, *units, str(capacity.allocation_ratio)] += weight
         sums['total', name] += weight * capacity.total
         sums['reserved', name] += weight * capacity.reserved
@@ -112,7 +113,7 @@ _weight = _product(_product(_square, _square), _id)
 
 
 def _sum(expression: sa.ColumnElement[int] | None = None) -> sa.ColumnElement[int]:
-    """The sum of the weights of providers, each multiplied by a number of its row."""
+    """The sum of the weights of providers, each multiplied by an expression of its row."""
     weighted = _weight if expression is None else _product(_weight, expression)
     return sa.func.coalesce(sa.func.sum(weighted), 0)
 
@@ -120,16 +121,16 @@ def _sum(expression: sa.ColumnElement[int] | None = None) -> sa.ColumnElement[in
 def _by_name(
     name: sa.Column[str], total: sa.ColumnElement[int], table: sa.FromClause
 ) -> sa.Select[str, int]:
-    """One sum for each name; rows of providers that are gone do not count."""
-    return sa.select(name, total).select_from(table).group_by(name)
+    """One sum for each name, without rows of deleted providers."""
+    return sa.select(name, total).select_from(table).where(name.is_not(None)).group_by(name)
 
 
 _OF_PROVIDERS = sa.select(
     _sum(),
     _sum(text_hash(resource_providers.c.uuid)),
-    _sum(sa.func.coalesce(resource_providers.c.parent_provider_id, 0)),
-    _sum(sa.func.coalesce(resource_providers.c.root_provider_id, _id)),
-)
+    _sum(sa.func.coalesce(PARENT.c.id, 0)),
+    _sum(sa.func.coalesce(ROOT.c.id, _id)),
+).select_from(TREE)
 
 _inventories = resource_providers.join(
     inventories, inventories.c.resource_provider_id == _id
@@ -150,7 +151,7 @@ _OF_INVENTORIES = (
 )
 
 _BY_NAME = {
-    # What is allocated of a class that a provider has no inventory of cannot be searched for.
+    # Allocations of a class without inventory do not affect a search.
     'used': _by_name(
         resource_classes.c.name,
         _sum(allocations.c.used),

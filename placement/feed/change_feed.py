@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The change feed: which providers have changed, as one transaction writes and reads it.
+"""The change feed: the changed providers, as one transaction writes and reads them.
 
-Every transaction that changes anything a search can see appends the providers it touched, with
-`ChangeFeed.record`. Workers read on from where they last were, so that a search costs one small
-statement however large the cloud is.
+`feed.sink` appends the providers that a transaction changes in any way that a search can see.
+Workers continue to read at their last position, so a search costs one small statement however
+large the cloud is.
 """
 
 from __future__ import annotations
 
-import datetime
 import functools
-import random
-import weakref
+import logging
+import secrets
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from placement.db.schema.own_tables import change_feed, removed_changes
-from placement.db.schema.tables import allocations, resource_classes, utcnow
-from placement.feed.commit_outcome import insert_entries
+from placement.db.schema.tables import allocations, resource_classes
+from placement.db.statements import clock
+from placement.feed.entries import NewEntry, insert_entries
 from placement.feed.position import (
     BLOCK,
     MAX_WINDOW,
@@ -31,30 +31,26 @@ from placement.feed.position import (
     next_block,
 )
 
-# How often, by chance, a writer looks whether a block has to be removed.
-PRUNE_ONE_IN = 1_000
+LOG = logging.getLogger(__name__)
 
-# A block that has no more entries may have been removed before: then what it has was appended by
-# transactions that were still running at that time.
+# A block with at most this number of entries may have been removed before: then transactions that
+# were still running at that time appended them.
 MAX_LATE = 1_000
 
-# For so many seconds a block stays, for the sake of those who follow the changes from outside: an
-# hour, and some minutes for those who ask what changed in the last hour.
+# Minimum age in seconds of the youngest entry of a removed block. Followers outside may ask for
+# the changes of the last hour.
 KEPT_SECONDS = 3_900
 
-# Of so many blocks that were removed it is known how many entries they had.
+# Number of removed blocks whose number of entries is recorded.
 MAX_REMOVED = 100
 
 # The highest id that a feed can have.
 MAX_ID = 2**63 - 1
 
-# How many ids a feed may have (see `keep`), by the dialect that the engines of a database share.
-_MAX_IDS: weakref.WeakKeyDictionary[sa.Dialect, int] = weakref.WeakKeyDictionary()
-
-# What is used of each class, by provider. Where nothing is, the class or the provider is missing.
+# Usage by provider and class, without zeros.
 Used = Mapping[int, Mapping[str, int]]
 
-# The parts of a statement that depend on how far the feed was read.
+# The parts of a statement that depend on the position.
 _START: sa.BindParameter[int] = sa.bindparam('start')
 _HEAD: sa.BindParameter[int] = sa.bindparam('head')
 
@@ -66,7 +62,7 @@ _HIGHEST = sa.select(sa.func.max(_ID)).scalar_subquery()
 
 
 def _in_zones(count: int) -> sa.ColumnElement[int]:
-    """How many entries so many zones have, as one statement with the rest of it."""
+    """Number of entries in a number of zones, as part of one statement."""
     total: sa.ColumnElement[int] = sa.literal_column('0', sa.BigInteger)
     for number in range(count):
         start: sa.BindParameter[int] = sa.bindparam(f'start_{number}')
@@ -76,9 +72,9 @@ def _in_zones(count: int) -> sa.ColumnElement[int]:
 
 
 def _is_as_read(zones: int) -> sa.ColumnElement[bool]:
-    """The condition that everything up to the head is as a position with so many zones has it.
+    """The condition that the feed up to the head still matches a position with `zones` zones.
 
-    Figures, because PyMySQL takes as long for the description of a column as for a row.
+    One column, because PyMySQL takes as long to decode the description of a column as a row.
     """
     in_window = _COUNT.where(_START <= _ID, _HEAD >= _ID).scalar_subquery()
     token = sa.select(change_feed.c.token).where(_HEAD == _ID).scalar_subquery()
@@ -92,15 +88,15 @@ def _is_as_read(zones: int) -> sa.ColumnElement[bool]:
 
 @functools.cache
 def _is_unchanged(zones: int) -> sa.Select[bool]:
-    """The statement for whether the feed is as a position has it, and has nothing after that."""
+    """The statement that tests if the feed matches a position and ends there."""
     return sa.select(sa.and_(_is_as_read(zones), _HIGHEST == _HEAD).label('is_unchanged'))
 
 
 @functools.cache
 def _entries_after_head(zones: int) -> sa.Select[*tuple[Any, ...]]:
-    """The statement for the entries after the head, and whether all before is as it was read.
+    """The statement for the entries after the head, and for `_is_as_read`.
 
-    One row at least, also when there are no such entries.
+    Returns at least one row.
     """
     moment = sa.select(_is_as_read(zones).label('is_as_read')).subquery()
     return sa.select(moment.c.is_as_read, *_ENTRY).select_from(
@@ -110,16 +106,16 @@ def _entries_after_head(zones: int) -> sa.Select[*tuple[Any, ...]]:
 
 @functools.cache
 def _entries_from_start(zones: int) -> sa.Select[*tuple[Any, ...]]:
-    """The statement for the entries from the window on, and two figures below it.
+    """The statement for the entries from the window on, the lowest id, and the count in zones.
 
-    One row at least.
+    Returns at least one row.
     """
     figures = sa.select(_LOWEST.label('lowest'), _in_zones(zones).label('in_zones')).subquery()
     is_wanted = sa.and_(_START <= _ID, sa.bindparam('end') >= _ID)
     return sa.select(*_ENTRY, *figures.c).select_from(figures.outerjoin(change_feed, is_wanted))
 
 
-# What is used of each class of some providers.
+# The usage of some providers by class.
 _USED = (
     sa.select(
         allocations.c.resource_provider_id.label('provider_id'),
@@ -135,9 +131,9 @@ _USED = (
 
 @functools.cache
 def _used_at_one_moment(zones: int) -> sa.Select[*tuple[Any, ...]]:
-    """The statement for what is used, and whether the feed is unchanged at the same moment.
+    """The statement for the usage, and for `_is_unchanged` at the same moment.
 
-    One row at least, also when nothing is used.
+    Returns at least one row.
     """
     moment = _is_unchanged(zones).subquery()
     return sa.select(*moment.c, *_USED.c).select_from(moment.outerjoin(_USED, sa.true()))
@@ -152,7 +148,7 @@ _REMOVED = sa.select(
     removed_changes.c.end_id <= sa.bindparam('end'),
 )
 
-# The newest entries and two figures, for the first position.
+# The newest entries, the lowest id and the number of entries, for the first position.
 _NEWEST = (
     sa.select(*_ENTRY, _LOWEST, _COUNT.scalar_subquery()).order_by(_ID.desc()).limit(MAX_WINDOW)
 )
@@ -160,7 +156,7 @@ _NEWEST = (
 _previous = sa.func.lag(change_feed.c.id).over(order_by=change_feed.c.id)
 _numbered = sa.select(change_feed.c.id, _previous.label('previous')).subquery()
 
-# Each range of ids that is missing, by the entries around it.
+# Each gap in the ids, by the entries around it.
 _GAPS = (
     sa.select(_numbered.c.previous, _numbered.c.id)
     .where(_numbered.c.id > _numbered.c.previous + 1, _numbered.c.id <= _START)
@@ -168,54 +164,25 @@ _GAPS = (
 )
 
 
-def keep(engine: sa.Engine, max_ids: int) -> None:
-    """Set retention: keep entries younger than an hour, at most `max_ids` ids.
-
-    Without that it keeps the last block and what comes after it.
-    """
-    _MAX_IDS[engine.dialect] = max_ids
-
-
 class UsedAtOneMoment(NamedTuple):
-    """Usage of some providers, and whether the feed was then as it had been read."""
+    """Usage of some providers, and True if the feed was unchanged at that moment."""
 
     used: Used
     is_unchanged: bool
 
 
 class ChangeFeed:
-    """The change feed, as the transaction of a connection sees it."""
+    """The change feed in the transaction of a connection."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
-    def record(self, provider_ids: Collection[int], allocations_only: bool = False) -> None:
-        """Append providers that the transaction changes; nothing where there are none.
+    def prune(self, max_ids: int = 0) -> None:
+        """Remove the oldest block, if a whole block of newer ids remains.
 
-        With `allocations_only` readers need to read no more than what is allocated of them. A
-        transaction that changes other things as well may record both, in any order.
-        """
-        if not provider_ids:
-            return
-        insert_entries(self._connection, sorted(set(provider_ids)), allocations_only)
-        self._prune_by_chance()
-
-    def record_former_uuid(self, provider_id: int, uuid: str) -> None:
-        """Append that the transaction deletes a provider, or gives it another uuid."""
-        insert_entries(self._connection, [provider_id], False, [uuid])
-        self._prune_by_chance()
-
-    def _prune_by_chance(self) -> None:
-        if random.randrange(PRUNE_ONE_IN) == 0:
-            self.prune()
-
-    def prune(self) -> None:
-        """Remove the oldest block, when a whole block of newer ids remains.
-
-        One that is not old enough yet stays, unless the feed is longer than it may be. Entries of
-        a block that was removed before are appended again, since no worker may have read them.
-        Longer feeds make the statements slower that look for gaps in all of it: to count 33,000
-        entries takes MariaDB 3.8 ms, PostgreSQL 2.9 ms.
+        A block younger than `KEPT_SECONDS` stays, unless the feed has `max_ids` ids. Entries that
+        appear in a removed block are appended again, because no worker may have read them. The
+        feed is kept short because the statements that look for gaps scan all of it.
         """
         ids = sa.select(sa.func.min(change_feed.c.id), sa.func.max(change_feed.c.id))
         lowest, newest = self._connection.execute(ids).one()
@@ -223,34 +190,43 @@ class ChangeFeed:
             return
         block_id, end = change_feed.c.id, next_block(lowest)
         in_block = sa.and_(block_id >= lowest, block_id < end)
-        max_ids = _MAX_IDS.get(self._connection.dialect, 0)
         if newest - lowest < max_ids and self._is_kept(in_block):
             return
         few = sa.select(block_id, change_feed.c.provider_id, change_feed.c.deleted_uuid)
         entries = self._connection.execute(few.where(in_block).limit(MAX_LATE + 1)).all()
         if not entries:
-            # Another transaction has removed them meanwhile, and noted them.
+            # Another transaction has removed and recorded them meanwhile.
             return
         if len(entries) <= MAX_LATE:
-            # One that appears meanwhile stays, for the next time.
+            # An entry that appears meanwhile stays until the next call.
             in_block = block_id.in_([entry_id for entry_id, *_again in entries])
-            again = {(provider_id, uuid or '', uuid) for _id, provider_id, uuid in entries}
-            ordered = sorted(again, key=lambda entry: entry[:2])
-            provider_ids, _texts, uuids = zip(*ordered, strict=True)
-            insert_entries(self._connection, provider_ids, False, uuids)
+            again = {
+                NewEntry(provider_id, deleted_uuid=uuid) for _id, provider_id, uuid in entries
+            }
+            ordered = sorted(
+                again, key=lambda entry: (entry.provider_id, entry.deleted_uuid or '')
+            )
+            insert_entries(self._connection, secrets.randbits(63), ordered)
         removed = self._connection.execute(sa.delete(change_feed).where(in_block)).rowcount
         if removed:
             self._note_removed(lowest, end, removed)
 
     def _is_kept(self, in_block: sa.ColumnElement[bool]) -> bool:
-        """Return whether the newest entry of a block is too young to be removed."""
-        newest = sa.select(change_feed.c.at).where(in_block).order_by(change_feed.c.id.desc())
-        at = self._connection.scalar(newest.limit(1))
-        return at is not None and utcnow() - at < datetime.timedelta(seconds=KEPT_SECONDS)
+        """True if the youngest entry of a block is too young to be removed.
+
+        Also True while the clocks of worker and database differ.
+        """
+        difference = clock.difference(self._connection)
+        if difference is not None:
+            LOG.warning('Old entries of the change feed are kept, since %s.', difference)
+            return True
+        bound = clock.earlier(self._connection, KEPT_SECONDS)
+        is_young = sa.select(sa.func.max(change_feed.c.at) > bound).where(in_block)
+        return bool(self._connection.scalar(is_young))
 
     def _note_removed(self, start: int, end: int, entries: int) -> None:
-        """Note how many entries a part of the feed had, for followers."""
-        # Noted before, where the ids of a database that was restored were given out again.
+        """Record the number of entries in a removed part of the feed, for followers."""
+        # A restored database assigns ids again, so there may be a record already.
         same = removed_changes.c.end_id == end
         self._connection.execute(sa.delete(removed_changes).where(same))
         row = {'start_id': start, 'end_id': end, 'entries': entries}
@@ -263,10 +239,10 @@ class ChangeFeed:
         return self._connection.execute(_COUNT).scalar_one()
 
     def position(self, has_one_zone: bool = False) -> Position:
-        """The position of somebody who has read everything that the transaction sees.
+        """The position after everything that the transaction sees.
 
-        With `has_one_zone` it has all ids below the newest entries in one zone, where some are
-        missing. To find each gap takes a tenth of a second where every third id was given out.
+        With `has_one_zone`, a feed with gaps has one zone of all ids below the newest entries.
+        Finding each gap takes long where most ids are gaps, as in a Galera cluster.
         """
         rows = self._connection.execute(_NEWEST).all()
         if not rows:
@@ -280,16 +256,15 @@ class ChangeFeed:
         return Position.of(lowest, entries, gaps)
 
     def _gaps(self, end: int) -> list[Zone]:
-        """The ranges of ids that are missing before an entry."""
+        """The gaps in the ids before an entry."""
         rows = self._connection.execute(_GAPS, {'start': end})
         return [Zone(before + 1, after, 0) for before, after in rows]
 
     def read(self, position: Position) -> Reading:
-        """Read what the feed says now from a position on.
+        """Read the feed from a position on.
 
-        It is one statement, unless entries are gone or appeared below the head. The server only
-        counts the window: with PyMySQL, to read ten entries of it again took a seventh of the time
-        of a search.
+        One statement, unless entries disappeared, or appeared below the head. The statement counts
+        the entries of the window instead of returning them, which saves the driver time.
         """
         statement = _entries_after_head(len(position.zones))
         rows = self._connection.execute(statement, _values(position)).all()
@@ -299,7 +274,7 @@ class ChangeFeed:
         return Reading(entries, True, position.lowest, position.in_zones)
 
     def read_window(self, position: Position, end: int) -> Reading:
-        """Read what the feed says now from the window on to an id, whether that has changed."""
+        """Read all entries from the window of a position to an id."""
         values = {**_values(position), 'end': end}
         rows = self._connection.execute(_entries_from_start(len(position.zones)), values).all()
         lowest, in_zones = rows[0][4:]
@@ -312,14 +287,14 @@ class ChangeFeed:
         return Reading(entries, False, lowest, in_zones, removed)
 
     def is_unchanged(self, position: Position) -> bool:
-        """Return whether the feed is as a position has it, in one statement."""
+        """True if nothing was recorded since a position. One statement."""
         statement = _is_unchanged(len(position.zones))
         return bool(self._connection.scalar(statement, _values(position)))
 
     def used(self, position: Position, provider_ids: Collection[int]) -> UsedAtOneMoment:
-        """Read what is used of some providers, and whether nothing was recorded since a position.
+        """Read the usage of some providers, and test that nothing was recorded since a position.
 
-        It is one statement for the sake of one moment: under READ COMMITTED each statement has a
+        One statement, so that both are of one moment: under READ COMMITTED each statement sees a
         moment of its own.
         """
         values = {**_values(position), 'provider_ids': list(provider_ids)}

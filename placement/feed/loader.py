@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers read from the tables, as the rows that a `Snapshot` is made of.
+"""Reads providers from the tables, as rows for a `Snapshot`.
 
-A fixed number of statements reads all providers, or some.
+The number of statements does not depend on the number of providers.
 """
 
 import itertools
+import logging
 import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,11 +22,17 @@ from placement.db.schema.tables import (
     traits,
 )
 from placement.db.statements.inventories import MEMBERS, used_of
+from placement.db.statements.providers import PARENT, ROOT, TREE, list_names
 from placement.search.model.provider import InventoryRow, ProviderRow
 
-# How many rows are fetched at a time when everything is read: a driver that held all of them would
-# take more memory than the snapshot that is made of them.
+LOG = logging.getLogger(__name__)
+
+# Number of rows fetched at a time in a full load. All rows together would take more memory than
+# the snapshot.
 ROWS_AT_A_TIME = 1_000
+
+# The largest number of providers that one warning names.
+MAX_NAMED = 5
 
 NO_INVENTORIES: Mapping[str, InventoryRow] = {}
 
@@ -34,9 +41,9 @@ Names = Mapping[int, str]
 
 
 class ProviderStatement:
-    """A statement about providers, built once for all of them and once for some.
+    """A statement about all providers, or about those with given ids.
 
-    Where another statement takes less time for all providers, `about_all` is that one.
+    `about_all` is a faster form for all providers, if there is one.
     """
 
     def __init__(
@@ -59,23 +66,26 @@ class ProviderStatement:
             result = connection.execute(self._about_all)
         else:
             result = connection.execute(self._about_some, {'provider_ids': list(ids)})
-        # To ask a result for row after row takes as long as to read the rows.
+        # Partitions, because iterating a result row by row takes much longer.
         return itertools.chain.from_iterable(result.partitions(ROWS_AT_A_TIME))
 
 
 class NamesStatement:
-    """A kind of names that providers have: a table of them, and one that links to it."""
+    """A statement about names of providers, such as their traits.
+
+    One table holds the names, another links providers to them.
+    """
 
     def __init__(
         self, name: sa.Column[str], name_id: sa.Column[int], provider_id: sa.Column[int]
     ) -> None:
         names = name.table
-        # All ids of a provider as one text: 400,000 rows with a name in each took SQLite and the
-        # driver twice as long as the texts of 100,000 providers, and PyMySQL four times.
+        # All ids of a provider as one text: one row for each name takes the driver much longer.
         texts = sa.func.aggregate_strings(sa.cast(name_id, sa.String), ',')
-        self._names = sa.select(names.c.id, name)
+        is_named = name.is_not(None)
+        self._names = sa.select(names.c.id, name).where(is_named)
         self._rows = ProviderStatement(
-            sa.select(provider_id, name).join(names, names.c.id == name_id),
+            sa.select(provider_id, name).join(names, names.c.id == name_id).where(is_named),
             provider_id,
             about_all=sa.select(provider_id, texts).group_by(provider_id),
         )
@@ -83,12 +93,12 @@ class NamesStatement:
     def by_provider(
         self, connection: sa.Connection, ids: Collection[int] | None
     ) -> dict[int, tuple[str, ...]]:
-        """The names that each provider has; with `ids`, those of these providers only.
+        """The names by id of the provider, of all providers or only of those in `ids`.
 
-        Of all providers, those that have the same ones share them.
+        In a full load, providers with the same names share one tuple.
         """
         if ids is None:
-            # The names first: PyMySQL drops what is left of a result when a statement is sent.
+            # The names first: PyMySQL drops the rest of a result when another statement is sent.
             names = _names(connection, self._names)
             return _names_in_texts(self._rows.rows(connection, ids), names)
         by_provider: dict[int, list[str]] = {}
@@ -97,14 +107,14 @@ class NamesStatement:
         return {provider_id: tuple(names) for provider_id, names in by_provider.items()}
 
 
+_identity = resource_providers.c.id, resource_providers.c.uuid
 _PROVIDERS = ProviderStatement(
-    sa.select(
-        resource_providers.c.id,
-        resource_providers.c.uuid,
-        resource_providers.c.parent_provider_id,
-        resource_providers.c.root_provider_id,
-    ),
+    sa.select(*_identity, PARENT.c.id, ROOT.c.id).select_from(TREE),
     resource_providers.c.id,
+    # Without joins; `_orphans` checks parents and roots.
+    about_all=sa.select(
+        *_identity, resource_providers.c.parent_provider_id, resource_providers.c.root_provider_id
+    ),
 )
 _TRAITS = NamesStatement(
     traits.c.name,
@@ -118,10 +128,9 @@ _AGGREGATES = NamesStatement(
 )
 _provider_id, _class_id = inventories.c.resource_provider_id, inventories.c.resource_class_id
 _used = used_of(_provider_id, _class_id)
-# Provider by provider, each inventory with the sum of what is allocated from it. For 300,000
-# inventories PostgreSQL takes 0.9 s, and 0.3 s with a join of all sums; but MariaDB reads all
-# allocations of a class for each inventory then, where its statistics do not know yet that many
-# rows were written, as after a restore.
+# Provider by provider, each inventory with the sum of its allocations. PostgreSQL would be faster
+# with a join of all sums. But MariaDB then reads all allocations of a class for each inventory
+# while its statistics are outdated, as after a restore.
 _INVENTORIES = ProviderStatement(
     sa.select(_provider_id, resource_classes.c.name, *MEMBERS, _used)
     .join(resource_classes, resource_classes.c.id == _class_id)
@@ -133,18 +142,21 @@ _INVENTORIES = ProviderStatement(
 def load_providers(
     connection: sa.Connection, ids: Collection[int] | None = None
 ) -> Iterator[ProviderRow]:
-    """Rows of all providers, in six statements, or of those among `ids` that exist, in four.
+    """Yield the rows of all providers, or of those in `ids`; missing providers are left out.
 
-    All statements have to see the database at one moment. Providers with inventories come first,
-    in the order of their ids: an inventory is let go with the row of its provider, since those of
-    a cloud would take more memory than the snapshot that is made of them.
+    All providers take six statements, some take four. All statements have to see the database at
+    one moment. Providers with inventories come first, by id, so that only one provider's
+    inventories are in memory at a time: those of a whole cloud would take more memory than the
+    snapshot.
     """
-    providers = {row[0]: row for row in _PROVIDERS.rows(connection, ids)}
+    providers: dict[int, Sequence[Any]] = {row[0]: row for row in _PROVIDERS.rows(connection, ids)}
+    if ids is None:
+        providers |= _orphans(connection, providers)
     with_traits = _TRAITS.by_provider(connection, ids)
     with_aggregates = _AGGREGATES.by_provider(connection, ids)
 
     def provider_row(
-        provider: sa.Row[*tuple[Any, ...]], inventories_of: Mapping[str, InventoryRow]
+        provider: Sequence[Any], inventories_of: Mapping[str, InventoryRow]
     ) -> ProviderRow:
         provider_id = provider[0]
         names = with_traits.pop(provider_id, ()), with_aggregates.pop(provider_id, ())
@@ -158,12 +170,39 @@ def load_providers(
         yield provider_row(provider, NO_INVENTORIES)
 
 
+def _orphans(
+    connection: sa.Connection, providers: Mapping[int, Sequence[Any]]
+) -> Mapping[int, Sequence[Any]]:
+    """The rows whose parent or root does not exist, by id, with None instead of the missing id.
+
+    The snapshot takes such a row for a root, so that all other trees can be searched.
+    """
+    orphans = {
+        row[0]: (*row[:2], *(related if related in providers else None for related in row[2:]))
+        for row in providers.values()
+        if any(related is not None and related not in providers for related in row[2:])
+    }
+    if orphans:
+        uuids = [row[1] for row in itertools.islice(orphans.values(), MAX_NAMED)]
+        named = ', '.join(
+            f'{uuid} ({name})' for uuid, name in sorted(list_names(connection, uuids).items())
+        )
+        LOG.warning(
+            'The parent or the root of %d resource providers does not exist, among them %s. '
+            'Searches take each of them for a root. PUT /resource_providers/{uuid} with '
+            'parent_provider_uuid null makes it one.',
+            len(orphans),
+            named,
+        )
+    return orphans
+
+
 def _inventories(
     connection: sa.Connection, ids: Collection[int] | None
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The inventories of one provider after the other, by name of the class.
+    """Yield the id of each provider with its inventories by name of the class.
 
-    They are plain tuples in the order of `InventoryRow`, as `ProviderRow` allows.
+    Inventories are plain tuples in the order of `InventoryRow`, as `ProviderRow` allows.
     """
     by_provider = itertools.groupby(_INVENTORIES.rows(connection, ids), operator.itemgetter(0))
     for provider_id, rows in by_provider:
@@ -175,7 +214,7 @@ def _names(connection: sa.Connection, statement: sa.Select[int, str]) -> Names:
 
 
 def _names_in_texts(rows: Iterable[Sequence[Any]], names: Names) -> dict[int, tuple[str, ...]]:
-    """Return the names in texts of ids, by provider; ids without a name are left out."""
+    """The names of each provider, from a text of their ids; ids without a name are left out."""
     by_text: dict[str, tuple[str, ...]] = {}
     by_provider: dict[int, tuple[str, ...]] = {}
     for provider_id, text in rows:

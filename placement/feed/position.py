@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the change feed was read, and what can still be missed: without a database.
+"""A reader's position in the change feed, and the gaps that may still fill. No I/O.
 
 The database assigns the ids of the feed before transactions commit. So an entry can appear below
-others that were read long ago, however long its transaction took; and a database that was
-restored assigns ids again. A position covers all of that, for workers and for followers outside:
+others that were read long before, and a restored database assigns ids again. A position detects
+both, for workers and for followers outside, by three means:
 
-* The *window* has the ids of the newest entries that were read. Each reading looks at these
-  entries again. Those that are new among or after them are news. When one of them is gone, or the
-  last one has another token, this is another database, or it lags behind the position.
-* Below the window there are *zones*: ranges of ids in which some are missing. The server counts
-  the entries of the zones; when there are more than before, a very old transaction has committed.
-* The lowest id of the feed tells whether old entries were removed, or appeared below all others.
+* The *window* holds the ids of the newest entries that were read. Each reading examines these
+  entries again. New ones among or after them are the news. If one has disappeared, or the last one
+  has another token, the answer comes from another database, or from a node that lags behind.
+* Below the window there are *zones*: ranges of ids with gaps. The server counts the entries of the
+  zones; if the count grows, a very old transaction has committed.
+* The lowest id of the feed changes if old entries were removed, or appeared below all others.
 
-None of these needs a clock. Old entries are removed in whole blocks, and the number of entries
-that a block had is noted, so that a reader can tell whether it has read all of them.
+None of these needs a clock. Old entries are removed in whole blocks, and the number of entries of
+a removed block is recorded, so a reader can verify that it has read all of them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,20 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-# The most entries in a window. An entry that appears below so many others makes workers load
-# everything. So many are kept only while ids are missing among them.
+# Maximum number of entries in a window. An entry that appears below it makes workers load
+# everything. Windows are this long only while there are gaps in them.
 MAX_WINDOW = 100
 
-# How many entries of the last reading stay in the window although no id is missing. A replica
-# that is promoted can lack one of several that were committed together.
+# Number of entries of the last reading that stay in the window even without gaps. A promoted
+# replica can lack one of several entries that were committed together.
 MIN_WINDOW = 10
 
-# The most zones. A statement with zones takes 0.05 ms longer on MariaDB, and 0.1 ms more for each
-# 1,000 entries in them. Without gaps, which only a failed COMMIT or a Galera cluster leaves, there
-# are no zones.
+# Maximum number of zones. A statement with zones counts the entries in them, so each zone costs
+# time. Without gaps, which only a failed COMMIT or a Galera cluster leaves, there are no zones.
 MAX_ZONES = 4
 
-# Old entries are removed in blocks of so many ids: first those below this id, then those below
-# twice this id, and so on.
+# Number of ids in a block, in which old entries are removed: first the ids below this number, then
+# those below twice this number, and so on.
 BLOCK = 20_000
 
 
@@ -50,7 +49,7 @@ def next_block(entry_id: int) -> int:
 
 
 class Entry(NamedTuple):
-    """One entry: a provider has changed, in any way or only in what is allocated of it."""
+    """One entry: a provider has changed, either in any way or only in its allocations."""
 
     id: int
     provider_id: int
@@ -59,20 +58,20 @@ class Entry(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """Ids from `start` to before `end`, of which only some were ever read: so many `entries`."""
+    """Ids from `start` to before `end`, of which a number of `entries` was read."""
 
     start: int
     end: int
     entries: int
 
     def joined(self, later: Zone) -> Zone:
-        """One zone of two, between which no id is missing."""
+        """The union with a later zone; there are no gaps between them."""
         between = later.start - self.end
         return Zone(self.start, later.end, self.entries + between + later.entries)
 
 
 class Removed(NamedTuple):
-    """Ids of removed blocks, from `start` to before `end`, and how many entries they had."""
+    """Ids of removed blocks, from `start` to before `end`, and the number of their entries."""
 
     start: int
     end: int
@@ -80,23 +79,23 @@ class Removed(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The answer of the database to a position.
+    """The answer of the database to a position."""
 
-    `entries` are rows that begin with the values of `Entry`: those after the window if everything
-    up to there is as it was read, and otherwise those from the start of the window on. `lowest` is
-    the lowest id in the feed, None when there are no entries at all; `in_zones` is the number of
-    entries in the zones. `removed` has the blocks that were removed since, if any was noted.
-    """
-
+    # Rows that begin with the values of `Entry`: the entries after the window if `is_as_read`,
+    # otherwise the entries from the start of the window on.
     entries: Sequence[Sequence[Any]]
+    # The feed up to the end of the window is unchanged.
     is_as_read: bool
+    # The lowest id in the feed; None for an empty feed.
     lowest: int | None
+    # The number of entries in the zones.
     in_zones: int
+    # The blocks removed since, if any was recorded.
     removed: Removed | None = None
 
 
 class Reload(enum.Enum):
-    """Why the feed cannot be read on and everything has to be loaded, with the words for it."""
+    """Reasons why the feed cannot be read on and a full load is needed, with their messages."""
 
     EMPTY = 'it is empty'
     PRUNED = 'old entries were removed'
@@ -108,7 +107,7 @@ class Reload(enum.Enum):
 
 
 class News(NamedTuple):
-    """The entries that were not read before, by id, and the position after them."""
+    """The new entries, by id, and the position after them."""
 
     entries: Sequence[Entry]
     position: Position
@@ -118,8 +117,8 @@ class News(NamedTuple):
 class Position:
     """The part of the feed that was read.
 
-    `lowest` was the lowest id, `window` has the ids of the newest entries, and `token` is that of
-    the last one. All ids between `lowest` and the window were there, except for some in the zones.
+    `lowest` is the lowest id, `window` holds the ids of the newest entries, and `token` is the
+    token of the last entry. Between `lowest` and the window, only the zones have gaps.
     """
 
     lowest: int
@@ -129,10 +128,10 @@ class Position:
 
     @classmethod
     def of(cls, lowest: int, newest: Sequence[Entry], gaps: Iterable[Zone] = ()) -> Position:
-        """The position after everything was read, of which these are the newest entries, by id.
+        """The position after the whole feed, given its newest entries by id.
 
-        `gaps` are zones that have the ids that are missing below those. An empty feed has no
-        newest entries; a position in it can never be read on from.
+        `gaps` are the gaps below these entries. An empty feed has no newest entries; its position
+        cannot be read on from.
         """
         if not newest:
             return cls(0, 0, ())
@@ -141,7 +140,7 @@ class Position:
 
     @property
     def start(self) -> int:
-        """The id from which on entries are read again."""
+        """The first id of the window; 0 for an empty one."""
         return self.window[0] if self.window else 0
 
     @property
@@ -151,13 +150,13 @@ class Position:
 
     @property
     def in_zones(self) -> int:
-        """How many entries of the zones were read."""
+        """Number of entries of the zones that were read."""
         return sum(zone.entries for zone in self.zones)
 
     def missed(self, reading: Reading) -> Reload | set[int]:
-        """Return ids of entries that have appeared below the head, or why they cannot be known.
+        """Return the ids of entries that appeared below the head, or the reason for a full load.
 
-        In place of one in a zone it is the lowest id that may have appeared.
+        For an entry in a zone, it is the lowest id that the entry may have.
         """
         if not self.window:
             return Reload.EMPTY
@@ -183,9 +182,9 @@ class Position:
         return missed
 
     def is_of_same_database(self, reading: Reading) -> bool:
-        """Return whether nothing shows that the answer is of another database.
+        """False if the answer must come from another database.
 
-        It can still lack entries of the position: then a node of a cluster lags behind.
+        If True, the answer may still lack entries of the position: a node of a cluster may lag.
         """
         if reading.lowest is None or reading.lowest > self.start:
             return False
@@ -193,24 +192,24 @@ class Position:
         return all(bool(row[3] == self.token) for row in heads)
 
     def _removed_from_zones(self, removed: Removed | None, lowest: int) -> int | None:
-        """Return the number of entries that zones had in blocks that were removed since.
+        """Return the number of entries of zones in removed blocks.
 
-        Outside of zones every entry was read. So the removed blocks had as many more entries.
-        None if an entry may have been removed that was not read.
+        Outside of zones every entry was read, which determines the number in zones. None if an
+        unread entry may have been removed.
         """
         end = lowest if removed is None else removed.end
         ids_in_zones = sum(max(0, min(zone.end, end) - zone.start) for zone in self.zones)
         if removed is None:
-            # Removed by hand, and with them what appeared below all others in the same block.
+            # Removed by hand, possibly with late entries of the same block.
             is_safe = not ids_in_zones and (self.lowest == 1 or self.lowest % BLOCK == 0)
             return 0 if is_safe else None
         if removed.start < self.lowest:
-            # An entry appeared below all others, and was removed with them.
+            # An entry appeared below all others, and was removed with the block.
             return None
         return removed.entries - (end - self.lowest - ids_in_zones) if ids_in_zones else 0
 
     def read_on(self, reading: Reading) -> News | Reload:
-        """Return what is new to a worker, or why it has to load everything."""
+        """Return the news, or the reason for a full load."""
         missed = self.missed(reading)
         if isinstance(missed, Reload):
             return missed
@@ -231,7 +230,7 @@ class Position:
         return dataclasses.replace(self, token=token, window=window)._shortened(ids)
 
     def _shortened(self, latest: Sequence[int]) -> Position:
-        """The position with the least window that has the latest ids and the newest gaps."""
+        """The position with the shortest window that holds the latest ids and the newest gaps."""
         window = self.window
         pairs = enumerate(itertools.pairwise(window))
         gap = next((index for index, (before, after) in pairs if after > before + 1), len(window))
@@ -239,10 +238,10 @@ class Position:
         return self._cut(max(cut, len(window) - MAX_WINDOW))
 
     def narrowed(self, ids: int) -> Position:
-        """The position with no more than so many ids from the window to the head, and one zone.
+        """The position with a window of at most `ids` ids, and one zone.
 
-        The zone has all ids below the window. Where ids are missing there may be a cluster, and a
-        node of it that lags behind can lack any of these entries that has appeared late.
+        The zone covers all ids below the window. Gaps suggest a cluster, in which a node that lags
+        behind can lack any of these entries that appeared late.
         """
         position = self._cut(sum(entry_id <= self.head - ids for entry_id in self.window))
         missing = sum(zone.end - zone.start - zone.entries for zone in position.zones)
@@ -251,7 +250,7 @@ class Position:
         return dataclasses.replace(position, zones=zones)
 
     def _cut(self, cut: int) -> Position:
-        """The position without so many ids of the window, between which gaps become zones."""
+        """The position without the first `cut` ids of the window, whose gaps become zones."""
         pairs = itertools.pairwise(self.window[: cut + 1])
         gaps = [Zone(before + 1, after, 0) for before, after in pairs if after > before + 1]
         zones = _joined([*self.zones, *gaps])
@@ -259,7 +258,7 @@ class Position:
 
 
 def _joined(zones: Sequence[Zone]) -> tuple[Zone, ...]:
-    """At most `MAX_ZONES` zones, made by joining those with the fewest entries between them."""
+    """At most `MAX_ZONES` zones; the closest ones are joined."""
     if len(zones) <= MAX_ZONES:
         return tuple(zones)
     between = [later.start - zone.end for zone, later in itertools.pairwise(zones)]

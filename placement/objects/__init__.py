@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versioned objects, with their rules, generations and transactions.
 
-oslo.versionedobjects is imported without the rest of oslo.messaging. The library needs one class
-of it, the base of a serializer for remote procedure calls, which this service does not make. The
-package around that class loads oslo.service and eventlet: a third of the time to start, a fifth of
-the memory, and a deprecation warning for every operator.
+oslo.versionedobjects is imported without most of oslo.messaging. The library needs one class of
+it, a base for serializers of remote procedure calls, which this service does not use. The rest of
+the package would import oslo.service and eventlet, which slow down the start, take memory, and
+print a deprecation warning.
 """
 
 import importlib
@@ -18,13 +18,12 @@ _NEEDED = 'oslo_messaging.serializer'
 def _import_versioned_objects() -> None:
     """Import `oslo_versionedobjects.base`, with only the module of oslo.messaging that it needs.
 
-    That module is the genuine one and stays loaded, so that a program which imports us and
-    oslo.messaging, before or after, has every class once. Where oslo.messaging was loaded before,
-    nothing is left to save.
+    That module is the original one and stays loaded, so a program that also imports oslo.messaging
+    has every class once. If oslo.messaging is loaded already, this is a plain import.
     """
     spec = None if _PACKAGE in sys.modules else importlib.util.find_spec(_PACKAGE)
     if spec is not None:
-        # The package as it is found, with the path of its modules, but not executed.
+        # The package with the path of its modules, but not executed.
         package = importlib.util.module_from_spec(spec)
         sys.modules[_PACKAGE] = package
         try:

@@ -8,20 +8,21 @@ from collections.abc import Sequence
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import Part
+from placement.db.mode import Mode
 from placement.db.statements import aggregates as statements
-from placement.db.statements import associations
-from placement.insight.history.statements import Part
-from placement.objects.resource_provider import ResourceProvider, record_changes
+from placement.db.statements import associations, providers
+from placement.db.transaction import in_transaction
+from placement.objects.resource_provider import ResourceProvider
 
 
-@db.reader
+@in_transaction(Mode.READ)
 def list_by_provider(context: RequestContext, provider: ResourceProvider) -> list[str]:
     """The uuids of the aggregates that a provider is a member of."""
     return list(statements.list_by_provider(context.connection, provider.id))
 
 
-@db.writer
+@in_transaction(Mode.WRITE)
 def replace(
     context: RequestContext,
     provider: ResourceProvider,
@@ -30,18 +31,22 @@ def replace(
 ) -> None:
     """Make a provider a member of exactly these aggregates.
 
-    Without a generation none is compared, and none incremented: so it was before clients sent
-    it. Raises `errors.ResourceProviderChanged`.
+    Without a generation, the generation is neither compared nor incremented, as at the versions
+    before clients sent it. The row of the provider is changed nevertheless, so that concurrent
+    changes on other nodes of a cluster conflict.
+
+    :raises errors.ResourceProviderChanged: the generation of the provider is another one
     """
     connection = context.connection
+    row = provider.lock()
     if generation is None:
-        provider.lock()
+        providers.touch(connection, row)
     else:
-        provider.lock_at(generation, errors.ResourceProviderChanged)
+        provider.check_generation(generation, errors.ResourceProviderChanged)
     present = statements.list_by_provider(connection, provider.id).values()
     wanted = statements.ensure(connection, uuids).values()
     associations.replace(connection, statements.MEMBER, provider.id, present, wanted)
     if generation is None:
-        record_changes(context, [provider.id], Part.AGGREGATES)
+        context.changes.provider([provider.id], Part.AGGREGATES)
     else:
         provider.increment_generation(Part.AGGREGATES)

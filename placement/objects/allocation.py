@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of consumers (specification: allocations, reshaper).
 
-A write is one transaction: lock the consumers, then the providers in the order of their ids; load
-the inventories; decide, by the pure rules of `objects.claim`; write. So racing claims queue
-instead of failing, and a failure leaves nothing behind.
+A write is one transaction. It locks the consumers, then the providers in the order of their ids,
+loads the inventories, applies the rules of `objects.claim`, and writes. So racing claims queue
+instead of failing, and a failure leaves nothing behind. New projects and users are inserted after
+all locks are taken, so that a claim that waits for a provider does not block other claims of the
+same project.
 """
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+import functools
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Self
 
 from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import ConsumerChange
+from placement.db.mode import Mode
+from placement.db.rows import Connection, Row
 from placement.db.statements import allocations as statements
 from placement.db.statements import collation, consumers, inventories, names, providers
-from placement.feed.change_feed import ChangeFeed
-from placement.insight.history.recorder import ConsumerState
+from placement.db.statements.allocations import HeldAmount
+from placement.db.statements.owners import OwnerNames
+from placement.db.transaction import in_transaction
 from placement.objects import base, inventory
 from placement.objects.claim import (
     Claim,
@@ -39,10 +46,9 @@ from placement.search.model.capacity import Capacity
 
 @base.register
 class Consumer(base.PlacementObject):
-    """Whoever uses resources.
+    """A user of resources, such as a server.
 
-    `project_id` and `user_id` are the ids of Keystone. `consumer_type` is None where none is
-    recorded.
+    `project_id` and `user_id` are the ids of Keystone. `consumer_type` is None if unknown.
     """
 
     # Version 1.0: Initial version
@@ -67,7 +73,7 @@ class Consumer(base.PlacementObject):
 
 @base.register
 class Allocation(base.Timestamped):
-    """The amount of one class of one provider that a consumer has."""
+    """The amount of one class of one provider that a consumer holds."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -87,7 +93,7 @@ class Allocation(base.Timestamped):
 
 @base.register
 class AllocationList(base.PlacementObjectList):
-    """The allocations of one consumer, which is None without any; writes are of whole claims."""
+    """The allocations of one consumer; `consumer` is None if there are none."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -102,36 +108,40 @@ class AllocationList(base.PlacementObjectList):
     consumer: Consumer | None
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def list_by_consumer(cls, context: RequestContext, uuid: str) -> Self:
-        """The allocations of a consumer; none are no error."""
+        """The allocations of a consumer; may be empty."""
         rows = statements.list_by_consumers(context.connection, [uuid])
         consumer = Consumer.from_row(context, rows[0]) if rows else None
         return cls.from_rows(context, rows, consumer=consumer)
 
     @staticmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def list_rows_by_provider(
         context: RequestContext, provider: ResourceProvider
-    ) -> Sequence[db.Row]:
-        """The rows of the allocations of a provider, which may be very many, with consumers."""
+    ) -> Sequence[Row]:
+        """The allocations of a provider with consumers, as rows because there may be many."""
         return statements.list_by_providers(context.connection, [provider.id])
 
     @staticmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def replace(context: RequestContext, claims: Sequence[Claim]) -> None:
         """Replace the allocations of the consumers of all claims atomically.
 
-        Raises, in this order, `errors.BadRequest` for more than the service takes at once,
-        `errors.ConsumerGenerationConflict`, `errors.UnknownAllocationProvider`,
-        `errors.ResourceClassNotFound` and `errors.UnableToAllocate`.
+        Errors are checked in this order.
+
+        :raises errors.BadRequest: there are more amounts than one request may write
+        :raises errors.ConsumerGenerationConflict: the generation of a consumer is another one
+        :raises errors.UnknownAllocationProvider: a provider does not exist
+        :raises errors.ResourceClassNotFound: a resource class does not exist
+        :raises errors.UnableToAllocate: an amount does not fit
         """
         locked = _lock(context, claims)
         _check(locked)
         _write(context, locked)
 
     @staticmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def reshape(
         context: RequestContext,
         wanted: Mapping[str, tuple[int, InventoryList]],
@@ -140,10 +150,13 @@ class AllocationList(base.PlacementObjectList):
         """Replace the inventories of providers and the allocations of consumers atomically.
 
         Inventories are keyed by the uuid of the provider, each with the generation that the client
-        read. In between every provider has the old and the new, so that what is in use can move.
-        Raises, in this order, `errors.ReshapeProviderNotFound`,
-        `errors.ResourceProviderGenerationConflict`, what `replace` raises, and
-        `errors.InventoryInUse`.
+        read. While allocations move, every provider has its old and its new inventories. Errors
+        are checked in this order.
+
+        :raises errors.ReshapeProviderNotFound: a provider does not exist
+        :raises errors.ResourceProviderGenerationConflict: the generation of one is another one
+        :raises errors.PlacementError: the errors of `replace`
+        :raises errors.InventoryInUse: allocations use a removed inventory
         """
         locked = _lock(context, claims, also=wanted)
         reshaped = [
@@ -157,77 +170,76 @@ class AllocationList(base.PlacementObjectList):
         inventory.write(context, reshaped, keep_others=False)
 
     @staticmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def release(context: RequestContext, consumer_uuid: str) -> None:
-        """Delete a consumer and its allocations; raises `errors.AllocationsNotFound`."""
-        connection, recorder = context.connection, context.change_recorder
-        # Which locks it as well, against writes of the same consumer.
-        was_there = _delete_consumer(context, consumer_uuid)
+        """Delete a consumer and its allocations.
+
+        :raises errors.AllocationsNotFound: the consumer has no allocations
+        """
+        connection, names_owner = context.connection, bool(context.sinks)
+        # The deletion also locks the consumer against concurrent writes.
+        owner = consumers.delete_by_uuid(connection, consumer_uuid, names_owner)
         touched = statements.delete_by_consumer(connection, consumer_uuid)
         if not touched:
             raise errors.AllocationsNotFound(uuid=consumer_uuid)
-        # If there was none, its first claim may have been committed between the two.
-        was_there = was_there or _delete_consumer(context, consumer_uuid)
-        if recorder is not None:
-            if not was_there:
-                # Very old data has allocations of consumers without a record.
-                recorder.consumer(ConsumerState(consumer_uuid))
-            for provider_id in touched:
-                recorder.allocations(provider_id, None, None, {consumer_uuid: {}})
-        ChangeFeed(connection).record(touched, allocations_only=True)
+        if owner is None:
+            # Its first claim may have been committed between the two statements. In very old data
+            # a consumer has no record.
+            owner = consumers.delete_by_uuid(connection, consumer_uuid, names_owner)
+        context.changes.consumer(ConsumerChange(consumer_uuid, stored=owner))
+        for provider_id in touched:
+            context.changes.allocations(provider_id, {consumer_uuid: {}})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Locked:
-    """The rows that one write works on, which no other transaction changes until it ends.
+    """The locked rows of one write, as they were before it."""
 
-    `claims` spell their consumers as they are stored. `consumers` are those that existed before,
-    by uuid, with the generation that they had. `used` are pairs of a consumer's uuid and the id of
-    a provider of which it had something before. `provider_uuids` are those of providers that
-    claims name, of which a released consumer had something, or that are reshaped; `providers` are
-    their rows, by uuid, with the generation that they had, where these were read.
-    """
-
+    # With the uuids of consumers spelled as stored.
     claims: Sequence[Claim]
-    consumers: Mapping[str, db.Row]
-    used: Sequence[tuple[str, int]]
-    provider_uuids: Collection[str]
-    providers: Mapping[str, db.Row]
+    # Existing consumers by uuid.
+    consumers: Mapping[str, Row]
+    # Amounts held by the consumers, even without a record.
+    held: Sequence[HeldAmount]
+    # The claims without those whose consumer was inserted during the locking.
+    unwritten: Sequence[Claim]
+    # Providers that claims name, that released consumers used, or that are reshaped.
+    provider_uuids: Set[str]
+    # Rows of these providers by uuid, if they were read.
+    providers: Mapping[str, Row]
 
 
 # Lock
 
 
 def _lock(context: RequestContext, claims: Sequence[Claim], also: Collection[str] = ()) -> _Locked:
-    """Lock everything that a write works on, and read the providers that its consumers use.
+    """Lock the consumers and providers of a write, and read the amounts held before.
 
-    `also` names providers, by uuid, that the same transaction reshapes. Raises
-    `errors.BadRequest` for more than the service takes at once.
+    `also` names providers, by uuid, that the same transaction reshapes.
+
+    :raises errors.BadRequest: there are more amounts than one request may write
+    :raises errors.DatabaseBusy: too many threads wait for a provider
     """
     check_size(claims)
-    connection = context.connection
-    claims, existing = _lock_consumers(connection, claims)
-    used = statements.list_providers_used(connection, existing)
+    claims, existing, held, unwritten = _lock_consumers(context.connection, claims)
     leaving = {claim.consumer_uuid for claim in claims if not claim.resources}
-    released = {provider_id for uuid, provider_id in used if uuid in leaving}
-    uuids, rows = _lock_providers(connection, named_providers(claims), released, also)
-    return _Locked(claims, existing, used, uuids, rows)
+    released = {amount.provider_id for amount in held if amount.consumer_uuid in leaving}
+    uuids, rows = _lock_providers(context, named_providers(claims), released, also)
+    return _Locked(claims, existing, held, unwritten, uuids, rows)
 
 
 def _lock_consumers(
-    connection: db.Connection, claims: Sequence[Claim]
-) -> tuple[Sequence[Claim], Mapping[str, db.Row]]:
-    """Lock the consumers that exist, and write those that are to have something.
+    connection: Connection, claims: Sequence[Claim]
+) -> tuple[Sequence[Claim], Mapping[str, Row], Sequence[HeldAmount], Sequence[Claim]]:
+    """Lock existing consumers; create the consumer of a single claim if its owner exists.
 
-    One that exists gets the owner of its claim and the next generation; one that does not is made.
-    Written before any provider is locked: a transaction that waits for another one to insert the
-    same project then keeps nobody from a provider.
+    Returns `claims`, `consumers`, `held` and `unwritten` of `_Locked`.
     """
     if len(claims) == 1 and claims[0].is_of_new_consumer:
-        # As most claims are; it saves a look for the consumer.
+        # The most frequent case; saves the lookup of the consumer.
         (claim,) = claims
         if consumers.insert_absent(connection, claim.consumer_uuid, claim.owner):
-            return claims, {}
+            return claims, {}, (), ()
     rows = consumers.lock(connection, [claim.consumer_uuid for claim in claims])
     existing = {row.uuid: row for row in rows}
     if collation.has_insensitive_collation(connection):
@@ -237,26 +249,52 @@ def _lock_consumers(
             dataclasses.replace(claim, consumer_uuid=uuid)
             for claim, uuid in zip(claims, spelled, strict=True)
         ]
-    owners = {claim.consumer_uuid: claim.owner for claim in claims if claim.resources}
-    new = {uuid: owner for uuid, owner in owners.items() if uuid not in existing}
-    consumers.insert(connection, new)
-    known = {existing[uuid].id: owner for uuid, owner in owners.items() if uuid in existing}
-    consumers.advance(connection, known)
-    return claims, existing
+    held, unwritten = _lock_held(connection, claims, existing)
+    return claims, existing, held, unwritten
+
+
+def _lock_held(
+    connection: Connection, claims: Sequence[Claim], existing: Mapping[str, Row]
+) -> tuple[Sequence[HeldAmount], Sequence[Claim]]:
+    """Read the amounts that consumers hold, which no other transaction can change from here on.
+
+    In very old data, consumers may have allocations without a record. They get a record here,
+    which other writes of the same consumer wait for; it is deleted again if the claim is empty.
+    Also returns the other claims, whose consumers are written later.
+    """
+    owners = {claim.consumer_uuid: claim.owner for claim in claims}
+    held = statements.list_held(connection, list(owners))
+    unrecorded = owners.keys() & {amount.consumer_uuid for amount in held} - existing.keys()
+    if not unrecorded:
+        return held, claims
+    consumers.insert(connection, {uuid: owners[uuid] for uuid in unrecorded})
+    unwritten = [claim for claim in claims if claim.consumer_uuid not in unrecorded]
+    return statements.list_held(connection, list(owners)), unwritten
 
 
 def _lock_providers(
-    connection: db.Connection, named: Sequence[str], released: set[int], also: Collection[str]
-) -> tuple[Collection[str], Mapping[str, db.Row]]:
-    """Lock providers in the order of their ids, and increment the generations of those in claims.
+    context: RequestContext, named: Sequence[str], released: set[int], also: Collection[str]
+) -> tuple[Set[str], Mapping[str, Row]]:
+    """Lock providers in the order of their ids; increment the generations of claimed ones.
 
-    Returns their uuids, and their rows by uuid as they were. One provider alone is locked by the
-    statement that increments its generation, without its row.
+    Returns their uuids, and their former rows by uuid. A single provider is locked by the
+    statement that increments its generation, without reading the row.
     """
+    connection, turn = context.connection, context.database.lock_waits.turn
     if len(named) == 1 and not released and not also:
-        return named if providers.increment_generation_of(connection, named[0]) else (), {}
-    ids = providers.list_ids(connection, list(dict.fromkeys([*named, *also]))).values()
-    rows = {row.uuid: row for row in providers.lock(connection, {*ids, *released})}
+        (uuid,) = named
+        read = functools.partial(providers.list_generations, uuids=named)
+        with turn(uuid, read):
+            is_there = providers.increment_generation_of(connection, uuid)
+        return frozenset(named if is_there else ()), {}
+    known = providers.list_ids(connection, {*named, *also})
+    uuids = {provider_id: uuid for uuid, provider_id in known.items()}
+    ids = {*uuids, *released}
+    first = min(ids, default=0)
+    read = functools.partial(providers.list_generations, ids=ids)
+    # Turns are keyed by uuid, or by id where that is not read: a released provider.
+    with turn(uuids.get(first, first), read):
+        rows = {row.uuid: row for row in providers.lock(connection, ids)}
     changed = released | {rows[uuid].id for uuid in named if uuid in rows}
     providers.increment_generations(connection, changed)
     return rows.keys(), rows
@@ -266,7 +304,7 @@ def _lock_providers(
 
 
 def _check(locked: _Locked) -> None:
-    """Raise for a consumer's generation that is stale, then for an unknown provider."""
+    """Check the generations of consumers, then the existence of providers."""
     stored = {uuid: row.generation for uuid, row in locked.consumers.items()}
     check_generations(locked.claims, stored)
     check_providers(locked.claims, locked.provider_uuids)
@@ -275,7 +313,7 @@ def _check(locked: _Locked) -> None:
 def _reshaped_provider(
     context: RequestContext, locked: _Locked, uuid: str, generation: int
 ) -> ResourceProvider:
-    """The provider with a uuid, if it is there with the generation that the client read."""
+    """The locked provider with a uuid, after a check of its existence and generation."""
     stored = locked.providers.get(uuid)
     if stored is None:
         reason = errors.ResourceProviderNotFound(uuid=uuid)
@@ -293,17 +331,20 @@ def _reshaped_provider(
 
 
 def _write(context: RequestContext, locked: _Locked) -> None:
-    """Write claims that are locked, after `_check`, if they fit.
+    """Write locked claims, after `_check`, if they fit.
 
-    Raises `errors.ResourceClassNotFound` and `errors.UnableToAllocate`.
+    :raises errors.ResourceClassNotFound: a resource class does not exist
+    :raises errors.UnableToAllocate: an amount does not fit
     """
     connection, claims = context.connection, locked.claims
+    _write_consumers(connection, locked.unwritten, locked.consumers)
     wanted = list(amounts(claims))
     class_ids = names.resource_class_ids(connection, (amount.resource_class for amount in wanted))
     classes = sorted(class_ids, key=class_ids.__getitem__)
     stocks, named = _load_stocks(connection, locked)
     check_fit(claims, classes, stocks)
-    statements.delete(connection, {uuid for uuid, _provider_id in locked.used})
+    holding = {amount.consumer_uuid for amount in locked.held}
+    statements.delete(connection, holding)
     statements.insert(
         connection,
         [
@@ -316,96 +357,82 @@ def _write(context: RequestContext, locked: _Locked) -> None:
             for amount in wanted
         ],
     )
-    _note(context, locked, named)
-    leaving = [claim.consumer_uuid for claim in claims if not claim.resources]
-    existing = locked.consumers
-    consumers.delete(connection, [existing[uuid].id for uuid in leaving if uuid in existing])
-    touched = {row.id for row in named.values()} | {
-        provider_id for _uuid, provider_id in locked.used
-    }
-    ChangeFeed(connection).record(touched, allocations_only=True)
+    _name_changes(context, locked, named)
+    leaving = {claim.consumer_uuid for claim in claims if not claim.resources}
+    consumers.delete(connection, leaving & (locked.consumers.keys() | holding))
 
 
-def _load_stocks(
-    connection: db.Connection, locked: _Locked
-) -> tuple[Stocks, Mapping[str, db.Row]]:
-    """The inventories of the providers that claims name, and what is used of them.
+def _write_consumers(
+    connection: Connection, claims: Sequence[Claim], existing: Mapping[str, Row]
+) -> None:
+    """Create missing consumers; increment the generations of others, and set their owners.
 
-    Returns a row of each of these providers as well, by uuid, unless it has no inventory.
+    While a transaction inserts a project, others that insert the same one wait. So providers are
+    locked before: the transaction that others wait for never waits for a provider itself.
     """
-    replaced = {uuid for uuid, _provider_id in locked.used}
+    owners = {claim.consumer_uuid: claim.owner for claim in claims if claim.resources}
+    consumers.insert(connection, {u: owner for u, owner in owners.items() if u not in existing})
+    known = {existing[u].id: owner for u, owner in owners.items() if u in existing}
+    consumers.advance(connection, known)
+
+
+def _load_stocks(connection: Connection, locked: _Locked) -> tuple[Stocks, Mapping[str, Row]]:
+    """The inventories of claimed providers with their usage.
+
+    Also returns a row of each of these providers by uuid, unless it has no inventory.
+    """
+    returned: Counter[tuple[int, int]] = Counter()
+    for amount in locked.held:
+        returned[amount.provider_id, amount.class_id] += amount.used
     named = named_providers(locked.claims)
-    rows = inventories.list_with_providers(connection, named, replaced) if named else ()
+    rows = inventories.list_with_providers(connection, named) if named else ()
     stocks = {
         (row.uuid, row.resource_class): Stock(
             Capacity(*(getattr(row, name) for name in inventory.MEMBERS)),
             row.used,
-            row.released,
+            returned[row.id, row.resource_class_id],
         )
         for row in rows
     }
     return stocks, {row.uuid: row for row in rows}
 
 
-# The history
+# Name the changes
 
 
-def _delete_consumer(context: RequestContext, uuid: str) -> bool:
-    """Delete a consumer, and note its owner for the history; returns whether there was one."""
-    recorder = context.change_recorder
-    if recorder is None:
-        return consumers.delete_by_uuid(context.connection, uuid)
-    row = consumers.delete_with_owner(context.connection, uuid)
-    if row is not None:
-        recorder.consumer(ConsumerState(row.uuid, row.project_id, row.user_id))
-    return row is not None
-
-
-def _note(context: RequestContext, locked: _Locked, named: Mapping[str, db.Row]) -> None:
-    """Note consumers and providers for the history, before consumers that leave are deleted.
-
-    Consumers that were there before are read, with the owners that the write gave them. What the
-    write made is as the claim says; where a database ignores letter case, so are the names of its
-    owners, which may be stored in another spelling.
-    """
-    recorder = context.change_recorder
-    if recorder is None:
-        return
-    ids = [row.id for row in locked.consumers.values()]
-    none: Sequence[db.Row] = ()
-    rows = recorder.attempt(lambda: consumers.list_with_owners(context.connection, ids), none)
-    known = {row.uuid: row for row in rows}
+def _name_changes(context: RequestContext, locked: _Locked, named: Mapping[str, Row]) -> None:
+    """Record the changes of consumers and providers."""
+    holding = {amount.consumer_uuid for amount in locked.held}
     for claim in locked.claims:
-        if claim.resources or claim.consumer_uuid in known:
-            recorder.consumer(_state(claim, known.get(claim.consumer_uuid)))
+        stored = locked.consumers.get(claim.consumer_uuid)
+        if claim.resources or stored is not None or claim.consumer_uuid in holding:
+            context.changes.consumer(_consumer_change(claim, stored))
     states = {row.id: (row.uuid, row.generation) for row in named.values()}
     states |= {row.id: (row.uuid, row.generation + 1) for row in locked.providers.values()}
     for provider_id, resources in _by_provider(locked, named).items():
-        # Without a lock, because its generation stays, another transaction may change it.
+        # Not locked, because its generation stays: another transaction may change it.
         uuid, generation = states.get(provider_id, (None, None))
-        recorder.allocations(provider_id, uuid, generation, resources)
+        context.changes.allocations(provider_id, resources, uuid, generation)
 
 
-def _state(claim: Claim, known: db.Row | None) -> ConsumerState:
-    """A consumer after the write of its claim; without resources it is about to be deleted."""
-    if known is None:
-        project_id, user_id, consumer_type = claim.owner
-        generation: int | None = consumers.FIRST_GENERATION
-    else:
-        project_id, user_id, consumer_type = known.project_id, known.user_id, known.consumer_type
-        generation = known.generation if claim.resources else None
-    return ConsumerState(
-        claim.consumer_uuid, project_id, user_id, generation, consumer_type, claim.resources
-    )
+def _consumer_change(claim: Claim, stored: Row | None) -> ConsumerChange:
+    """The change of a claim's consumer, which an empty claim deletes."""
+    uuid, resources = claim.consumer_uuid, claim.resources
+    given = OwnerNames(*claim.owner) if resources else OwnerNames()
+    if stored is None:
+        generation = consumers.FIRST_GENERATION if resources else None
+        return ConsumerChange(uuid, given, None, generation, resources)
+    generation = stored.generation + 1 if resources else None
+    return ConsumerChange(uuid, given, consumers.owner_ids(stored), generation, resources)
 
 
 def _by_provider(
-    locked: _Locked, named: Mapping[str, db.Row]
+    locked: _Locked, named: Mapping[str, Row]
 ) -> Mapping[int, Mapping[str, Resources]]:
-    """The amounts that consumers have of each provider that they had or have something of."""
+    """The amounts of each consumer by provider, for all providers used before or after."""
     resources_by_provider: dict[int, dict[str, Resources]] = {}
-    for consumer_uuid, provider_id in locked.used:
-        resources_by_provider.setdefault(provider_id, {})[consumer_uuid] = {}
+    for amount in locked.held:
+        resources_by_provider.setdefault(amount.provider_id, {})[amount.consumer_uuid] = {}
     for claim in locked.claims:
         for uuid, resources in claim.resources.items():
             provider_id = named[uuid].id

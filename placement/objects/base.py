@@ -3,18 +3,23 @@
 
 import datetime
 import logging
-from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Container, Iterable
+from typing import Any, ClassVar, Self, TypeVar
 
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import NameKind
+from placement.db.engine.transactions import READ_ATTEMPTS, retry
+from placement.db.mode import Mode
+from placement.db.rows import Row
+from placement.db.schema import standard_names
 from placement.db.statements.name_table import NameTable
-from placement.insight.history.recorder import note_name
-from placement.insight.history.statements import SubjectKind
+from placement.db.transaction import in_transaction
+
+Found = TypeVar('Found')
 
 LOG = logging.getLogger('placement.objects.generations')
 
@@ -22,10 +27,10 @@ register = ovo.VersionedObjectRegistry.register
 
 
 def log_conflict(noun: str, uuid: str, stored: int | None, given: object) -> None:
-    """Log that a request was for another generation than the stored one.
+    """Log that a request expected another generation than the stored one.
 
-    None says that a consumer does not exist, or must not. Clients are expected to meet conflicts,
-    and to begin again: that is no warning.
+    None stands for a consumer that does not exist. The level is INFO, because conflicts are normal
+    and clients retry.
     """
     LOG.info(
         'Generation conflict: %s %s has generation %s, the request was for %s.',
@@ -36,8 +41,28 @@ def log_conflict(noun: str, uuid: str, stored: int | None, given: object) -> Non
     )
 
 
+def complete(
+    context: RequestContext, read: Callable[[], Found], lacks: Callable[[Found], bool]
+) -> Found:
+    """Return the result of `read`; if it lacks standard names, insert them and read again.
+
+    They may be missing after the database of a running worker was recreated or restored.
+    """
+    found = read()
+    if not context.is_in_transaction and lacks(found):
+        database = context.database
+        retry(
+            lambda: standard_names.sync(database),
+            'standard_names.sync',
+            READ_ATTEMPTS,
+            database.recorder,
+        )
+        found = read()
+    return found
+
+
 class PlacementObject(ovo.VersionedObject):
-    """A versioned object of this project, made from what a statement returned."""
+    """A versioned object of this project, created from a row."""
 
     _context: RequestContext
 
@@ -46,7 +71,7 @@ class PlacementObject(ovo.VersionedObject):
 
     @classmethod
     def from_row(cls, context: RequestContext, row: Any) -> Self:
-        """An object with those of its fields that the row has."""
+        """An object with the fields that are columns of the row."""
         values = {name: getattr(row, name) for name in cls.fields if hasattr(row, name)}
         record = cls(context, **values)
         record.obj_reset_changes()
@@ -54,7 +79,7 @@ class PlacementObject(ovo.VersionedObject):
 
 
 class Timestamped(PlacementObject):
-    """An object that knows when it was made and last changed, in UTC without time zone."""
+    """An object with the times of its creation and last change, in UTC without time zone."""
 
     fields = {
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
@@ -66,13 +91,13 @@ class Timestamped(PlacementObject):
 
 
 class Named(Timestamped):
-    """An object that has a name of its own: a resource class or a trait.
+    """A resource class or a trait.
 
-    `KIND` is what the history calls it, and `NAMES` has its statements. `NOT_FOUND` and `IN_USE`
-    are raised with its name.
+    `KIND` is its kind in the history, and `NAMES` has its statements. `NOT_FOUND` and `IN_USE`
+    are errors with its name.
     """
 
-    KIND: ClassVar[SubjectKind]
+    KIND: ClassVar[NameKind]
     NAMES: ClassVar[NameTable]
     NOT_FOUND: ClassVar[type[errors.NotFound]]
     IN_USE: ClassVar[type[errors.Conflict]]
@@ -83,56 +108,73 @@ class Named(Timestamped):
     name: str
 
     @classmethod
-    @db.reader
     def get_by_name(cls, context: RequestContext, name: str) -> Self:
-        """The object with a name; raises `NOT_FOUND`."""
-        row = cls.NAMES.find(context.connection, name)
+        """The object with a name.
+
+        :raises NOT_FOUND: there is none
+        """
+        row = complete(
+            context,
+            lambda: cls._find(context, name),
+            lambda row: row is None and name in cls.standard(),
+        )
         if row is None:
             raise cls.NOT_FOUND(name=name)
         return cls.from_row(context, row)
 
     @classmethod
-    @db.writer
+    @in_transaction(Mode.READ)
+    def _find(cls, context: RequestContext, name: str) -> Row | None:
+        return cls.NAMES.find(context.connection, name)
+
+    @classmethod
+    def standard(cls) -> Container[str]:
+        """The standard names."""
+        raise NotImplementedError
+
+    @classmethod
+    @in_transaction(Mode.WRITE)
     def ensure(cls, context: RequestContext, name: str) -> tuple[Self, bool]:
-        """The custom object with a name, and whether it had to be made."""
+        """The custom object with a name, and True if it was created."""
         created = cls.NAMES.find(context.connection, name) is None
         if created:
             cls.NAMES.insert(context.connection, name)
-            note_name(context, cls.KIND, {'name': name})
+            context.changes.name(cls.KIND, name)
         return cls.get_by_name(context, name), created
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def destroy(self) -> None:
         """Delete the object.
 
-        Raises what `check_deletable` raises, `NOT_FOUND` where it has gone meanwhile, and
-        `IN_USE`.
+        :raises NOT_FOUND: it was deleted meanwhile
+        :raises IN_USE: providers refer to it
+        :raises errors.PlacementError: see `check_deletable`
         """
         self.check_deletable()
         self.lock()
         if self.NAMES.is_in_use(self._context.connection, self.id):
             raise self.IN_USE(name=self.name)
         self.NAMES.delete(self._context.connection, self.id)
-        note_name(self._context, self.KIND, {'name': self.name, 'deleted': True})
+        self._context.changes.name(self.KIND, self.name, is_deleted=True)
 
     def lock(self) -> None:
-        """Lock the row, so that no other transaction refers to it.
+        """Lock the row, so that no other transaction can refer to it.
 
-        One that was deleted may have left its id to another one.
+        The name is compared, because the id of a deleted row may have been assigned again.
         """
         row = self.NAMES.find(self._context.connection, self.name, lock=True)
         if row is None or row.id != self.id:
             raise self.NOT_FOUND(name=self.name)
 
     def check_deletable(self) -> None:
-        """Raise the error for a standard name, which nobody may delete."""
+        """Raise the error for a standard name, which must not be deleted."""
 
 
 class PlacementObjectList(ovo.ObjectListBase, PlacementObject):
     """Several objects of one kind.
 
-    Long lists that are only shown are rows instead, since an object costs 7 to 14 microseconds:
-    the standard traits would take twice as long as their whole request does without.
+    Long read-only lists are rows instead: creating an object for each standard trait would take
+    twice as long as the whole request does without.
     """
 
     ELEMENT: ClassVar[type[PlacementObject]]
@@ -141,5 +183,5 @@ class PlacementObjectList(ovo.ObjectListBase, PlacementObject):
 
     @classmethod
     def from_rows(cls, context: RequestContext, rows: Iterable[Any], **values: Any) -> Self:
-        """The objects that rows describe, as the elements of a list with these other fields."""
+        """A list of the objects of rows; `values` are the other fields of the list."""
         return cls(context, objects=[cls.ELEMENT.from_row(context, row) for row in rows], **values)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim, and the rules by which claims may be written: pure functions of what was loaded."""
+"""Claims, and the rules for writing them, as pure functions over loaded values."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from placement import errors
@@ -25,9 +25,8 @@ Resources = Mapping[str, int]
 class Claim:
     """A claim: the full set of allocations requested for one consumer.
 
-    `resources` are amounts by the uuid of the provider and the name of the class; without any the
-    consumer is to have nothing. Any generation suits one that was not sent; a type that was not
-    sent stays as it is.
+    `resources` are amounts by uuid of the provider and name of the class; empty ones release
+    everything. A generation of NOT_SENT matches any; a type of NOT_SENT keeps the stored one.
     """
 
     consumer_uuid: str
@@ -39,9 +38,9 @@ class Claim:
 
     @classmethod
     def from_bodies(cls, conf: ConfigOpts, bodies: Mapping[str, Any]) -> list[Claim]:
-        """One claim for each consumer, in the order of validated bodies by uuid.
+        """One claim for each consumer, from validated bodies by uuid, in their order.
 
-        A client that sends no owner means the incomplete one of the configuration.
+        Bodies without an owner get the incomplete owner of the configuration.
         """
         project = conf.placement.incomplete_consumer_project_id
         user = conf.placement.incomplete_consumer_user_id
@@ -62,12 +61,12 @@ class Claim:
 
     @property
     def is_of_new_consumer(self) -> bool:
-        """True if the client declares its consumer new and asks for resources."""
+        """True if the client declares the consumer new, and claims resources."""
         return self.generation is None and bool(self.resources)
 
     @property
     def owner(self) -> Owner:
-        """The project, user and type that the consumer is to have."""
+        """The new project, user and type of the consumer."""
         consumer_type = None if self.consumer_type is NOT_SENT else self.consumer_type
         return Owner(self.project_id, self.user_id, consumer_type)
 
@@ -82,17 +81,15 @@ class ClaimedAmount(NamedTuple):
 
 
 class Stock(NamedTuple):
-    """One inventory: its capacity, the usage, and the part of that which the write gives back.
-
-    `returned` is the usage of the consumers of the write before it.
-    """
+    """Capacity and usage of one inventory, and how much of the usage this write releases."""
 
     capacity: Capacity
     used: int
+    # The usage by the consumers of the write, before it.
     returned: int = 0
 
 
-#: By the uuid of the provider and the name of the class.
+#: By uuid of the provider and name of the class.
 Stocks = Mapping[tuple[str, str], Stock]
 
 
@@ -105,7 +102,7 @@ def amounts(claims: Sequence[Claim]) -> Iterator[ClaimedAmount]:
 
 
 def named_providers(claims: Sequence[Claim]) -> list[str]:
-    """The uuids of the providers that claims name, each once."""
+    """The distinct uuids of the providers in claims."""
     return list(dict.fromkeys(uuid for claim in claims for uuid in claim.resources))
 
 
@@ -119,10 +116,10 @@ def check_size(claims: Sequence[Claim]) -> None:
 
 
 def check_generations(claims: Sequence[Claim], stored: Mapping[str, int]) -> None:
-    """Raise `errors.ConsumerGenerationConflict` for the first generation that is stale.
+    """Raise `errors.ConsumerGenerationConflict` for the first stale generation.
 
-    `stored` are those of the consumers that exist, by uuid. A claim with the generation None
-    says that its consumer does not exist.
+    `stored` holds the generations of existing consumers by uuid. The generation None in a claim
+    means that its consumer must not exist.
     """
     for claim in claims:
         given = claim.generation
@@ -135,7 +132,7 @@ def check_generations(claims: Sequence[Claim], stored: Mapping[str, int]) -> Non
             raise errors.ConsumerGenerationConflict(expected=expected, given=given)
 
 
-def check_providers(claims: Sequence[Claim], known: Collection[str]) -> None:
+def check_providers(claims: Sequence[Claim], known: Set[str]) -> None:
     """Raise `errors.UnknownAllocationProvider` for the first provider that is not `known`."""
     for uuid in named_providers(claims):
         if uuid not in known:
@@ -145,11 +142,12 @@ def check_providers(claims: Sequence[Claim], known: Collection[str]) -> None:
 def check_fit(claims: Sequence[Claim], classes: Sequence[str], stocks: Stocks) -> None:
     """Raise `errors.UnableToAllocate` for the first amount that does not fit.
 
-    A provider that has none of the `classes` of the write comes first; `classes` are in the order
-    in which the error names them. Amounts are taken one after the other, so that those of one
-    provider and class are judged by their sum.
+    A provider with none of the `classes` of the write is reported first; `classes` are in the
+    order of the message. Amounts are added up, so that several amounts of one provider and class
+    are checked by their sum.
     """
-    stocked = {uuid for uuid, resource_class in stocks if resource_class in set(classes)}
+    asked = frozenset(classes)
+    stocked = {uuid for uuid, resource_class in stocks if resource_class in asked}
     lacking = [uuid for uuid in named_providers(claims) if uuid not in stocked]
     if lacking:
         raise errors.InventoryMissing(classes=', '.join(classes), uuid=', '.join(lacking))
@@ -184,9 +182,9 @@ def _check_units(amount: ClaimedAmount, capacity: Capacity) -> None:
 
 
 def _check_total(amount: ClaimedAmount, stock: Stock, used_after: int) -> None:
-    """Raise `errors.CapacityExceeded` unless an inventory can have so much used.
+    """Raise `errors.CapacityExceeded` if the write exceeds the capacity of an inventory.
 
-    One that is over capacity may stay so, as long as the write does not make it worse.
+    An inventory that is over capacity already may stay so, if its usage does not increase.
     """
     capacity, used_before = stock.capacity, stock.used
     resource_class, uuid = amount.resource_class, amount.provider_uuid

@@ -10,10 +10,12 @@ from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import Part
+from placement.db.mode import Mode
+from placement.db.rows import Connection, Row
 from placement.db.statements import inventories as statements
 from placement.db.statements import names
-from placement.insight.history.statements import Part
+from placement.db.transaction import in_transaction
 from placement.objects import base, resource_provider
 from placement.objects.resource_provider import ResourceProvider
 from placement.schemas import common
@@ -25,7 +27,7 @@ MEMBERS = ('total', 'reserved', 'min_unit', 'max_unit', 'step_size', 'allocation
 
 _CLASS_NAME = re.compile(common.RESOURCE_CLASS_PATTERN)
 
-# Every write replaces the record: what is left out gets these, not what it was before.
+# Every write replaces the record: missing members get these values, not the stored ones.
 DEFAULTS = {
     'reserved': 0,
     'min_unit': 1,
@@ -37,7 +39,7 @@ DEFAULTS = {
 
 @base.register
 class Inventory(base.Timestamped):
-    """How much of one resource class one provider has."""
+    """The inventory of one resource class of one provider."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -61,7 +63,7 @@ class Inventory(base.Timestamped):
     allocation_ratio: float
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def find(
         cls, context: RequestContext, provider: ResourceProvider, resource_class: str
     ) -> Self | None:
@@ -71,7 +73,7 @@ class Inventory(base.Timestamped):
         return next((cls.from_row(context, row) for row in found), None)
 
     def capacity(self) -> Capacity:
-        """The capacity of this inventory, by the one rule of search and claims."""
+        """The capacity of this inventory, for the rule that search and claims share."""
         return Capacity(**self.members())
 
     def members(self) -> dict[str, Any]:
@@ -86,9 +88,9 @@ class Inventory(base.Timestamped):
 
 @base.register
 class InventoryList(base.PlacementObjectList):
-    """Inventories of one provider; its methods change what the provider has.
+    """Inventories of one provider; the methods change the stored ones.
 
-    Each of them increments the generation of the provider, also when nothing changes.
+    Each method increments the generation of the provider, even if nothing changes.
     """
 
     # Version 1.0: Initial version
@@ -100,10 +102,10 @@ class InventoryList(base.PlacementObjectList):
 
     @classmethod
     def from_bodies(cls, context: RequestContext, bodies: Mapping[str, Mapping[str, Any]]) -> Self:
-        """The inventories that a client describes, with defaults for what it leaves out.
+        """The inventories in a client's body, with defaults for missing members.
 
-        Under a name that no class can have, schemas let any object through, so that the error
-        names the class. Such an inventory is never written, so its members do not matter.
+        Schemas accept any object for a name that no class can have, so that the error names the
+        class. Such an inventory is never written, so its members do not matter.
         """
         inventories = []
         for name, body in bodies.items():
@@ -113,15 +115,16 @@ class InventoryList(base.PlacementObjectList):
         return cls(context, objects=inventories)
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
         """All inventories of a provider."""
         return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
 
     def check_capacities(self, uuid: str, may_be_empty: bool) -> None:
-        """Raise `errors.InvalidInventoryCapacity` for the first capacity below one, or below zero.
+        """Raise `errors.InvalidInventoryCapacity` for the first capacity that is too small.
 
-        Capacity is judged as it is reported: truncated. `uuid` is the provider's.
+        The minimum is 0 if it `may_be_empty`, else 1. Capacity is truncated, as it is reported.
+        `uuid` is that of the provider.
         """
         refusal = (
             errors.InvalidInventoryReserved if may_be_empty else errors.InvalidInventoryCapacity
@@ -131,21 +134,23 @@ class InventoryList(base.PlacementObjectList):
             if capacity < 0 or not (capacity or may_be_empty):
                 raise refusal(resource_class=inventory.resource_class, uuid=uuid)
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def replace(self, provider: ResourceProvider, generation: int) -> None:
         """Replace all inventories of a provider.
 
-        Raises `errors.ResourceProviderGenerationConflict`, `errors.ResourceClassNotFound` and
-        `errors.InventoryInUse`.
+        :raises errors.ResourceProviderGenerationConflict: the generation is not the expected one
+        :raises errors.ResourceClassNotFound: a resource class does not exist
+        :raises errors.InventoryInUse: allocations use an inventory
         """
         provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
         write(self._context, [(provider, self)], keep_others=False)
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def add(self, provider: ResourceProvider) -> None:
-        """Add to the inventories of a provider.
+        """Add these to the inventories of a provider.
 
-        Raises `errors.ResourceClassNotFound` and `errors.InventoryExists`.
+        :raises errors.ResourceClassNotFound: a resource class does not exist
+        :raises errors.InventoryExists: the provider has one of the class
         """
         provider.lock()
         classes = self._classes()
@@ -155,12 +160,13 @@ class InventoryList(base.PlacementObjectList):
                 raise errors.InventoryExists(resource_class=row.resource_class, uuid=provider.uuid)
         write(self._context, [(provider, self)], keep_others=True)
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def update_one(self, provider: ResourceProvider, generation: int) -> None:
-        """Change what a provider has of the one class in this list.
+        """Replace the inventory of the single class in this list.
 
-        Raises `errors.ResourceProviderGenerationConflict`, `errors.ResourceClassNotFound` and
-        `errors.InventoryNotFound`.
+        :raises errors.ResourceProviderGenerationConflict: the generation is not the expected one
+        :raises errors.ResourceClassNotFound: a resource class does not exist
+        :raises errors.InventoryNotFound: the provider has none of the class
         """
         connection = self._context.connection
         provider.lock_at(generation, errors.ResourceProviderGenerationConflict)
@@ -171,14 +177,15 @@ class InventoryList(base.PlacementObjectList):
         write(self._context, [(provider, self)], keep_others=True)
 
     @staticmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def remove(
         context: RequestContext, provider: ResourceProvider, resource_class: str | None = None
     ) -> None:
-        """Remove the inventory of one class of a provider, or without a class all of them.
+        """Remove the inventory of one class of a provider, or all of them without a class.
 
-        Raises `errors.ResourceClassNotFound`, `errors.InventoryNotFound` and
-        `errors.InventoryInUse`.
+        :raises errors.ResourceClassNotFound: a resource class does not exist
+        :raises errors.InventoryNotFound: the provider has none of the class
+        :raises errors.InventoryInUse: allocations use an inventory
         """
         connection = context.connection
         provider.lock()
@@ -201,16 +208,18 @@ WantedInventories = Sequence[tuple[ResourceProvider, InventoryList]]
 
 
 def write(context: RequestContext, wanted: WantedInventories, keep_others: bool) -> None:
-    """Write inventories of providers, which are locked; remove their others unless they are kept.
+    """Write inventories of locked providers; remove their other inventories unless `keep_others`.
 
-    The number of statements does not depend on that of the providers. Raises
-    `errors.ResourceClassNotFound` and `errors.InventoryInUse`.
+    The number of statements does not depend on the number of providers.
+
+    :raises errors.ResourceClassNotFound: a resource class does not exist
+    :raises errors.InventoryInUse: allocations use a removed inventory
     """
     connection = context.connection
     class_ids = names.resource_class_ids(
         connection, (i.resource_class for _provider, inventories in wanted for i in inventories)
     )
-    present: dict[int, dict[str, db.Row]] = {provider.id: {} for provider, _inventories in wanted}
+    present: dict[int, dict[str, Row]] = {provider.id: {} for provider, _inventories in wanted}
     for row in statements.list_with_usage(connection, present):
         present[row.resource_provider_id][row.resource_class] = row
     if not keep_others:
@@ -239,7 +248,7 @@ def write(context: RequestContext, wanted: WantedInventories, keep_others: bool)
 
 
 def _warn_of_overcommit(provider: ResourceProvider, inventory: Inventory, used: int) -> None:
-    """Log what is shrunk below its use: that is allowed, and worth knowing."""
+    """Warn when an update leaves an inventory over-committed, which is allowed."""
     if not inventory.capacity().allows_total(used):
         LOG.warning(
             'Resource provider %s is now over-capacity for %s',
@@ -249,10 +258,13 @@ def _warn_of_overcommit(provider: ResourceProvider, inventory: Inventory, used: 
 
 
 def _remove(
-    connection: db.Connection,
-    removed: Iterable[tuple[ResourceProvider, Sequence[db.Row]]],
+    connection: Connection,
+    removed: Iterable[tuple[ResourceProvider, Sequence[Row]]],
 ) -> None:
-    """Delete inventories of providers; raises `errors.InventoryInUse` for the first in use."""
+    """Delete inventories of providers.
+
+    :raises errors.InventoryInUse: allocations use one; names the first
+    """
     ids: list[int] = []
     for provider, rows in removed:
         in_use = [row.resource_class for row in rows if row.used]

@@ -1,43 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """The uuid of a resource provider, and its change (specification: commands, "provider set-uuid").
 
-The rows of other tables refer to a provider by its id, so that inventories, traits, aggregates,
-children and allocations stay with it. What shows its uuid elsewhere is recorded anew: the
-providers whose parent or root it is, and, in the history, the consumers of its resources.
+The rows of other tables refer to a provider by its id, so its inventories, traits, aggregates,
+children and allocations are kept. Everything else that shows its uuid is recorded as changed: the
+providers whose parent or root it is, and the consumers of its resources.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import ConsumerChange, Part
+from placement.db.mode import Mode
+from placement.db.rows import Connection, Row
+from placement.db.statements import allocations as allocation_statements
 from placement.db.statements import consumers as consumer_statements
 from placement.db.statements import providers
-from placement.feed.change_feed import ChangeFeed
-from placement.insight.bulk import pages as cloud
-from placement.insight.bulk.pages import CloudConsumer
-from placement.insight.bulk.statements import ConsumerFilters
-from placement.insight.history.recorder import ConsumerState, note_deleted_provider, note_providers
-from placement.insight.history.statements import Part
-from placement.objects.claim import Resources
+from placement.db.statements.owners import OwnerNames
+from placement.db.transaction import in_transaction
 from placement.objects.resource_provider import ResourceProvider
 
-# How many consumers are read, and locked, at a time.
+# Number of consumers read and locked at a time.
 CONSUMERS_AT_ONCE = 1_000
 
 EVERYTHING = Part.PLACE | Part.INVENTORIES | Part.TRAITS | Part.AGGREGATES
 
 
-@db.reader
+@in_transaction(Mode.READ)
 def check(context: RequestContext, uuid: str, new_uuid: str) -> ResourceProvider:
-    """The provider whose uuid can be changed, as it is now.
+    """The provider, after a check that its uuid can be changed.
 
-    Raises `errors.ResourceProviderNotFound`, and `errors.DuplicateResourceProvider` when a
-    provider, this one or another, has the new uuid.
+    :raises errors.ResourceProviderNotFound: the provider does not exist
+    :raises errors.DuplicateResourceProvider: a provider, this one or another, has the new uuid
     """
     provider = ResourceProvider.get_by_uuid(context, uuid)
     for row in providers.list_conflicting(context.connection, provider.name, new_uuid):
-        # The provider itself is found as well, by its name.
+        # The provider itself is among the rows, because of its name.
         if row.uuid == new_uuid or row.uuid != uuid:
             raise errors.DuplicateResourceProvider(
                 f'Resource provider {row.name} has the uuid {new_uuid} already.'
@@ -45,31 +43,38 @@ def check(context: RequestContext, uuid: str, new_uuid: str) -> ResourceProvider
     return provider
 
 
-@db.writer
+@in_transaction(Mode.WRITE)
 def set_uuid(context: RequestContext, uuid: str, new_uuid: str) -> ResourceProvider:
-    """The provider after it was given another uuid and the next generation; its name stays.
+    """Change the uuid of a provider, and increment its generation; return it.
 
-    `new_uuid` is in lower case with dashes. Raises what `check` raises; then nothing has changed.
+    `new_uuid` is in lower case with dashes.
+
+    :raises errors.PlacementError: the errors of `check`; nothing has changed
     """
     connection = context.connection
-    _lock_consumers(context, uuid)
-    current = check(context, uuid, new_uuid).lock()
-    # Whole, so that no provider joins whose root or parent would have the former uuid.
+    provider = check(context, uuid, new_uuid)
+    _lock_consumers(connection, provider.id)
+    current = provider.lock()
+    # The whole tree, so that no provider joins that shows the former uuid of its root or parent.
     members = providers.lock_trees(connection, {current.root_provider_id})
-    # Those that came before the provider was locked.
-    _lock_consumers(context, uuid)
-    providers.update(connection, current.id, uuid=new_uuid, generation=current.generation + 1)
-    relatives = _relatives(current.id, members)
-    feed = ChangeFeed(connection)
-    feed.record_former_uuid(current.id, uuid)
-    feed.record([current.id, *relatives])
-    provider = ResourceProvider.get_by_uuid(context, new_uuid)
-    _note(context, provider, uuid, relatives)
-    return provider
+    # Again, for consumers that came before the provider was locked.
+    consumers = _lock_consumers(connection, provider.id)
+    providers.update(connection, provider.id, uuid=new_uuid, generation=current.generation + 1)
+    renamed = ResourceProvider.get_by_uuid(context, new_uuid)
+    changes = context.changes
+    changes.deleted(provider.id, uuid)
+    changes.provider([provider.id], EVERYTHING)
+    changes.provider(_relatives(provider.id, members), Part.PLACE)
+    states = list(_states(connection, consumers))
+    for state in states:
+        changes.consumer(state)
+    held = {state.uuid: state.allocations[new_uuid] for state in states}
+    changes.allocations(provider.id, held, new_uuid, renamed.generation)
+    return renamed
 
 
-def _relatives(provider_id: int, members: Sequence[db.Row]) -> set[int]:
-    """The ids of those members of a tree that show a provider as their parent or root."""
+def _relatives(provider_id: int, members: Sequence[Row]) -> set[int]:
+    """The ids of the members of a tree whose parent or root is the provider."""
     return {
         member.id
         for member in members
@@ -77,79 +82,38 @@ def _relatives(provider_id: int, members: Sequence[db.Row]) -> set[int]:
     } - {provider_id}
 
 
-def _lock_consumers(context: RequestContext, provider_uuid: str) -> None:
-    """Lock the consumers of a provider, if the history is to have their allocations.
+def _lock_consumers(connection: Connection, provider_id: int) -> list[str]:
+    """Lock the consumers of a provider, and return their uuids.
 
-    Before providers, as claims do. Otherwise one that releases what it has, which locks no
-    provider, could be recorded before its allocations here.
+    Consumers are locked before providers, as in claims. Without the lock, a release, which locks
+    no provider, could delete allocations before they are recorded as changed.
     """
-
-    def lock() -> None:
-        for page in _pages_of_consumers(context, provider_uuid):
-            uuids = [consumer.row.uuid for consumer in page]
-            consumer_statements.lock(context.connection, uuids)
-
-    if context.change_recorder is not None:
-        context.change_recorder.attempt(lock, None)
+    rows = allocation_statements.list_by_providers(connection, [provider_id])
+    uuids = sorted({row.consumer_uuid for row in rows})
+    for some in _in_batches(uuids):
+        consumer_statements.lock(connection, some)
+    return uuids
 
 
-def _note(
-    context: RequestContext,
-    provider: ResourceProvider,
-    former_uuid: str,
-    relatives: Collection[int],
-) -> None:
-    """Note everything that shows the uuid of a provider, if there is a history."""
-    recorder = context.change_recorder
-    if recorder is None:
-        return
-    states: list[ConsumerState] = recorder.attempt(
-        lambda: _states_of_consumers(context, provider.uuid), []
-    )
-    for state in states:
-        recorder.consumer(state)
-    resources = {state.uuid: state.allocations[provider.uuid] for state in states}
-    note_providers(context, [provider.id], EVERYTHING)
-    recorder.allocations(provider.id, provider.uuid, provider.generation, resources)
-    note_providers(context, relatives, Part.PLACE)
-    note_deleted_provider(context, former_uuid)
+def _states(connection: Connection, consumer_uuids: Sequence[str]) -> Iterator[ConsumerChange]:
+    """The owner and all allocations of each of some consumers."""
+    for some in _in_batches(consumer_uuids):
+        by_consumer: dict[str, list[Row]] = {}
+        for row in allocation_statements.list_by_consumers(connection, some):
+            by_consumer.setdefault(row.uuid, []).append(row)
+        yield from map(_state, by_consumer.values())
 
 
-def _states_of_consumers(context: RequestContext, provider_uuid: str) -> list[ConsumerState]:
-    """The allocations of each consumer of a provider, there and elsewhere."""
-    pages = _pages_of_consumers(context, provider_uuid)
-    return [_state(consumer) for page in pages for consumer in page]
+def _state(rows: Sequence[Row]) -> ConsumerChange:
+    """The state of one consumer, from the rows of its allocations."""
+    allocations: dict[str, dict[str, int]] = {}
+    for row in rows:
+        allocations.setdefault(row.provider_uuid, {})[row.resource_class] = row.used
+    first = rows[0]
+    owner = OwnerNames(first.project_id, first.user_id, first.consumer_type)
+    return ConsumerChange(first.uuid, owner, None, first.generation, allocations)
 
 
-def _state(consumer: CloudConsumer) -> ConsumerState:
-    row = consumer.row
-    return ConsumerState(
-        row.uuid,
-        row.project_id,
-        row.user_id,
-        row.generation,
-        row.consumer_type,
-        _by_provider(consumer.allocations),
-    )
-
-
-def _by_provider(allocations: Sequence[db.Row]) -> Mapping[str, Resources]:
-    """The amounts of allocations, by the uuid of the provider and the name of the class."""
-    amounts: dict[str, dict[str, int]] = {}
-    for row in allocations:
-        amounts.setdefault(row.provider_uuid, {})[row.resource_class] = row.used
-    return amounts
-
-
-def _pages_of_consumers(
-    context: RequestContext, provider_uuid: str
-) -> Iterator[Sequence[CloudConsumer]]:
-    """The consumers that have something of a provider, by uuid, a page at a time."""
-    filters = ConsumerFilters(provider=provider_uuid)
-    after = None
-    while True:
-        page = cloud.list_consumers(context, filters, after, CONSUMERS_AT_ONCE)
-        yield page.items
-        if not page.has_more:
-            return
-        after = page.items[-1].row.uuid
+def _in_batches(uuids: Sequence[str]) -> Iterable[Sequence[str]]:
+    for start in range(0, len(uuids), CONSUMERS_AT_ONCE):
+        yield uuids[start : start + CONSUMERS_AT_ONCE]

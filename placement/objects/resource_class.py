@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes (specification: resource_classes)."""
 
+from collections.abc import Container, Sequence
 from typing import Self
 
 from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
-from placement.db.statements import inventories
-from placement.db.statements.name_table import FIRST_CUSTOM_ID, RESOURCE_CLASSES
-from placement.feed.change_feed import ChangeFeed
-from placement.insight.history.recorder import note_name
-from placement.insight.history.statements import SubjectKind
+from placement.db.changes import NameKind, Part
+from placement.db.mode import Mode
+from placement.db.rows import Row
+from placement.db.statements import class_ids, inventories, names
+from placement.db.statements.class_ids import FIRST_CUSTOM_ID
+from placement.db.statements.name_table import RESOURCE_CLASSES
+from placement.db.transaction import in_transaction
 from placement.objects import base
 
 
@@ -23,25 +25,34 @@ class ResourceClass(base.Named):
     # Version 1.0: Initial version
     VERSION = '1.0'
 
-    KIND = SubjectKind.RESOURCE_CLASS
+    KIND = NameKind.RESOURCE_CLASS
     NAMES = RESOURCE_CLASSES
     NOT_FOUND = errors.ResourceClassNotFound
     IN_USE = errors.ResourceClassInUse
 
     @classmethod
-    @db.writer
+    def standard(cls) -> Container[str]:
+        """The classes of os-resource-classes."""
+        return names.STANDARD_CLASS_IDS
+
+    @classmethod
+    @in_transaction(Mode.WRITE)
     def create(cls, context: RequestContext, name: str) -> None:
-        """Make a custom class; raises `errors.ResourceClassExists`."""
+        """Create a custom class.
+
+        :raises errors.ResourceClassExists: another class has the name
+        """
         _existing, created = cls.ensure(context, name)
         if not created:
             raise errors.ResourceClassExists(f'Conflicting resource class already exists: {name}')
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def rename(self, name: str) -> None:
-        """Give the class another name.
+        """Rename the class.
 
-        Raises `errors.StandardResourceClass`, `errors.ResourceClassNotFound` where it has gone
-        meanwhile, and `errors.ResourceClassExists`.
+        :raises errors.StandardResourceClass: the class is a standard one
+        :raises errors.ResourceClassNotFound: it was deleted meanwhile
+        :raises errors.ResourceClassExists: another class has the name
         """
         connection = self._context.connection
         self._check_is_custom('update', self.name)
@@ -50,9 +61,14 @@ class ResourceClass(base.Named):
         if owner is not None and owner.id != self.id:
             raise errors.ResourceClassExists(name=name)
         self.NAMES.rename(connection, self.id, name)
-        ChangeFeed(connection).record(inventories.list_providers(connection, self.id))
-        state = {'name': name, 'former_name': self.name}
-        note_name(self._context, self.KIND, state)
+        changes = self._context.changes
+        changes.provider(inventories.list_providers(connection, self.id), Part.RELATED)
+        changes.name(self.KIND, name, former_name=self.name)
+
+    def lock(self) -> None:
+        """Lock the row, also against transactions of other nodes of a cluster."""
+        super().lock()
+        class_ids.change(self._context.connection, [self.id])
 
     def check_deletable(self) -> None:
         """Raise `errors.StandardResourceClass` for a standard class."""
@@ -75,7 +91,16 @@ class ResourceClassList(base.PlacementObjectList):
     fields = {'objects': fields.ListOfObjectsField('ResourceClass')}
 
     @classmethod
-    @db.reader
     def list_all(cls, context: RequestContext) -> Self:
         """Every resource class."""
-        return cls.from_rows(context, context.connection.execute(RESOURCE_CLASSES.rows()))
+        rows = base.complete(
+            context,
+            lambda: _list_all(context),
+            lambda rows: not names.STANDARD_CLASS_IDS.keys() <= {row.name for row in rows},
+        )
+        return cls.from_rows(context, rows)
+
+
+@in_transaction(Mode.READ)
+def _list_all(context: RequestContext) -> Sequence[Row]:
+    return context.connection.execute(RESOURCE_CLASSES.rows()).all()

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource providers and the trees they form (specification: resource_providers)."""
+"""Resource providers and their trees (specification: resource_providers)."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Self, TypeVar
 
 from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import Part
+from placement.db.mode import Mode
+from placement.db.rows import Connection, Row
 from placement.db.statements import provider_filters, providers
 from placement.db.statements.provider_filters import ProviderFilters
-from placement.feed.change_feed import ChangeFeed
-from placement.insight.history.recorder import note_deleted_provider, note_providers
-from placement.insight.history.statements import Part
+from placement.db.transaction import in_transaction
 from placement.objects import base
 from placement.schemas.common import NOT_SENT, NotSent
 
@@ -25,7 +26,7 @@ ListedValue = TypeVar('ListedValue')
 
 @base.register
 class ResourceProvider(base.Timestamped):
-    """Something with countable resources."""
+    """A host, device, pool or service with countable resources."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -47,11 +48,11 @@ class ResourceProvider(base.Timestamped):
     parent_provider_uuid: str | None
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def get_by_uuid(cls, context: RequestContext, uuid: str) -> Self:
-        """The provider with a uuid, spelled as it is stored.
+        """The provider with a uuid, in the stored spelling.
 
-        Raises `errors.ResourceProviderNotFound`.
+        :raises errors.ResourceProviderNotFound: the provider does not exist
         """
         row = providers.find(context.connection, uuid)
         if row is None:
@@ -59,7 +60,7 @@ class ResourceProvider(base.Timestamped):
         return cls.from_row(context, row)
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ_ONE_MOMENT)
     def get_with(
         cls,
         context: RequestContext,
@@ -67,9 +68,11 @@ class ResourceProvider(base.Timestamped):
         list_by_provider: Callable[[RequestContext, ResourceProvider], ListedValue],
         missing: str = 'No resource provider with uuid {} found: ',
     ) -> tuple[Self, ListedValue]:
-        """The provider with a uuid, and what is listed of it, read in one transaction.
+        """The provider with a uuid, and the result of `list_by_provider`, at one moment.
 
-        Raises `errors.NotFound`, with words before those of `errors.ResourceProviderNotFound`.
+        `missing` begins the message of the error, with the uuid in place of the braces.
+
+        :raises errors.NotFound: the provider does not exist
         """
         prefix = missing.format(uuid)
         with errors.reported_as(errors.NotFound, errors.ResourceProviderNotFound, prefix=prefix):
@@ -77,14 +80,14 @@ class ResourceProvider(base.Timestamped):
         return provider, list_by_provider(context, provider)
 
     @classmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def create(
         cls, context: RequestContext, uuid: str, name: str, parent_uuid: str | None = None
     ) -> Self:
-        """A new provider, below a parent where one is given.
+        """Create a provider, below a parent if one is given.
 
-        Raises `errors.ResourceProviderActionFailed` for a name or parent that cannot be, and
-        `errors.DuplicateResourceProvider`.
+        :raises errors.ResourceProviderActionFailed: the name or the parent is invalid
+        :raises errors.DuplicateResourceProvider: another provider has the name or uuid
         """
         connection = context.connection
         if not name:
@@ -96,8 +99,8 @@ class ResourceProvider(base.Timestamped):
                     reason='parent provider UUID cannot be same as UUID. '
                     'Please set parent provider UUID to None if there is no parent.'
                 )
-            parent = _lock_by_uuid(connection, parent_uuid)
-            providers.gain_child(connection, parent)
+            parent = _lock_by_uuid(context, parent_uuid)
+            providers.touch(connection, parent)
         _check_unique(connection, uuid, name)
         provider_id = providers.insert(
             connection,
@@ -106,78 +109,90 @@ class ResourceProvider(base.Timestamped):
             parent_id=parent.id if parent else None,
             root_id=parent.root_provider_id if parent else None,
         )
-        record_changes(context, [provider_id], Part.PLACE)
+        context.changes.provider([provider_id], Part.PLACE)
         return cls.get_by_uuid(context, uuid)
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def update(
         self, name: str, parent_uuid: str | NotSent | None, may_reparent: bool
     ) -> ResourceProvider:
-        """The provider as it is after a change of its name and, if sent, its parent.
+        """Change the name and, if sent, the parent; return the provider.
 
-        Raises `errors.ResourceProviderActionFailed` for a parent that cannot be,
-        `errors.DuplicateResourceProvider` and `errors.ResourceProviderNotFound`.
+        :raises errors.ResourceProviderActionFailed: the parent is invalid
+        :raises errors.DuplicateResourceProvider: another provider has the name or uuid
+        :raises errors.ResourceProviderNotFound: the provider does not exist
         """
         connection = self._context.connection
-        current = self.lock()
+        current = providers.mended(connection, self.lock())
         parent_id = current.parent_provider_id
         if parent_uuid is not NOT_SENT:
             parent_id = self._move(connection, current, parent_uuid, may_reparent)
-        # Only now: an impossible parent is reported before a name that is taken.
+        # After the parent: an invalid parent is reported before a name that is taken.
         self._check_name_is_free(connection, name)
         providers.update(connection, self.id, name=name, parent_provider_id=parent_id)
-        record_changes(self._context, [self.id], Part.PLACE)
+        self._context.changes.provider([self.id], Part.PLACE)
         return self.get_by_uuid(self._context, self.uuid)
 
-    def lock(self) -> db.Row:
+    def lock(self) -> Row:
         """The row of this provider, locked until the transaction ends.
 
-        Raises `errors.ResourceProviderNotFound` when it was deleted meanwhile.
+        :raises errors.ResourceProviderNotFound: it was deleted or got another uuid meanwhile
+        :raises errors.DatabaseBusy: too many threads wait for its row
         """
-        rows = providers.lock(self._context.connection, [self.id])
+        with _turn(self._context, self.uuid):
+            rows = providers.lock(self._context.connection, [self.id])
         if not rows or rows[0].uuid != self.uuid:
             raise errors.ResourceProviderNotFound(uuid=self.uuid)
         self.generation = rows[0].generation
         return rows[0]
 
     def lock_at(self, generation: int, conflict: type[errors.Conflict]) -> None:
-        """Lock this provider, and raise `conflict` when its generation is another one."""
+        """Lock this provider, and check its generation.
+
+        :raises errors.Conflict: its generation is another one; the class is `conflict`
+        :raises errors.ResourceProviderNotFound: see `lock`
+        :raises errors.DatabaseBusy: see `lock`
+        """
         self.lock()
         self.check_generation(generation, conflict)
 
     def check_generation(self, generation: object, conflict: type[errors.Conflict]) -> None:
-        """Log and raise `conflict` when the generation of this provider is another one."""
+        """Check the generation of this provider; log a difference.
+
+        :raises errors.Conflict: its generation is another one; the class is `conflict`
+        """
         if self.generation != generation:
             base.log_conflict('resource provider', self.uuid, self.generation, generation)
             raise conflict()
 
     def increment_generation(self, changed: Part) -> None:
-        """Add one to the generation of this provider, which is locked and has `changed`."""
+        """Increment the generation of this locked provider, and record its `changed` part."""
         increment_generations(self._context, [self], changed)
 
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def destroy(self) -> None:
         """Delete the provider with its inventories, memberships and traits.
 
-        Raises `errors.ResourceProviderHasChildren`, `errors.ResourceProviderInUse` and
-        `errors.ResourceProviderNotFound`.
+        :raises errors.ResourceProviderHasChildren: it has child providers
+        :raises errors.ResourceProviderInUse: allocations use it
+        :raises errors.ResourceProviderNotFound: the provider does not exist
         """
         connection = self._context.connection
-        # InnoDB locks the entry of the uuid, then the row. A claim does so in this order, and
-        # would deadlock with a deletion that has locked the row alone before.
-        providers.increment_generation_of(connection, self.uuid)
-        row = self.lock()
+        # A claim makes InnoDB lock the index entry of the uuid, then the row. It would deadlock
+        # with a deletion that has locked only the row before.
+        with _turn(self._context, self.uuid):
+            providers.increment_generation_of(connection, self.uuid)
+            row = self.lock()
         if providers.has_children(connection, self.id):
             raise errors.ResourceProviderHasChildren(uuid=self.uuid)
         if providers.has_allocations(connection, self.id):
             raise errors.ResourceProviderInUse(uuid=self.uuid)
         providers.delete(connection, self.id)
-        feed = ChangeFeed(connection)
-        feed.record_former_uuid(self.id, self.uuid)
-        feed.record({row.root_provider_id} - {self.id})
-        note_deleted_provider(self._context, self.uuid)
+        changes = self._context.changes
+        changes.deleted(self.id, self.uuid)
+        changes.provider({row.root_provider_id} - {self.id, None}, Part.RELATED)
 
-    def _check_name_is_free(self, connection: db.Connection, name: str) -> None:
+    def _check_name_is_free(self, connection: Connection, name: str) -> None:
         conflicting = providers.list_conflicting(connection, name, self.uuid)
         if any(row.uuid != self.uuid for row in conflicting):
             raise errors.DuplicateResourceProvider(
@@ -186,14 +201,16 @@ class ResourceProvider(base.Timestamped):
 
     def _move(
         self,
-        connection: db.Connection,
-        current: db.Row,
+        connection: Connection,
+        current: Row,
         parent_uuid: str | None,
         may_reparent: bool,
     ) -> int | None:
-        """The id of the new parent, after the roots of this provider's subtree were set.
+        """Set the roots of this provider's subtree, and return the id of the new parent.
 
-        Order of refusals: existence, permission, loop.
+        Checks, in this order, the existence of the parent, the permission, and loops.
+
+        :raises errors.ResourceProviderActionFailed: one of these checks fails
         """
         if parent_uuid is None:
             if current.parent_provider_id is None:
@@ -202,7 +219,7 @@ class ResourceProvider(base.Timestamped):
                 raise _update_failed(reason='un-parenting a provider is not currently allowed.')
             self._set_root(connection, {current.root_provider_id}, self.id, None)
             return None
-        parent_ids = providers.list_ids(connection, [parent_uuid])
+        parent_ids = providers.list_ids(connection, {parent_uuid})
         if not parent_ids:
             raise _create_failed(reason=_NO_PARENT)
         parent_id = parent_ids[parent_uuid]
@@ -210,58 +227,58 @@ class ResourceProvider(base.Timestamped):
             return parent_id
         if current.parent_provider_id is not None and not may_reparent:
             raise _update_failed(reason='re-parenting a provider is not currently allowed.')
-        parent = _lock_by_uuid(connection, parent_uuid)
+        parent = _lock_by_uuid(self._context, parent_uuid)
         roots = {current.root_provider_id, parent.root_provider_id}
         self._set_root(connection, roots, parent.root_provider_id, parent.id)
-        providers.gain_child(connection, parent)
+        providers.touch(connection, parent)
         return int(parent.id)
 
     def _set_root(
         self,
-        connection: db.Connection,
+        connection: Connection,
         roots: set[int],
         new_root: int,
         parent_id: int | None,
     ) -> None:
-        """Set the root of this provider and of all below it; both trees are locked.
+        """Set the root of this provider and its descendants, after locking both trees.
 
-        Only when both are locked whole can two moves not make a loop together.
+        Without these locks, two concurrent moves could create a loop.
+
+        :raises errors.ResourceProviderActionFailed: the new parent is a descendant
         """
         members = providers.lock_trees(connection, roots)
         subtree = _subtree(self.id, members)
         if parent_id in subtree:
             raise _update_failed(reason='creating loop in the provider tree is not allowed.')
         providers.move(connection, subtree, new_root)
-        record_changes(self._context, subtree, Part.PLACE)
-        # The tree that it leaves has changed, too.
-        ChangeFeed(connection).record(roots - subtree)
-
-
-def record_changes(context: RequestContext, provider_ids: Collection[int], changed: Part) -> None:
-    """Record the changed parts of providers, locked or new, in the change feed and the history."""
-    ChangeFeed(context.connection).record(provider_ids)
-    note_providers(context, provider_ids, changed)
+        changes = self._context.changes
+        changes.provider(subtree, Part.PLACE)
+        # For the roots, the members of their trees have changed.
+        changes.provider(roots - subtree, Part.RELATED)
 
 
 def increment_generations(
     context: RequestContext, of: Sequence[ResourceProvider], changed: Part
 ) -> None:
-    """Add one to the generation of providers, which are locked and of which a part changed."""
+    """Increment the generations of locked providers, and record their `changed` part."""
     if not of:
         return
     ids = [provider.id for provider in of]
     providers.increment_generations(context.connection, ids)
-    record_changes(context, ids, changed)
+    context.changes.provider(ids, changed)
     for provider in of:
         provider.generation += 1
 
 
-@db.reader
-def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequence[db.Row]:
+@in_transaction(Mode.READ)
+def list_by_filters(context: RequestContext, filters: ProviderFilters) -> Sequence[Row]:
     """The rows of the providers that meet every filter, in no particular order.
 
     Each has `uuid`, `name`, `generation`, `root_provider_uuid`, `parent_provider_uuid` and
-    `modified_at`. Raises `errors.TraitNotFound` and `errors.ResourceClassNotFound`.
+    `modified_at`.
+
+    :raises errors.TraitNotFound: a trait does not exist
+    :raises errors.ResourceClassNotFound: a resource class does not exist
     """
     return provider_filters.list_by_filters(context.connection, filters)
 
@@ -273,17 +290,28 @@ _create_failed = functools.partial(errors.ResourceProviderActionFailed, action='
 _update_failed = functools.partial(errors.ResourceProviderActionFailed, action='update')
 
 
-def _lock_by_uuid(connection: db.Connection, uuid: str) -> db.Row:
-    """A provider that is to become a parent, locked so that it is neither moved nor deleted."""
-    ids = providers.list_ids(connection, [uuid])
-    rows = providers.lock(connection, list(ids.values())) if ids else []
-    # Until it was locked, it could be given another uuid.
+def _turn(context: RequestContext, uuid: str) -> contextlib.AbstractContextManager[None]:
+    """Return a context manager with the turn to lock a provider (`LockWaits.turn`)."""
+    read = functools.partial(providers.list_generations, uuids=[uuid])
+    return context.database.lock_waits.turn(uuid, read)
+
+
+def _lock_by_uuid(context: RequestContext, uuid: str) -> Row:
+    """Lock the future parent of a provider, so that nobody moves or deletes it; return its row.
+
+    :raises errors.ResourceProviderActionFailed: the parent does not exist
+    """
+    connection = context.connection
+    ids = providers.list_ids(connection, {uuid})
+    with _turn(context, uuid):
+        rows = providers.lock(connection, list(ids.values())) if ids else []
+    # The uuid may have changed between the look-up of the id and the lock.
     if not rows or rows[0].uuid != uuid:
         raise _create_failed(reason=_NO_PARENT)
-    return rows[0]
+    return providers.mended(connection, rows[0])
 
 
-def _check_unique(connection: db.Connection, uuid: str, name: str) -> None:
+def _check_unique(connection: Connection, uuid: str, name: str) -> None:
     conflicting = providers.list_conflicting(connection, name, uuid)
     taken = []
     if any(row.uuid == uuid for row in conflicting):
@@ -296,8 +324,8 @@ def _check_unique(connection: db.Connection, uuid: str, name: str) -> None:
         )
 
 
-def _subtree(provider_id: int, members: Sequence[db.Row]) -> set[int]:
-    """The ids of a provider and of all below it."""
+def _subtree(provider_id: int, members: Sequence[Row]) -> set[int]:
+    """The ids of a provider and its descendants."""
     children: dict[int, list[int]] = {}
     for member in members:
         children.setdefault(member.parent_provider_id, []).append(member.id)

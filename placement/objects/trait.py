@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits, and which providers have them (specification: traits)."""
+"""Traits, and the traits of providers (specification: traits)."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence, Set
 from typing import Self
 
 from oslo_versionedobjects import fields
 
 from placement import errors
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.changes import NameKind, Part
+from placement.db.mode import Mode
+from placement.db.rows import Connection, Row
 from placement.db.statements import associations, names
 from placement.db.statements import traits as statements
 from placement.db.statements.name_table import TRAITS
-from placement.insight.history.statements import Part, SubjectKind
+from placement.db.statements.names import standard_traits
+from placement.db.transaction import in_transaction
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
 
@@ -25,15 +28,20 @@ _CUSTOM_NAME = re.compile(r'CUSTOM_[A-Z0-9_]+')
 
 @base.register
 class Trait(base.Named):
-    """A quality that a provider has or has not."""
+    """A qualitative property of providers."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
 
-    KIND = SubjectKind.TRAIT
+    KIND = NameKind.TRAIT
     NAMES = TRAITS
     NOT_FOUND = errors.TraitNotFound
     IN_USE = errors.TraitInUse
+
+    @classmethod
+    def standard(cls) -> Container[str]:
+        """The traits of os-traits."""
+        return standard_traits()
 
     def check_deletable(self) -> None:
         """Raise `errors.StandardTrait` for a standard trait."""
@@ -53,13 +61,13 @@ class TraitList(base.PlacementObjectList):
     fields = {'objects': fields.ListOfObjectsField('Trait')}
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
         """The traits of a provider."""
         return cls.from_rows(context, statements.list_by_provider(context.connection, provider.id))
 
     @classmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def replace(
         cls,
         context: RequestContext,
@@ -69,12 +77,14 @@ class TraitList(base.PlacementObjectList):
     ) -> Self:
         """Replace the traits of a provider, and return them.
 
-        Its generation is incremented only if that changes anything. Raises
-        `errors.ResourceProviderChanged`, and `errors.TraitNotFound` naming every unknown trait.
+        Its generation is incremented only if the traits change.
+
+        :raises errors.ResourceProviderChanged: the generation of the provider is another one
+        :raises errors.TraitNotFound: traits do not exist; names all of them
         """
         connection = context.connection
         provider.lock_at(generation, errors.ResourceProviderChanged)
-        ids = names.find_ids(connection, names.TRAIT, set(wanted))
+        ids = names.find_trait_ids(connection, set(wanted))
         unknown = [name for name in dict.fromkeys(wanted) if name not in ids]
         if unknown:
             raise errors.TraitNotFound(f'No such trait {", ".join(unknown)}')
@@ -82,14 +92,14 @@ class TraitList(base.PlacementObjectList):
         return cls.list_by_provider(context, provider)
 
     @staticmethod
-    @db.writer
+    @in_transaction(Mode.WRITE)
     def clear(context: RequestContext, provider: ResourceProvider) -> None:
         """Remove every trait of a provider."""
         provider.lock()
         _change(context.connection, provider, set())
 
 
-def _change(connection: db.Connection, provider: ResourceProvider, wanted: set[int]) -> None:
+def _change(connection: Connection, provider: ResourceProvider, wanted: set[int]) -> None:
     present = {row.id for row in statements.list_by_provider(connection, provider.id)}
     if present == wanted:
         return
@@ -98,21 +108,41 @@ def _change(connection: db.Connection, provider: ResourceProvider, wanted: set[i
 
 
 def listing_order(name: str) -> tuple[bool, str]:
-    """The place of a name in lists: standard traits first, as by their ids in the database."""
+    """Sort key of a name in lists: standard traits first, as in the order of ids."""
     return name.startswith(CUSTOM_PREFIX), name
 
 
-@db.reader
 def list_by_filters(
     context: RequestContext,
-    names: Collection[str] | None = None,
+    names: Set[str] | None = None,
     prefix: str | None = None,
     associated: bool | None = None,
-) -> Sequence[db.Row]:
+) -> Sequence[Row]:
     """The rows of the traits that meet every filter given."""
+
+    def lacks_some(rows: Sequence[Row]) -> bool:
+        """True if standard traits are missing in the database, which `associated` ones cannot."""
+        if associated is not None:
+            return False
+        wanted = standard_traits() if names is None else standard_traits().intersection(names)
+        present = {row.name for row in rows}
+        return any(name not in present and name.startswith(prefix or '') for name in wanted)
+
+    return base.complete(
+        context, lambda: _list_by_filters(context, names, prefix, associated), lacks_some
+    )
+
+
+@in_transaction(Mode.READ)
+def _list_by_filters(
+    context: RequestContext,
+    names: Set[str] | None,
+    prefix: str | None,
+    associated: bool | None,
+) -> Sequence[Row]:
     return statements.list_by_filters(context.connection, names, prefix, associated)
 
 
 def is_custom_name(name: str) -> bool:
-    """Test whether a client may make a trait of this name."""
+    """True if clients may create a trait with this name."""
     return len(name) <= LONGEST_NAME and _CUSTOM_NAME.fullmatch(name) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of what is taken (specification: usages)."""
+"""Sums of allocations (specification: usages)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Self
 from oslo_versionedobjects import fields
 
 from placement.context import RequestContext
-from placement.db.engine import transactions as db
+from placement.db.mode import Mode
 from placement.db.statements import inventories
 from placement.db.statements import usages as statements
+from placement.db.transaction import in_transaction
 from placement.objects import base
 from placement.objects.resource_provider import ResourceProvider
 
 
 @base.register
 class Usage(base.PlacementObject):
-    """How much of one resource class is taken by consumers of one type."""
+    """The amount of one resource class that consumers of one type use."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -47,21 +48,16 @@ class UsageList(base.PlacementObjectList):
     fields = {'objects': fields.ListOfObjectsField('Usage')}
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def get_by_project(cls, context: RequestContext, project_id: str, user_id: str | None) -> Self:
         """The usage of the consumers of a project, or of one user, by type and class."""
-        counts = statements.count_consumers(context.connection, project_id, user_id)
         rows = statements.list_by_project(context.connection, project_id, user_id)
-        usages = [
-            Usage(context, consumer_count=counts.get(row.consumer_type, 0), **row._mapping)
-            for row in rows
-        ]
-        return cls(context, objects=usages)
+        return cls(context, objects=[Usage(context, **row._mapping) for row in rows])
 
     @classmethod
-    @db.reader
+    @in_transaction(Mode.READ)
     def list_by_provider(cls, context: RequestContext, provider: ResourceProvider) -> Self:
-        """The usage of each class that a provider has inventory of, whatever the consumers."""
+        """The usage of each class that a provider has inventory of, over all consumers."""
         return cls.from_rows(
             context, inventories.list_with_usage(context.connection, [provider.id])
         )

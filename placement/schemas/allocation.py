@@ -3,10 +3,9 @@
 
 from placement.schemas import common, inventory
 
-# Bounds of one write, which no real client meets: the largest are reshapes, which name every
-# consumer of one host. They keep a write within seconds, and each of its statements within the
-# 65,535 parameters that PostgreSQL accepts. An amount is that of one class of one provider for
-# one consumer.
+# Limits of one write, far beyond real clients: the largest writes are reshapes of all consumers of
+# one host. They keep a write within seconds, and each statement within the 65,535 parameters that
+# PostgreSQL accepts. An amount is for one class of one provider and one consumer.
 MAX_CONSUMERS = 20_000
 MAX_AMOUNTS = 20_000
 
@@ -40,7 +39,7 @@ SET_AS_LIST = _an_object(
 _OWNER = {'project_id': common.EXTERNAL_ID, 'user_id': common.EXTERNAL_ID}
 SET_AS_LIST_WITH_OWNER = common.with_properties(SET_AS_LIST, _OWNER, required=tuple(_OWNER))
 
-# The generation is what GET shows; a client may send it back, and it is ignored.
+# The generation is in the answer to GET; clients may send it back, and it is ignored.
 _BY_PROVIDER = common.keyed_by(
     common.UUID_KEY_PATTERN,
     common.an_object(
@@ -49,7 +48,7 @@ _BY_PROVIDER = common.keyed_by(
 )
 SET_BY_PROVIDER = _an_object({'allocations': _BY_PROVIDER | {'minProperties': 1}} | _OWNER)
 
-# What one consumer is to have, where having nothing is said by an empty object.
+# The new allocations of one consumer; an empty object removes all.
 _CONSUMER = _an_object({'allocations': _BY_PROVIDER} | _OWNER)
 SET_WITH_GENERATION = common.with_properties(
     _CONSUMER,
@@ -76,7 +75,7 @@ SET_WITH_TYPE = common.with_properties(
 
 
 def _of_many(consumer: common.Schema) -> common.Schema:
-    """The body that names several consumers; their number is checked before they are."""
+    """The body for several consumers; their number is checked before their allocations."""
     return {'maxProperties': MAX_CONSUMERS} | common.keyed_by(
         common.UUID_KEY_PATTERN, consumer, minProperties=1
     )
@@ -87,7 +86,7 @@ SET_MANY_WITH_GENERATION = _of_many(SET_WITH_GENERATION)
 SET_MANY_WITH_MAPPINGS = _of_many(SET_WITH_MAPPINGS)
 SET_MANY_WITH_TYPE = _of_many(SET_WITH_TYPE)
 
-# No real client comes near: a reshape is of one host.
+# Far beyond real clients: a reshape concerns one host.
 MAX_PROVIDERS = 10_000
 
 

@@ -3,7 +3,7 @@
 
 from placement.schemas import common
 
-# The largest finite number of a single-precision float, which is what MySQL's FLOAT holds.
+# The largest finite single-precision float, the type of MySQL's FLOAT.
 MAX_FLOAT = 3.40282e38
 
 MEMBERS: common.Schema = {
@@ -16,7 +16,7 @@ MEMBERS: common.Schema = {
 }
 _GENERATION = {'resource_provider_generation': common.GENERATION}
 
-# The generation is ignored where it stands beside the members of one class of several.
+# The generation within one class of several is ignored.
 _INVENTORY = common.an_object(_GENERATION | MEMBERS, required=('total',))
 
 CREATE = common.an_object(
@@ -28,8 +28,8 @@ CREATE = common.an_object(
 UPDATE = common.an_object(
     _GENERATION | MEMBERS, required=('total', 'resource_provider_generation')
 )
-# A name that misses the pattern passes, to be reported as an unknown class; its value has
-# to be an object all the same.
+# A name that does not match the pattern passes, and is reported as an unknown class later; its
+# value must be an object nevertheless.
 SET = common.an_object(
     _GENERATION
     | {

@@ -3,5 +3,5 @@
 
 from placement.schemas import common
 
-# Also what a name in the path is checked by, as if it were sent in a body.
+# Also validates a name in the path, as if it were in a body.
 NAMED = common.an_object({'name': common.CUSTOM_NAME})

@@ -3,7 +3,17 @@
 
 from placement.schemas import common
 
-LIST = common.a_query({'name': {'type': 'string'}, 'associated': {'type': 'string'}})
+_NAME = common.described(
+    {'type': 'string'},
+    '``in:TRAIT,TRAIT`` for those of these traits that exist, or ``startswith:PREFIX`` for all '
+    'traits with this prefix.',
+)
+_ASSOCIATED = common.described(
+    {'type': 'string'},
+    '``true`` for traits that at least one provider has, ``false`` for traits that no provider '
+    'has.',
+)
+LIST = common.a_query({'name': _NAME, 'associated': _ASSOCIATED})
 SET = common.an_object(
     {
         'traits': {

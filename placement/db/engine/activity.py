@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def count(engine: sa.Engine, database: str, recorder: Recorder) -> None:
-    """Count what an engine does from now on; `database` is its name in the metrics."""
+    """Count the statements and connections of an engine, which the metrics call `database`."""
     _count_statements(engine, (database,), recorder)
     if isinstance(engine.pool, sa.QueuePool):
         _count_connections(engine.pool, (database,), recorder)
 
 
 def _count_statements(engine: sa.Engine, labels: tuple[str], recorder: Recorder) -> None:
-    """Do what SQLAlchemy would do for each statement, and take the time.
+    """Execute each statement as SQLAlchemy would, and measure its time.
 
-    One function around a statement, instead of one before and one after it, costs less and sees
-    those that fail, too: a wait for a lock that was in vain is the longest of all.
+    One function around a statement costs less than one before and one after it, and also counts
+    failed statements, such as waits for a lock that time out.
     """
     clock = time.perf_counter
 
@@ -38,7 +38,7 @@ def _count_statements(engine: sa.Engine, labels: tuple[str], recorder: Recorder)
             finally:
                 recorder.add(catalog.STATEMENTS, labels)
                 recorder.add(catalog.STATEMENT_SECONDS, labels, clock() - began_at)
-            # It has been executed.
+            # Tells SQLAlchemy that the statement was executed.
             return True
 
         return run
@@ -49,10 +49,9 @@ def _count_statements(engine: sa.Engine, labels: tuple[str], recorder: Recorder)
 
 
 def _count_connections(pool: sa.QueuePool, labels: tuple[str], recorder: Recorder) -> None:
-    # Read when a request has been answered, which costs a twentieth of what counting each one
-    # costs that is taken or given back.
+    # Read after each request, which costs far less than counting every checkout and checkin.
     recorder.watch(catalog.POOL_IN_USE, labels, pool.checkedout)
-    # The library has no public way to ask for it; below 0 there is no bound.
+    # The library has no public attribute for this; below 0 there is no limit.
     overflow: int = getattr(pool, '_max_overflow', -1)
     if overflow >= 0:
         most = pool.size() + overflow

@@ -13,7 +13,7 @@ def sleep(attempt: int) -> None:
     """Sleep after a failed attempt, numbered from 0.
 
     The mean doubles with each attempt, from `FIRST_DELAY` to `MAX_DELAY`. Jitter of half the mean
-    either way keeps transactions that met each other from meeting again.
+    in either direction keeps transactions from conflicting again.
     """
     mean = min(MAX_DELAY, FIRST_DELAY * 2 ** min(attempt, 10))
     time.sleep(mean * random.uniform(0.5, 1.5))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a transaction can fail without a defect of this service, and the error codes of each cause.
+"""The causes of failed transactions other than defects of this service, and their error codes.
 
 oslo.db recognises errors by the English text of a message, and has no classes for most of these.
 Sources: `perror` of MariaDB and the "Server Error Message Reference" of MySQL; `include/errmsg.h`
@@ -14,28 +14,27 @@ from collections.abc import Mapping
 
 
 class Cause(enum.Enum):
-    """The causes, by what can be done about them.
+    """The causes, distinguished by their remedy.
 
-    No database keeps anything of a transaction that failed, except when the reply to its COMMIT
-    is what got lost.
+    A failed transaction leaves nothing in the database, unless only the reply to COMMIT was lost.
     """
 
-    # Another transaction was faster, or this one was rolled back in its favour: begin it again.
+    # The transaction conflicted with another one, and is retried.
     CONFLICT = 'conflict'
-    # The connection is of no use any more: begin the transaction again on another one.
+    # The connection is lost: the transaction is retried on another one.
     LOST_CONNECTION = 'lost connection'
-    # The server starts, stops, is read-only, is cut off from its cluster, or has no free slot:
-    # begin again on another connection, which may lead to another server.
+    # The server starts, stops, is read-only, is cut off from its cluster, or has no free slot: the
+    # transaction is retried on another connection, which may lead to another server.
     NOT_READY = 'not ready'
-    # A lock or a statement took as long as it may: trying again would take as long.
+    # A lock or a statement timed out; a retry would take as long.
     TIMEOUT = 'timeout'
-    # The pool had no free connection for as long as `pool_timeout` says.
+    # The pool had no free connection within `pool_timeout`.
     NO_FREE_CONNECTION = 'no free connection'
-    # Disk, memory, or a size that the operator configured is used up.
+    # Disk, memory or a configured limit is exhausted.
     FULL = 'full'
     # A file is corrupt or cannot be read or written.
     DAMAGED = 'damaged'
-    # The database does not let the service in, or does not let it write.
+    # The database refuses the connection or the write.
     REFUSED = 'refused'
     # A table or column is missing.
     SCHEMA = 'schema'
@@ -43,16 +42,16 @@ class Cause(enum.Enum):
     VALUE = 'value'
 
 
-# What a transaction is begun again after.
+# Causes that are retried.
 RETRIED = frozenset({Cause.CONFLICT, Cause.LOST_CONNECTION, Cause.NOT_READY})
 
-# What does not pass by itself: an operator has to act.
+# Causes that last until an operator acts.
 LASTING = frozenset({Cause.FULL, Cause.DAMAGED, Cause.REFUSED})
 
-# What keeps every transaction from succeeding, now or until an operator acts.
+# Causes that fail every transaction, now or until an operator acts.
 UNUSABLE = LASTING | {Cause.LOST_CONNECTION, Cause.NOT_READY, Cause.TIMEOUT}
 
-# What a connection is dropped after.
+# Causes that invalidate the connection.
 DISCONNECTS = frozenset({Cause.LOST_CONNECTION, Cause.NOT_READY})
 
 
@@ -60,9 +59,9 @@ def _by_code(codes: Mapping[Cause, str]) -> dict[str, Cause]:
     return {code: cause for cause, text in codes.items() for code in text.split()}
 
 
-# 0 is a closed connection to PyMySQL. 1467 is what INSERT ... SELECT reports instead of 1213 when
-# it deadlocks over the next value; 1290 and 1836 are those of a server that is read-only, since
-# another one is the primary by now; 3100 and 3101 come from group replication.
+# PyMySQL reports 0 for a closed connection. INSERT ... SELECT reports 1467 instead of 1213 for a
+# deadlock over the next value. 1290 and 1836 come from a read-only server, such as a former
+# primary; 3100 and 3101 from group replication; and 9001 from ProxySQL without a server.
 MYSQL = _by_code(
     {
         Cause.CONFLICT: (
@@ -76,7 +75,7 @@ MYSQL = _by_code(
         ),
         Cause.NOT_READY: (
             '1036 1040 1042 1043 1047 1129 1135 1180 1181 1203 1223 1226 1290 1792 1836 1874 '
-            '3032 3100 4145'
+            '3032 3100 4145 9001'
         ),
         Cause.TIMEOUT: '1205 1969 3024 3572',
         Cause.FULL: (
@@ -91,16 +90,18 @@ MYSQL = _by_code(
             '3118 3159 4150 4151'
         ),
         Cause.SCHEMA: '1051 1054 1109 1146 1364',
-        Cause.VALUE: '1153 1264 1265 1267 1270 1271 1292 1300 1366 1390 1406 1690 2020 3988',
+        Cause.VALUE: (
+            '1153 1264 1265 1267 1270 1271 1292 1300 1366 1390 1406 1690 1977 2020 3854 3988'
+        ),
     }
 )
 
-# SQLSTATEs, or the first two characters of all others of a class. 25006 is that of a standby, or
-# of a primary that was demoted.
+# SQLSTATEs, or the first two characters for all others of a class. A standby reports 25006, and so
+# does a demoted primary.
 POSTGRESQL = _by_code(
     {
         Cause.CONFLICT: '23001 23503 23505 23P01 55006 72000 40',
-        Cause.LOST_CONNECTION: '25P03 40003 08 57',
+        Cause.LOST_CONNECTION: '25P03 26000 40003 42P05 08 57',
         Cause.NOT_READY: '08001 08004 25006 53300 53400 57P03',
         Cause.TIMEOUT: '55P03 57014',
         Cause.FULL: '53',
@@ -111,8 +112,8 @@ POSTGRESQL = _by_code(
     }
 )
 
-# Result codes; the low eight bits of an extended code are the primary code, whose cause it has
-# where it has none of its own. 1032 is a file that was moved or deleted.
+# Result codes. The low eight bits of an extended code are its primary code, whose cause is the
+# default. 1032 stands for a file that was moved or deleted.
 SQLITE = _by_code(
     {
         Cause.CONFLICT: '6 17 516 517 787 1555 2067 2579',
@@ -125,7 +126,7 @@ SQLITE = _by_code(
     }
 )
 
-# What messages of SQLITE_ERROR have, or the driver says before SQLite is asked.
+# Parts of messages of SQLITE_ERROR, or of errors of the driver itself.
 SQLITE_MESSAGES = {
     'no such table': Cause.SCHEMA,
     'no such column': Cause.SCHEMA,

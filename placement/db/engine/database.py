@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Database`: the engines of one configuration, and the four ways to open a transaction.
+"""`Database`: the engines of one configuration, and their transactions.
 
-=====================  ==========================================================================
-`reader`               Reads what was committed before each statement.
-`consistent_reader`    Reads one moment: all statements see what was committed before the first.
-`writer`               Writes. The outcome of its COMMIT is found out when the reply is lost.
-`brief_writer`         Writes what can be left undone, and waits for nothing for long.
-=====================  ==========================================================================
-
-Objects use them as decorators of the same names, from `db.engine.transactions`, which begin a
-failed transaction again and bind the connection to the context.
+Objects run in the transaction of a context, which retries it: see `db.transaction`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -24,12 +15,15 @@ import sqlalchemy as sa
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db.engine import failures, pool, sqlite, timeouts
+from placement.db.changes import Changes, FirstSink, Sink, list_unnamed
+from placement.db.engine import failures, pool, sqlite, sqlite_file, timeouts
 from placement.db.engine.causes import LASTING, Cause
 from placement.db.engine.engines import create_engine
+from placement.db.engine.lock_waits import LockWaits
 from placement.db.engine.timeouts import Timeouts
 from placement.db.engine.transactions import WRITE_ATTEMPTS
-from placement.feed import commit_outcome
+from placement.db.engine.written_tables import WrittenTables
+from placement.db.mode import Mode
 
 if TYPE_CHECKING:
     from placement.metrics.recorder import Recorder
@@ -49,53 +43,70 @@ ENGINE_OPTIONS = (
     'connection_parameters',
 )
 
-# Seconds for which the worker is not ready after a write that failed for a reason that lasts.
+# Seconds for which the worker is not ready after a write failed for a lasting cause.
 WRITE_FAILURE_SECONDS = 30
+
+
+class UnnamedChangeError(Exception):
+    """A transaction wrote a table that others read, without recording a change: a defect."""
 
 
 class Database:
     """The engines of one configuration: one for writes, and one for reads.
 
-    `attempts` is how many times a transaction that writes is tried before the client is told
-    about the conflict. `recorder` counts what is done here, where that is wanted: see
-    `count_with`. As a context manager it is disposed of at the end of the block.
+    With `has_standard_names` the standard traits and resource classes of this release are inserted
+    on demand; without it only stored names exist. `first_sink` creates the first sink of each
+
+    attempt at a transaction that writes, of which there are at most `attempts`. `checks_changes`
+    fails a transaction that has written a table without recording a change. `count_with` sets the
+    `recorder`, which counts statements, connections and transactions. `lock_waits` limits the
+    threads that wait for locks of rows. As a context manager, the object is disposed of at the end
+    of the block.
     """
 
     def __init__(
         self,
         engine: sa.Engine,
+        first_sink: Callable[[], FirstSink],
         read_engine: sa.Engine | None = None,
         attempts: int = WRITE_ATTEMPTS,
+        checks_changes: bool = False,
+        has_standard_names: bool = True,
     ) -> None:
         self.engine = engine
+        self.has_standard_names = has_standard_names
         self.attempts = attempts
+        self._first_sink = first_sink
+        self._checks_changes = checks_changes
+        self._written_tables = WrittenTables(engine)
         self.recorder: Recorder | None = None
-        # When the last write failed for a reason that lasts, by the monotonic clock.
+        self.lock_waits = LockWaits()
+        # Monotonic time of the last write that failed for a lasting cause.
         self._write_failed_at: float | None = None
         self._writer = sqlite.writing(engine)
         self._brief_writer = sqlite.writing(engine, timeouts.BRIEF_LOCK_SECONDS)
-        if engine.dialect.name != 'sqlite':
-            commit_outcome.note_writes(engine)
         self._reader = engine if read_engine is None else read_engine
 
     @classmethod
-    def from_conf(cls, conf: ConfigOpts) -> Database:
+    def from_conf(cls, conf: ConfigOpts, first_sink: Callable[[], FirstSink]) -> Database:
         """Return the database that `[placement_database]` names.
 
-        Specification: configuration, "Options". Raises what `create_engine` raises.
+        Specification: configuration, "Options".
+
+        :raises Exception: see `create_engine`
         """
         group = conf.placement_database
         options = {name: getattr(group, name) for name in ENGINE_OPTIONS}
-        options['bounds'] = Timeouts(
-            group.connect_timeout, group.response_timeout, group.lock_timeout
-        )
-        # oslo.db would set an empty mode as it is, where the option promises the server's own.
+        lock_timeout = group.lock_timeout or timeouts.default_lock(group.connection)
+        options['bounds'] = Timeouts(group.connect_timeout, group.response_timeout, lock_timeout)
+        # An empty value keeps the server's mode; oslo.db would set an empty mode.
         options['mysql_sql_mode'] = group.mysql_sql_mode or None
         read_engine = None
         if group.slave_connection:
             read_engine = create_engine(group.slave_connection, **options)
         attempts = max(1, conf.placement.allocation_conflict_retry_count)
-        return cls(create_engine(group.connection, **options), read_engine, attempts)
+        engine = create_engine(group.connection, **options)
+        return cls(engine, first_sink, read_engine, attempts, conf.placement.check_changes)
 
     def __enter__(self) -> Database:
         return self
@@ -105,49 +116,57 @@ class Database:
 
     def count_with(self, recorder: Recorder) -> None:
         """Count statements, connections, and transactions from now on."""
-        # Imported here because only those who count anything need it.
+        # Imported here because it is needed only with metrics.
         from placement.db.engine import activity
 
         self.recorder = recorder
         activity.count(self.engine, 'primary', recorder)
-        if self._reader is not self.engine:
+        if self.has_replica:
             activity.count(self._reader, 'replica', recorder)
 
-    @contextlib.contextmanager
-    def reader(self, may_lag: bool = False, is_brief: bool = False) -> Iterator[sa.Connection]:
-        """Open a transaction that only reads.
+    def begin(
+        self,
+        mode: Mode,
+        may_lag: bool = False,
+        changes: Changes | None = None,
+        sinks: Sequence[Sink] = (),
+    ) -> contextlib.AbstractContextManager[sa.Connection]:
+        """Begin a transaction: COMMIT at the end of the block, ROLLBACK after an exception.
 
-        It may be on the replica, if one is configured, where what it reads may lag behind. A brief
-        one reads tables that an operator may have locked, and waits as `brief_writer` does.
+        A read that `may_lag` uses the replica, if one is configured. A write records its changes
+        in `changes`, which the first sink and `sinks` write before its COMMIT.
+
+        A brief transaction has the timeouts of `timeouts.shortened`. A brief write does not wait
+        for a free connection of the pool.
+
+        :raises sqlalchemy.exc.TimeoutError: no connection of the pool is free
+        :raises placement.errors.OutcomeUnknown: the reply to COMMIT of `Mode.WRITE` was lost, and
+            the database does not report its outcome in time
         """
-        engine = self._reader if may_lag else self.engine
+        if mode is Mode.WRITE:
+            return self._write(Changes() if changes is None else changes, sinks)
+        if mode is Mode.WRITE_BRIEFLY:
+            return self._write_briefly()
+        return self._read(mode, may_lag)
+
+    @contextlib.contextmanager
+    def _read(self, mode: Mode, may_lag: bool) -> Iterator[sa.Connection]:
+        engine, is_brief = self._reader if may_lag else self.engine, mode is Mode.READ_BRIEFLY
         with (
             engine.connect() as connection,
             timeouts.shortened(connection) if is_brief else contextlib.nullcontext(),
             connection.begin(),
         ):
-            yield connection
-
-    @contextlib.contextmanager
-    def consistent_reader(self) -> Iterator[sa.Connection]:
-        """Open a transaction on the primary that only reads, and sees one moment."""
-        with self.engine.begin() as connection:
-            # Every transaction of SQLite is like that.
-            if connection.dialect.name != 'sqlite':
+            # Every transaction of SQLite sees one moment.
+            if mode is not Mode.READ and connection.dialect.name != 'sqlite':
                 connection.execute(sa.text('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'))
             yield connection
 
     @contextlib.contextmanager
-    def writer(self) -> Iterator[sa.Connection]:
-        """Open a transaction that may write; on SQLite it takes the write lock at once.
-
-        Where the reply to its COMMIT is lost, it ends as if that had come if it has committed
-        nevertheless. Raises `errors.OutcomeUnknown` where the database does not say that in time.
-        """
-        # On SQLite no reply can be lost between a process and its file.
-        is_marked = self.engine.dialect.name != 'sqlite'
+    def _write(self, changes: Changes, sinks: Sequence[Sink]) -> Iterator[sa.Connection]:
+        """A transaction that writes; records a failure with a lasting cause."""
         try:
-            with self._marked_writer() if is_marked else self._writer.begin() as connection:
+            with self._attempt(changes, sinks) as connection:
                 yield connection
         except failures.DATABASE_ERRORS as error:
             if failures.cause_of(error) in LASTING:
@@ -156,59 +175,70 @@ class Database:
         self._write_failed_at = None
 
     @contextlib.contextmanager
-    def _marked_writer(self) -> Iterator[sa.Connection]:
-        mark, is_committing = commit_outcome.Mark(), False
+    def _attempt(self, changes: Changes, sinks: Sequence[Sink]) -> Iterator[sa.Connection]:
+        """A transaction whose changes the sinks write before COMMIT.
+
+        On SQLite it begins with the write lock. A lost reply to COMMIT is ignored if the first
+        sink finds the transaction committed.
+        """
+        first, is_committing = self._first_sink(), False
         try:
             with (
                 self._writer.connect() as connection,
-                commit_outcome.marked(connection, mark),
-                connection.begin(),
+                self._written_tables.of(connection) as written,
             ):
-                yield connection
-                commit_outcome.leave(connection, mark)
-                is_committing = True
+                with connection.begin():
+                    yield connection
+                    if self._checks_changes:
+                        _check_named(changes, written)
+                    if changes or written:
+                        for sink in (first, *sinks):
+                            sink.write(connection, changes)
+                    is_committing = True
+                if connection.dialect.name == 'sqlite':
+                    # SQLite cannot lose the reply to a COMMIT, but its log may be removed.
+                    sqlite_file.check_log(connection)
         except failures.DATABASE_ERRORS as error:
-            # What ran in the transaction is done if it has committed after all.
+            # After an error at COMMIT the outcome is open, except for a conflict.
             is_in_doubt = is_committing and failures.cause_of(error) is not Cause.CONFLICT
-            if not is_in_doubt or not commit_outcome.has_committed(self.engine, mark):
+            if not is_in_doubt or not first.has_committed(self.engine):
                 raise
 
     @contextlib.contextmanager
-    def brief_writer(self) -> Iterator[sa.Connection]:
-        """Open a connection for transactions that write what can be left undone.
-
-        They wait for a lock, and for a response of a server, as `timeouts.shortened` says, and not
-        at all for a free connection of the pool: where there is none, this raises
-        `sqlalchemy.exc.TimeoutError`. Nobody finds out whether one has committed.
-        """
+    def _write_briefly(self) -> Iterator[sa.Connection]:
         pool.check_room(self.engine)
         with (
             self._brief_writer.connect() as connection,
             timeouts.shortened(connection),
+            connection.begin(),
         ):
             yield connection
 
     def check_writable(self) -> None:
-        """Raise `errors.DatabaseUnusable` if the database was full or damaged a moment ago.
+        """Raise `errors.DatabaseUnusable` if the database was full or damaged at the last write.
 
-        Only a write shows that. So a load balancer that takes the worker out of service for it
-        lets it try again `WRITE_FAILURE_SECONDS` later.
+        The error ends after `WRITE_FAILURE_SECONDS`, because only another write can show that the
+        database works again, and load balancers send none to a worker that is not ready.
         """
         failed_at = self._write_failed_at
         if failed_at is not None and time.monotonic() - failed_at < WRITE_FAILURE_SECONDS:
             raise errors.DatabaseUnusable
 
     @property
-    def readers(self) -> Sequence[Callable[[], contextlib.AbstractContextManager[sa.Connection]]]:
-        """The functions that open a transaction that only reads, one for each engine."""
-        if self._reader is self.engine:
-            return (self.reader,)
-        return self.reader, functools.partial(self.reader, may_lag=True)
+    def has_replica(self) -> bool:
+        """True if reads that may lag have an engine of their own."""
+        return self._reader is not self.engine
 
     def dispose(self) -> None:
-        """Close every pooled connection, and let go of the files with counts."""
+        """Close all pooled connections, and release the files with counts."""
         self.engine.dispose()
-        if self._reader is not self.engine:
+        if self.has_replica:
             self._reader.dispose()
         if self.recorder is not None:
             self.recorder.close()
+
+
+def _check_named(changes: Changes, written: set[str]) -> None:
+    unnamed = list_unnamed(changes, written)
+    if unnamed:
+        raise UnnamedChangeError(f'written, and no change named: {", ".join(unnamed)}')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making SQLAlchemy engines, each prepared for the rules of its database."""
+"""Creates SQLAlchemy engines, prepared for each database."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from oslo_db.sqlalchemy import engines
 
 from placement.conf import DISTRIBUTION
-from placement.db.engine import failures, pool, sqlite, timeouts
+from placement.db.engine import failures, pool, postgresql, sqlite, timeouts
 from placement.db.engine.causes import DISCONNECTS
 from placement.db.engine.timeouts import Timeouts
 
@@ -30,20 +30,35 @@ _TEMPORARY = (
     'not yet accepting',
     'too many',
     'connection slots',
+    # What pgbouncer says while it cannot reach its server, or has no room.
+    'login has been failing',
+    'server conn crashed',
+    'server_login_retry',
+    'connect failed',
+    'query_wait_timeout',
+    'no more connections allowed',
 )
 
-# The extra that brings the driver of a backend.
-_EXTRAS = {'mysql': 'mysql', 'mariadb': 'mysql', 'postgresql': 'postgresql'}
+# The driver of a backend that an extra of this distribution installs, and the extra.
+_DRIVERS = {
+    'mysql': ('pymysql', 'mysql'),
+    'mariadb': ('pymysql', 'mysql'),
+    'postgresql': ('psycopg', 'postgresql'),
+}
 
 
 class MissingDriverError(Exception):
     """The driver of a database cannot be imported: the reason, and what to install."""
 
     def __init__(self, url: sa.URL, error: Exception) -> None:
-        extra = _EXTRAS.get(url.get_backend_name())
+        backend = url.get_backend_name()
+        driver, extra = _DRIVERS.get(backend, ('', ''))
         package = f"'{DISTRIBUTION}[{extra}]'" if extra else 'the driver'
         self.reason = f'{url.drivername} cannot be used: {error}'
         self.remedy = f'Run pip install {package}.'
+        if driver and url.drivername != f'{backend}+{driver}':
+            # The extra alone would not help: it has another driver.
+            self.remedy = f'Write it as {backend}+{driver}://…, and run pip install {package}.'
         super().__init__(f'{self.reason}. {self.remedy}')
 
 
@@ -71,9 +86,11 @@ def create_engine(
 ) -> sa.Engine:
     """Return an engine that raises the errors of oslo.db, for SQLite, MySQL or PostgreSQL.
 
-    The parameters are options of ``[placement_database]``, `bounds` being the timeouts. A server
-    that is not up yet is waited for as `wait_for_database` describes; raises what that
-    raises, and `MissingDriverError`.
+    The parameters are options of ``[placement_database]``; `bounds` are the timeouts. Waits for a
+    server that is not up yet, as described in `wait_for_database`.
+
+    :raises MissingDriverError: the driver cannot be imported
+    :raises Exception: see `wait_for_database`
     """
     parsed = check_driver(url)
     if connection_parameters:
@@ -87,34 +104,34 @@ def create_engine(
         max_retries=0,
         **options,
     )
-    timeouts.bound_responses(engine, bounds.response)
-    _prepare_sessions(engine, bounds.lock)
+    if parsed.get_backend_name() == 'postgresql':
+        postgresql.prepare(engine, bounds)
+    else:
+        _prepare_sessions(engine, bounds.lock)
     if max_retries:
         wait_for_database(lambda: engine.connect().close(), max_retries, retry_interval)
     return engine
 
 
 def _prepare_sessions(engine: sa.Engine, lock_timeout: int) -> None:
-    """Bound waits for locks, make statements see what was committed before they started, and let
-    GROUP_CONCAT return long texts.
+    """Set the lock timeouts of MySQL sessions, and the variables that statements depend on.
 
-    Under MySQL's REPEATABLE READ, the first plain read fixes the view of a transaction before the
+    Under REPEATABLE READ, the first plain read fixes the view of a transaction before the
     transaction takes its locks, so a claim would be checked against outdated usage. And a locking
     read that finds no row locks the gap around it, so claims of new consumers would deadlock.
-    PostgreSQL has READ COMMITTED unless an operator configured something else. MySQL cuts off what
-    GROUP_CONCAT returns after 1,024 bytes by default, with no more than a warning. With 16 MB it
-    has room for the ids of two million traits of one provider.
+    MySQL cuts off what GROUP_CONCAT returns after 1,024 bytes by default, with no more than a
+    warning. With 16 MB it has room for the ids of two million traits of one provider. A server can
+    also be configured to begin a transaction after each COMMIT, to refuse writes, or updates
+    without a key, and to return only some rows.
     """
-    statements = {
-        'mysql': (
-            'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-            'SET SESSION group_concat_max_len = 16777216',
+    statements = (
+        'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE',
+        (
+            f'{timeouts.lock_timeout_statement(lock_timeout)}, group_concat_max_len = 16777216, '
+            'completion_type = NO_CHAIN, sql_select_limit = 18446744073709551615, '
+            'sql_safe_updates = 0'
         ),
-        'postgresql': (
-            'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED',
-        ),
-    }[engine.url.get_backend_name().replace('mariadb', 'mysql')]
-    statements += (timeouts.lock_timeout_statement(engine.url, lock_timeout),)
+    )
 
     @sa.event.listens_for(engine, 'connect')
     def prepare(connection: Any, _record: Any) -> None:
@@ -127,14 +144,16 @@ def _prepare_sessions(engine: sa.Engine, lock_timeout: int) -> None:
 def wait_for_database(
     attempt: Callable[[], object], max_retries: int, retry_interval: int
 ) -> None:
-    """Return as soon as an attempt succeeds at what a start needs of a database.
+    """Repeat an attempt to use the database until it succeeds.
 
-    oslo.db can wait too, but it recognises PostgreSQL's refusals by wordings that current drivers
+    oslo.db can wait too, but it recognises PostgreSQL's refusals by messages that current drivers
     no longer use, and gives up after the first attempt.
 
-    `max_retries` is the number of attempts (-1: unlimited), one at least, and `retry_interval` the
-    seconds between two of them. Raises the error of the last attempt, or the first error that
-    waiting cannot cure, such as a wrong password.
+    `max_retries` is the number of attempts, at least one (-1: unlimited), and `retry_interval` the
+    seconds between two of them.
+
+    :raises Exception: the error of the last attempt, or the first error that is not temporary,
+        such as a wrong password
     """
     last = max(max_retries, 1)
     for number in itertools.count(1):
@@ -149,7 +168,7 @@ def wait_for_database(
 
 
 def _is_temporary(error: Exception) -> bool:
-    """Return whether a later attempt may succeed."""
+    """True if a later attempt may succeed."""
     words = str(error)
     if _REFUSAL in words and not any(temporary in words for temporary in _TEMPORARY):
         return False

@@ -14,8 +14,14 @@ from placement import errors
 from placement.db.engine import causes
 from placement.db.engine.causes import UNUSABLE, Cause
 
-# What a statement raises, as oslo.db or SQLAlchemy wraps it, and what a pool raises.
-DATABASE_ERRORS = (db_errors.DBError, sa.exc.DBAPIError, sa.exc.TimeoutError)
+# The errors of statements, wrapped by oslo.db or SQLAlchemy, and of pools. A driver that cannot
+# encode a character raises an error that is not one of a database.
+DATABASE_ERRORS = (
+    db_errors.DBError,
+    db_errors.DBInvalidUnicodeParameter,
+    sa.exc.DBAPIError,
+    sa.exc.TimeoutError,
+)
 
 #: What an operator does about a damaged file.
 RESTORE = 'Stop the service and restore the database from a backup.'
@@ -27,7 +33,11 @@ _BY_TYPE: dict[type[Exception], Cause] = {
     db_errors.DBReferenceError: Cause.CONFLICT,
     db_errors.DBConnectionError: Cause.LOST_CONNECTION,
     db_errors.DBDataError: Cause.VALUE,
+    db_errors.DBInvalidUnicodeParameter: Cause.VALUE,
 }
+
+# The classes of errors that a driver has for failures of a database, rather than of a statement.
+_OF_DATABASE = frozenset({'InterfaceError', 'InternalError', 'OperationalError'})
 
 # Says nothing by itself, so that its messages are compared.
 _SQLITE_ERROR = 1
@@ -37,7 +47,7 @@ _TOO_MANY_PARAMETERS = 'number of parameters must be between'
 
 
 def cause_of(error: Exception) -> Cause | None:
-    """Return why a transaction failed; None if it should not have, which is a defect."""
+    """Return the cause of a failed transaction; None for an unknown one, which is a defect."""
     chain = list(_chain(error))
     for cause in map(_by_code, chain):
         if cause is not None:
@@ -47,16 +57,27 @@ def cause_of(error: Exception) -> Cause | None:
     return next((cause for kind, cause in _BY_TYPE.items() if isinstance(error, kind)), None)
 
 
+def is_of_database(error: Exception) -> bool:
+    """True if the driver says that the database failed, and not that a statement is wrong."""
+    *_, innermost = _chain(error)
+    return any(kind.__name__ in _OF_DATABASE for kind in type(innermost).__mro__)
+
+
+def is_duplicate(error: Exception) -> bool:
+    """True if a key exists already in a unique index."""
+    return isinstance(error, db_errors.DBDuplicateEntry)
+
+
 def message_of(error: Exception) -> str:
-    """Return what the database itself said, in one line without the statement, for the log."""
+    """Return the message of the database for the log, in one line and without the statement."""
     *_, innermost = _chain(error)
     return ' '.join(str(innermost).split())
 
 
 def unusable_reason(error: Exception) -> str | None:
-    """Return what the database said, in one line, if it cannot be used; None for other errors.
+    """Return the message of a database that cannot be used, in one line; None for other errors.
 
-    Of an error of this service it is what the database said before.
+    For an error of this service, the message of the database error that caused it.
     """
     if isinstance(error, errors.ServiceUnavailable) and isinstance(error.__cause__, Exception):
         error = error.__cause__
@@ -64,14 +85,14 @@ def unusable_reason(error: Exception) -> str | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, and those that it wraps, the error of the driver last."""
+    """The error and its causes, the error of the driver last."""
     while error is not None:
         yield error
         error = getattr(error, 'inner_exception', None) or getattr(error, 'orig', None)
 
 
 def _by_code(error: BaseException) -> Cause | None:
-    """Return the cause that the code of a driver's error has."""
+    """Return the cause for the code of a driver's error."""
     code = getattr(error, 'sqlite_errorcode', None)
     if code is not None:
         return _by_sqlite_code(code, str(error))

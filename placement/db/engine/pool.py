@@ -4,57 +4,78 @@
 from typing import Any
 
 import sqlalchemy as sa
+from oslo_db import exception as db_errors
 from sqlalchemy.dialects import plugins
 
-from placement.db.engine.causes import DISCONNECTS
+from placement.db.engine.causes import DISCONNECTS, Cause
 from placement.db.engine.failures import cause_of
 
 _NAME = 'placement'
 
+# Causes that oslo.db mostly does not recognise. It recognises conflicts, and SQLAlchemy tests the
+# existence of tables by errors of the schema.
+_KNOWN = frozenset(Cause) - DISCONNECTS - {Cause.CONFLICT, Cause.SCHEMA}
+
 
 class PoolPlugin(sa.engine.CreateEnginePlugin):
-    """Turns off pre-ping and reset on return, and drops connections that became useless.
+    """Disables pre-ping and reset on return, and drops unusable connections.
 
-    That saves two round trips per transaction. Nothing needs the ping before a transaction: a
-    lost connection fails the first statement, which empties the pool, and
-    `transactions.retry` begins the transaction again. Nothing needs the rollback after one:
-    a `with` ends every transaction.
+    That saves two round trips per transaction. The ping is not needed: a lost connection fails the
+    first statement, which empties the pool, and `transactions.retry` retries the transaction. The
+    rollback is not needed: a `with` block ends every transaction.
     """
 
     def update_url(self, url: sa.URL) -> sa.URL:
-        """Return the URL as it is: it carries no parameters of this plugin."""
+        """Return the URL unchanged: it has no parameters of this plugin."""
         return url
 
     def handle_pool_kwargs(self, pool_cls: type[sa.Pool], pool_args: dict[str, Any]) -> None:
-        """Override what oslo.db sets."""
+        """Override the options that oslo.db sets."""
         pool_args.update(pre_ping=False, reset_on_return=None)
 
     def engine_created(self, engine: sa.Engine) -> None:
-        """Listen to errors before oslo.db does, whose listener ends the chain."""
-        invalidate_lost_connections(engine)
+        """Listen to errors before the listener of oslo.db, which ends the chain."""
+        handle_errors(engine)
 
 
-def invalidate_lost_connections(engine: sa.Engine) -> None:
-    """Make the pool of an engine drop its connections after errors that call for it."""
-    sa.event.listen(engine, 'handle_error', _invalidate)
+def handle_errors(engine: sa.Engine, drops_connections: bool = True) -> None:
+    """Make an engine drop unusable connections, and raise known errors without a traceback."""
+    if drops_connections:
+        sa.event.listen(engine, 'handle_error', _drop_lost_connections)
+    sa.event.listen(engine, 'handle_error', _raise_quietly)
 
 
-def _invalidate(context: sa.ExceptionContext) -> None:
-    """Have the pool drop its connections where SQLAlchemy would keep them.
+def _drop_lost_connections(context: sa.ExceptionContext) -> None:
+    """Make the pool drop connections that SQLAlchemy would keep.
 
     A connection to a former primary, which is read-only by now, still works; but a new one to the
     same address may lead to the new primary.
     """
-    error = context.original_exception
-    if isinstance(error, Exception) and cause_of(error) in DISCONNECTS:
+    if _cause_of_original(context) in DISCONNECTS:
         context.is_disconnect = True
+
+
+def _raise_quietly(context: sa.ExceptionContext) -> None:
+    """Raise a DBError for an error with a known cause.
+
+    oslo.db would log the traceback of each error whose message it does not recognise, such as for
+    a name that a column cannot hold.
+    """
+    if _cause_of_original(context) in _KNOWN:
+        error = context.original_exception
+        raise db_errors.DBError(error) from error
+
+
+def _cause_of_original(context: sa.ExceptionContext) -> Cause | None:
+    error = context.original_exception
+    return cause_of(error) if isinstance(error, Exception) else None
 
 
 def check_room(engine: sa.Engine) -> None:
     """Raise `sqlalchemy.exc.TimeoutError` at once where `engine.connect` would wait for another
     transaction to give its connection back."""
     pool = engine.pool
-    # SQLAlchemy tells how many connections there are, and not how many there may be.
+    # SQLAlchemy has a public count of the connections, and no public maximum.
     most = getattr(pool, '_max_overflow', -1)
     if isinstance(pool, sa.QueuePool) and 0 <= most <= pool.overflow() and not pool.checkedin():
         raise sa.exc.TimeoutError(f'all {pool.size() + most} connections of the pool are in use')

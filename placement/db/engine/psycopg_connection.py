@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection of psycopg that waits for the server only so long.
+"""A connection of psycopg with a timeout for responses.
 
-libpq bounds the time to connect, but not the time until a server that accepted a statement
-responds. Import this module only where the driver is in use: it needs psycopg.
+libpq has a timeout to connect, but none for the response to a statement. Import this module only
+with psycopg installed.
 """
 
 import time
@@ -15,20 +15,23 @@ Result = TypeVar('Result')
 
 
 class BoundedConnection(psycopg.Connection[Any]):
-    """Raises `psycopg.OperationalError` when a response takes longer than `response_timeout`."""
+    """Connection whose waits for a response have a timeout.
 
-    # Seconds; None for no bound.
+    :raises psycopg.OperationalError: a response takes longer than `response_timeout`
+    """
+
+    # Seconds; None for no timeout.
     response_timeout: float | None = None
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run an operation of psycopg, which is a generator, until it ends or its time is up."""
+        """Run an operation of psycopg, a generator, until it ends or times out."""
         if self.response_timeout is not None:
             gen = bounded(gen, self.response_timeout)
         return super().wait(gen, *args, **kwargs)
 
 
 def bounded(operation: Generator[Any, Any, Result], seconds: float) -> Generator[Any, Any, Result]:
-    """Pass everything on; psycopg resumes an operation with 0 while the socket has nothing."""
+    """Add a timeout to an operation, which psycopg resumes with 0 while no data arrives."""
     deadline = time.monotonic() + seconds
     try:
         event = next(operation)

@@ -2,17 +2,16 @@
 """The check that the database can serve requests."""
 
 import functools
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db.engine import diagnosis, failures
+from placement.db.engine import failures
 from placement.db.engine.database import Database
 from placement.db.engine.transactions import READ_ATTEMPTS, retry
-from placement.db.schema import revisions, tables
+from placement.db.mode import Mode
+from placement.db.schema import revisions, standard_names, tables
 from placement.db.schema.own_tables import change_feed
 
 _READ = sa.select(
@@ -28,7 +27,7 @@ _REVISIONS: sa.CompoundSelect[Any] = sa.union_all(
 )
 
 
-# Whether a server refuses to write, unless the account is exempt.
+# Queries for a read-only server, which may still exempt the account.
 _READ_ONLY = {
     'mysql': sa.text('SELECT @@GLOBAL.read_only'),
     'postgresql': sa.text("SELECT current_setting('transaction_read_only')"),
@@ -36,25 +35,30 @@ _READ_ONLY = {
 
 
 def check_ready(database: Database) -> None:
-    """Read two tables and the revisions of the schema through every engine.
+    """Check that every engine answers, the schema is usable, and writes succeed.
 
-    Returns when all of them answered, with the revisions of this release, and writes succeed. From
-    tables, because a Galera node that has lost its cluster still answers `SELECT 1`, and because
-    the change feed can be missing in a database that came from upstream or a backup. A lost
-    connection is retried, since it says nothing about the next one. Raises
-    `errors.ServiceUnavailable`, which is `errors.DatabaseNotMigrated` for a schema that is not
-    that of this release and `errors.DatabaseReadOnly` for a server that only reads, or the error
-    of the database.
+    Inserts missing standard names. Two tables are read, because a Galera node that has lost its
+    cluster still answers `SELECT 1`, and because a database from upstream or from a backup may
+    lack the change feed. A lost connection is retried, because the next one may work.
+
+    :raises errors.DatabaseNotMigrated: the schema lacks tables that requests need
+    :raises errors.DatabaseReadOnly: the server only reads
+    :raises errors.ServiceUnavailable: the database does not answer
+    :raises Exception: another error of the database
     """
     database.check_writable()
     checks = [functools.partial(_check_not_read_only, database.engine)]
-    checks += [functools.partial(_read, connect) for connect in database.readers]
+    checks.append(functools.partial(_read, database))
+    if database.has_replica:
+        checks.append(functools.partial(_read, database, may_lag=True))
+    # Last, because it writes if a restore has removed names.
+    checks.append(functools.partial(standard_names.sync, database))
     for check in checks:
         retry(check, 'check_ready', READ_ATTEMPTS, database.recorder)
 
 
 def _check_not_read_only(engine: sa.Engine) -> None:
-    """Raise `errors.DatabaseReadOnly` where the server refuses to write."""
+    """Raise `errors.DatabaseReadOnly` if the server refuses writes."""
     statement = _READ_ONLY.get(engine.dialect.name.replace('mariadb', 'mysql'))
     if statement is None:
         return
@@ -63,16 +67,27 @@ def _check_not_read_only(engine: sa.Engine) -> None:
     if str(value).lower() in ('0', 'off'):
         return
     try:
-        diagnosis.check_writable(engine)
+        check_writable(engine)
     except failures.DATABASE_ERRORS as error:
         raise errors.DatabaseReadOnly from error
 
 
-def _read(connect: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
-    with connect() as connection:
+def _read(database: Database, may_lag: bool = False) -> None:
+    with database.begin(Mode.READ, may_lag) as connection:
         connection.execute(_READ).all()
         rows = connection.execute(_REVISIONS).all()
     stored: dict[int, str] = dict(rows)
-    words = revisions.difference([stored.get(number) for number in range(len(revisions.CHAINS))])
+    words = revisions.unusable([stored.get(number) for number in range(len(revisions.CHAINS))])
     if words is not None:
         raise errors.DatabaseNotMigrated(words)
+
+
+def check_writable(engine: sa.Engine) -> None:
+    """Execute a write that changes nothing, which needs the same privileges as any other.
+
+    :raises Exception: the database is read-only, or the account may not write
+    """
+    statement = sa.update(tables.resource_providers).where(tables.resource_providers.c.id == 0)
+    with engine.connect() as connection:
+        connection.execute(statement.values(generation=0))
+        connection.rollback()

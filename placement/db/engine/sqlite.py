@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines for SQLite, made without oslo.db.
+"""Engines for SQLite, created without oslo.db.
 
-oslo.db would open the file for every transaction, and begin each without a lock: of two writers
-that have both read, one would then fail instead of waiting.
+oslo.db opens the file for every transaction, and begins each without a lock. Then one of two
+writers that have both read fails instead of waiting.
 """
 
 import itertools
@@ -15,17 +15,14 @@ import urllib.parse
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db import exception as db_errors
 from oslo_db.sqlalchemy import exc_filters
 
-from placement.db.engine import backoff, failures, pool, sqlite_file, sqlite_lock
-from placement.db.engine.causes import Cause
+from placement.db.engine import backoff, pool, sqlite_file, sqlite_lock
+from placement.db.engine.timeouts import LOCK_TIMEOUT
 from placement.db.statements import text_hash
 
-# The execution options of an engine whose transactions write, and of one that waits for the write
-# lock for so many seconds at most.
+# The execution option of an engine whose transactions write.
 _WRITES = 'placement_writes'
-_LOCK_TIMEOUT = 'placement_lock_timeout'
 
 
 def create_engine(
@@ -36,16 +33,16 @@ def create_engine(
     connection_trace: bool = False,
     **_others: Any,
 ) -> sa.Engine:
-    """Return an engine for a file or for memory; options that concern servers are ignored."""
-    # An engine reads the log level once, when it is made.
+    """Return an engine for a file or for memory; options for servers are ignored."""
+    # An engine reads the log level once, when it is created.
     _log_statements(connection_debug)
     path = path_in(url)
-    # A database in memory lives in its only connection, for which threads have to wait.
+    # A database in memory exists in its only connection, for which threads have to wait.
     sizes = {'pool_size': 1, 'max_overflow': 0} if path is None else {'max_overflow': -1}
     engine = sa.create_engine(
         url,
         poolclass=sa.QueuePool,
-        connect_args={'check_same_thread': False, 'timeout': sqlite_lock.BUSY_TIMEOUT},
+        connect_args={'check_same_thread': False, 'timeout': lock_timeout},
         **sizes,
     )
     _prepare_connections(engine, sqlite_synchronous, lock_timeout)
@@ -53,15 +50,15 @@ def create_engine(
     if connection_trace:
         _add_origins(engine)
     if path is not None:
-        sqlite_file.watch(engine, path)
-        pool.invalidate_lost_connections(engine)
-    _raise_damage_quietly(engine)
+        sqlite_file.watch(engine, path, may_make='mode' not in url.query)
+    # A database in memory would be lost with its connection.
+    pool.handle_errors(engine, drops_connections=path is not None)
     exc_filters.register_engine(engine)
     return engine
 
 
 def path_in(url: sa.URL | str) -> str | None:
-    """Return the path of the file that a URL names, if as a URI; None for servers and memory."""
+    """Return the path of the file in a URL, even in a URI; None for servers and memory."""
     parsed = sa.make_url(url)
     database = parsed.database
     if parsed.get_backend_name() != 'sqlite' or database in (None, '', ':memory:'):
@@ -72,14 +69,14 @@ def path_in(url: sa.URL | str) -> str | None:
 
 
 def writing(engine: sa.Engine, lock_timeout: float | None = None) -> sa.Engine:
-    """Return the engine for transactions that write: on SQLite they begin with the write lock, for
-    which they wait no longer than `lock_timeout`, if given.
+    """Return the engine for transactions that write.
 
-    Other databases get the engine itself, since execution options cost time in each statement.
+    On SQLite they begin with the write lock, and wait for it up to `lock_timeout`, if given. Other
+    databases use the engine itself, because execution options cost time in each statement.
     """
     if engine.dialect.name != 'sqlite':
         return engine
-    return engine.execution_options(**{_WRITES: True, _LOCK_TIMEOUT: lock_timeout})
+    return engine.execution_options(**{_WRITES: True, LOCK_TIMEOUT: lock_timeout})
 
 
 def _log_statements(connection_debug: int) -> None:
@@ -91,7 +88,7 @@ def _log_statements(connection_debug: int) -> None:
 
 
 def _add_origins(engine: sa.Engine) -> None:
-    """Append a comment to each statement with the lines of code it comes from, as oslo.db does."""
+    """Append a comment with the calling lines of code to each statement, as oslo.db does."""
     library = os.path.dirname(sa.__file__)
 
     @sa.event.listens_for(engine, 'before_cursor_execute', retval=True)
@@ -108,16 +105,6 @@ def _add_origins(engine: sa.Engine) -> None:
         )
         lines = [f'File: {frame.filename} ({frame.lineno}) {frame.name}' for frame in frames]
         return f'{statement}  -- {"; ".join(lines[-3:])}', parameters
-
-
-def _raise_damage_quietly(engine: sa.Engine) -> None:
-    """Raise for a damaged file what oslo.db raises, which would log a traceback each time."""
-
-    @sa.event.listens_for(engine, 'handle_error')
-    def raise_damage(context: sa.engine.ExceptionContext) -> None:
-        error = context.original_exception
-        if isinstance(error, sqlite3.Error) and failures.cause_of(error) is Cause.DAMAGED:
-            raise db_errors.DBError(error) from error
 
 
 def _prepare_connections(engine: sa.Engine, is_synchronous: bool, lock_timeout: int) -> None:
@@ -139,16 +126,16 @@ def _prepare_connections(engine: sa.Engine, is_synchronous: bool, lock_timeout: 
     def begin(connection: sa.Connection) -> None:
         options = connection.get_execution_options()
         if options.get(_WRITES):
-            lock.begin(connection, options[_LOCK_TIMEOUT])
+            lock.begin(connection, options[LOCK_TIMEOUT])
         else:
-            # Takes no lock, so there is no error to wrap. Through SQLAlchemy it takes 6 % of a
-            # small read.
+            # This takes no lock, so no error needs wrapping; SQLAlchemy would slow down small
+            # reads.
             driver_connection: Any = connection.connection.dbapi_connection
             driver_connection.execute('BEGIN')
 
 
 def _use_write_ahead_log(connection: Any, lock_timeout: int) -> None:
-    """Turn on the write-ahead log, with which readers and a writer do not wait for each other.
+    """Enable the write-ahead log, so that readers and a writer do not wait for each other.
 
     SQLite's busy timeout does not apply when several processes do this to a new file at once.
     """

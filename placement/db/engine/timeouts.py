@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds on how long a connection waits: for a server, for its response, for a lock.
+"""Timeouts of connections: to connect, for a response, for a lock.
 
-Without them a server that falls silent, or a lock whose owner is frozen, would occupy a thread of
-the service for as long as the operating system keeps the connection, which can be for ever.
+Without them a server that stops responding, or a lock whose owner is frozen, would occupy a thread
+as long as the operating system keeps the connection, possibly for ever.
 """
 
 import contextlib
@@ -12,26 +12,41 @@ from typing import Any
 
 import sqlalchemy as sa
 
-# How long a brief transaction waits for a lock, and for a response of a server.
+# The execution option with the lock timeout in seconds on PostgreSQL and SQLite, where each
+# transaction sets it at its beginning.
+LOCK_TIMEOUT = 'placement_lock_timeout'
+
+# Timeouts of brief transactions for a lock, and for a response of a server.
 BRIEF_LOCK_SECONDS = 1
 BRIEF_RESPONSE_SECONDS = 2
 
 
+# Default lock timeouts. SQLite has only one lock, and writers do not queue for it.
+SERVER_LOCK_SECONDS = 5
+SQLITE_LOCK_SECONDS = 20
+
+
 @dataclasses.dataclass(frozen=True)
 class Timeouts:
-    """The bounds in seconds; `connect` and `response` may be 0 for what the driver has."""
+    """The timeouts in seconds; 0 in `connect` and `response` keeps the driver's default."""
 
     connect: int = 10
     response: int = 30
     lock: int = 20
 
 
-def with_timeouts(url: sa.URL, timeouts: Timeouts) -> sa.URL:
-    """Return the URL with parameters for its driver; what the URL sets itself stays.
+def default_lock(url: str) -> int:
+    """Return the default lock timeout of a database in seconds."""
+    is_sqlite = sa.make_url(url).get_backend_name() == 'sqlite'
+    return SQLITE_LOCK_SECONDS if is_sqlite else SERVER_LOCK_SECONDS
 
-    PyMySQL and mysqlclient bound each read and write of the socket. For psycopg and psycopg2 TCP
-    gives up when the server's machine no longer acknowledges anything; `bound_responses` bounds
-    the wait for a server that is frozen, with psycopg alone.
+
+def with_timeouts(url: sa.URL, timeouts: Timeouts) -> sa.URL:
+    """Return the URL with parameters for its driver; parameters in the URL take precedence.
+
+    PyMySQL and mysqlclient apply the timeout to each read and write of the socket. With psycopg
+    and psycopg2, TCP gives up when the server's machine no longer acknowledges packets. With
+    psycopg, `psycopg_connection` also detects a frozen server.
     """
     parameters: dict[str, int] = {}
     if url.get_driver_name() in ('pymysql', 'mysqldb'):
@@ -57,54 +72,20 @@ def with_timeouts(url: sa.URL, timeouts: Timeouts) -> sa.URL:
     return url.update_query_dict(added | dict(url.query))
 
 
-def lock_timeout_statement(url: sa.URL, seconds: int) -> str:
-    """Return the statement that bounds the waits of a session for locks.
+def lock_timeout_statement(seconds: int) -> str:
+    """Return the statement that sets the lock timeouts of a MySQL session.
 
-    On MySQL `lock_wait_timeout` is that of metadata locks, which a running ALTER TABLE or a
-    backup has, and `innodb_lock_wait_timeout` that of rows.
+    `lock_wait_timeout` is for metadata locks, which a running ALTER TABLE or a backup holds, and
+    `innodb_lock_wait_timeout` for locks of rows.
     """
-    if url.get_backend_name() == 'postgresql':
-        return f"SET SESSION lock_timeout = '{seconds}s'"
     return f'SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}'
 
 
-def insert_briefly(
-    connection: sa.Connection, text: str, values: tuple[Any, ...], lock: int
-) -> None:
-    """Execute an INSERT that waits no longer than `lock` seconds for a table that is locked.
-
-    On PostgreSQL the bound stays until the transaction ends; MySQL takes it for a hint, which has
-    no bound for rows. Raises what `Connection.exec_driver_sql` raises.
-    """
-    if connection.dialect.name == 'postgresql':
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{lock}s'")
-    elif getattr(connection.dialect, 'is_mariadb', False):
-        bounds = f'lock_wait_timeout = {lock}, innodb_lock_wait_timeout = {lock}'
-        text = f'SET STATEMENT {bounds} FOR {text}'
-    elif connection.dialect.name == 'mysql':
-        text = text.replace('INSERT', f'INSERT /*+ SET_VAR(lock_wait_timeout = {lock}) */', 1)
-    connection.exec_driver_sql(text, values)
-
-
-def bound_responses(engine: sa.Engine, seconds: int) -> None:
-    """Make psycopg raise an `OperationalError` when a response takes longer than `seconds`."""
-    if not seconds or engine.url.get_driver_name() != 'psycopg':
-        return
-    # Imported here because only services on PostgreSQL have the driver.
-    from placement.db.engine.psycopg_connection import BoundedConnection
-
-    @sa.event.listens_for(engine, 'do_connect')
-    def connect(_dialect: Any, _record: Any, args: Any, parameters: Any) -> BoundedConnection:
-        connection = BoundedConnection.connect(*args, **parameters)
-        connection.response_timeout = seconds
-        return connection
-
-
 def lift(connection: sa.Connection) -> None:
-    """Remove the bounds from a connection, and keep it from being used again afterwards.
+    """Remove the timeouts of a connection, and discard it after use.
 
-    A migration waits for other migrations and for the transactions of running services, and
-    changes tables for as long as it takes.
+    A migration waits for other migrations and for transactions of running services, and its
+    changes of tables may take long.
     """
     connection.detach()
     _bound_driver(connection, None)
@@ -112,7 +93,8 @@ def lift(connection: sa.Connection) -> None:
 
 
 _UNBOUNDED = {
-    'postgresql': 'SET SESSION lock_timeout = 0',
+    # Its migration is one transaction.
+    'postgresql': 'SET LOCAL lock_timeout = 0',
     'mysql': 'SET SESSION lock_wait_timeout = 86400',
     'mariadb': 'SET SESSION lock_wait_timeout = 86400',
 }
@@ -120,27 +102,29 @@ _UNBOUNDED = {
 
 @contextlib.contextmanager
 def shortened(connection: sa.Connection) -> Iterator[None]:
-    """Bound the waits of a connection to a server, and close it afterwards.
+    """Set short timeouts of a connection to a server, and close it afterwards.
 
-    It waits `BRIEF_LOCK_SECONDS` at most for a lock, and `BRIEF_RESPONSE_SECONDS` for a response
-    with PyMySQL and psycopg. To open another one costs less than to find out what to set the
-    bounds back to.
+    The timeouts are `BRIEF_LOCK_SECONDS` for a lock, and with PyMySQL and psycopg
+    `BRIEF_RESPONSE_SECONDS` for a response. Opening a new connection costs less than reading and
+    restoring the former timeouts.
     """
     if connection.dialect.name == 'sqlite':
         yield
         return
     try:
         _bound_driver(connection, BRIEF_RESPONSE_SECONDS)
-        statement = lock_timeout_statement(connection.engine.url, BRIEF_LOCK_SECONDS)
-        connection.execute(sa.text(statement))
-        connection.commit()
+        if connection.dialect.name == 'postgresql':
+            connection.execution_options(**{LOCK_TIMEOUT: BRIEF_LOCK_SECONDS})
+        else:
+            connection.execute(sa.text(lock_timeout_statement(BRIEF_LOCK_SECONDS)))
+            connection.commit()
         yield
     finally:
         connection.invalidate()
 
 
 def _bound_driver(connection: sa.Connection, seconds: int | None) -> None:
-    """Set how long the driver waits for a response, without a bound for None."""
+    """Set the driver's timeout for a response; None disables it."""
     driver_connection: Any = connection.connection.dbapi_connection
     # PyMySQL reads its private attributes at each wait, and has no public way to set them.
     for name in ('_read_timeout', '_write_timeout', 'response_timeout'):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements: one module for each noun, one function for each question."""
+"""SQL statements: one module for each noun, one function for each statement."""

@@ -26,7 +26,7 @@ def list_by_provider(connection: sa.Connection, provider_id: int) -> dict[str, i
 
 
 def ensure(connection: sa.Connection, uuids: Collection[str]) -> dict[str, int]:
-    """Return the ids of aggregates by uuid, as stored; insert the aggregates that are missing."""
+    """Return the ids of aggregates by stored uuid; insert missing aggregates."""
     ids = names.find_ids(connection, aggregates.c.uuid, uuids)
     wanted = collation.stored_uuids(connection, uuids, ids)
     missing = [uuid for uuid in dict.fromkeys(wanted.values()) if uuid not in ids]

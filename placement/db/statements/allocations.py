@@ -2,11 +2,11 @@
 """SQL statements about allocations."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from placement.db.engine.transactions import Row
+from placement.db.rows import Row
 from placement.db.schema.tables import (
     allocations,
     consumer_types,
@@ -16,6 +16,7 @@ from placement.db.schema.tables import (
     resource_providers,
     users,
 )
+from placement.db.statements.providers import GENERATION
 
 # Very old data may have allocations whose consumer has no record. They count as usage, but no
 # list shows them (specification: data_model, "Consumers that are missing").
@@ -37,7 +38,7 @@ _CONSUMER = (
 )
 _PROVIDER = (
     resource_providers.c.uuid.label('provider_uuid'),
-    resource_providers.c.generation.label('provider_generation'),
+    GENERATION.element.label('provider_generation'),
 )
 _WITH_PROVIDERS = _KNOWN_CONSUMERS.join(
     resource_providers, resource_providers.c.id == allocations.c.resource_provider_id
@@ -67,12 +68,23 @@ _BY_PROVIDERS = (
     .where(allocations.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True)))
     .order_by(allocations.c.id)
 )
-_PROVIDERS_USED = (
-    sa.select(allocations.c.consumer_id, allocations.c.resource_provider_id)
-    .where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
-    .distinct()
-)
+_HELD_BY_CONSUMERS = sa.select(
+    allocations.c.consumer_id,
+    allocations.c.resource_provider_id,
+    allocations.c.resource_class_id,
+    allocations.c.used,
+).where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
 _INSERT = sa.insert(allocations)
+
+
+class HeldAmount(NamedTuple):
+    """The amount of one class that a consumer holds on one provider."""
+
+    consumer_uuid: str
+    provider_id: int
+    class_id: int
+    used: int
+
 
 _DELETE = sa.delete(allocations).where(allocations.c.consumer_id.in_(_CONSUMER_UUIDS))
 _BY_ONE_CONSUMER = allocations.c.consumer_id == sa.bindparam('consumer_uuid')
@@ -82,27 +94,31 @@ _DELETE_RETURNING = _DELETE_BY_CONSUMER.returning(allocations.c.resource_provide
 
 
 def list_by_providers(connection: sa.Connection, provider_ids: Collection[int]) -> Sequence[Row]:
-    """Return the allocations of some providers, each with `provider_id` and its consumer."""
+    """Return the allocations on some providers.
+
+    Each has `provider_id`, and the uuid and generation of the consumer.
+    """
     return connection.execute(_BY_PROVIDERS, {'provider_ids': list(provider_ids)}).all()
 
 
 def list_by_consumers(connection: sa.Connection, consumer_uuids: Collection[str]) -> Sequence[Row]:
-    """Return the allocations of some consumers, each with its provider and the consumer."""
+    """Return the allocations of some consumers.
+
+    Each has the uuids and generations of provider and consumer, and the names of the owner.
+    """
     return connection.execute(_BY_CONSUMERS, {'consumer_uuids': list(consumer_uuids)}).all()
 
 
-def list_providers_used(
-    connection: sa.Connection, consumer_uuids: Collection[str]
-) -> list[tuple[str, int]]:
-    """Return the pairs of a consumer's uuid and the id of a provider it has allocations of."""
+def list_held(connection: sa.Connection, consumer_uuids: Collection[str]) -> list[HeldAmount]:
+    """Return the amounts that some consumers hold, even if these have no record."""
     if not consumer_uuids:
         return []
-    rows = connection.execute(_PROVIDERS_USED, {'consumer_uuids': list(consumer_uuids)})
-    return [(consumer_uuid, provider_id) for consumer_uuid, provider_id in rows]
+    rows = connection.execute(_HELD_BY_CONSUMERS, {'consumer_uuids': list(consumer_uuids)})
+    return [HeldAmount._make(row) for row in rows]
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert allocations, each a mapping of columns."""
+    """Insert allocations, each given as values by column name."""
     if rows:
         connection.execute(_INSERT, list(rows))
 
@@ -114,7 +130,7 @@ def delete(connection: sa.Connection, consumer_uuids: Collection[str]) -> None:
 
 
 def delete_by_consumer(connection: sa.Connection, consumer_uuid: str) -> set[int]:
-    """Delete every allocation of a consumer; return the ids of the providers they were of."""
+    """Delete every allocation of a consumer; return the ids of their providers."""
     values = {'consumer_uuid': consumer_uuid}
     if connection.dialect.delete_returning:
         return set(connection.scalars(_DELETE_RETURNING, values))

@@ -16,7 +16,7 @@ def replace(
 ) -> None:
     """Associate a provider with the wanted members of a table, in place of the present ones.
 
-    `member_id` is the column that the table of associations has besides the id of the provider.
+    `member_id` is the column of the table of associations that is not the id of the provider.
     """
     table = member_id.table
     surplus, missing = set(present) - set(wanted), set(wanted) - set(present)

@@ -7,16 +7,27 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine.transactions import Row
-from placement.db.schema.tables import consumer_types, consumers, projects, users, utcnow
+from placement.db.rows import Row
+from placement.db.schema.tables import (
+    allocations,
+    consumer_types,
+    consumers,
+    projects,
+    users,
+    utcnow,
+)
 from placement.db.statements import owners as owner_statements
-from placement.db.statements.owners import Owner
+from placement.db.statements.owners import Owner, OwnerIds
 
-# The generation that the write which makes a consumer leaves it with.
+# Placeholder of an owner that the database does not report: ids that no row has.
+UNKNOWN_OWNER = OwnerIds(0, 0, None)
+
+# The generation of a consumer after the write that creates it.
 FIRST_GENERATION = 1
 
+_OWNER_IDS = (consumers.c.project_id, consumers.c.user_id, consumers.c.consumer_type_id)
 _LOCKED = (
-    sa.select(consumers.c.id, consumers.c.uuid, consumers.c.generation)
+    sa.select(consumers.c.id, consumers.c.uuid, consumers.c.generation, *_OWNER_IDS)
     .where(consumers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
     .order_by(consumers.c.uuid)
     .with_for_update()
@@ -27,25 +38,9 @@ _HAS_PROJECT = projects.c.external_id == sa.bindparam('project', type_=sa.String
 _HAS_USER = users.c.external_id == sa.bindparam('user', type_=sa.String)
 _HAS_TYPE = consumer_types.c.name == sa.bindparam('consumer_type', type_=sa.String)
 _DELETE_BY_UUID = sa.delete(consumers).where(consumers.c.uuid == sa.bindparam('uuid'))
-
-
-def _name_of(column: sa.Column[Any], table: sa.Table) -> sa.ScalarSelect[Any]:
-    """The name in another table that a column of a consumer refers to."""
-    named = table.c.name if table is consumer_types else table.c.external_id
-    return sa.select(named).where(table.c.id == column).scalar_subquery()
-
-
-_WITH_OWNER = (
-    consumers.c.uuid,
-    consumers.c.generation,
-    _name_of(consumers.c.project_id, projects).label('project_id'),
-    _name_of(consumers.c.user_id, users).label('user_id'),
-    _name_of(consumers.c.consumer_type_id, consumer_types).label('consumer_type'),
-)
 _HAS_ID = consumers.c.id.in_(sa.bindparam('ids', expanding=True))
-_BY_IDS = sa.select(*_WITH_OWNER).where(_HAS_ID)
-_DELETE = sa.delete(consumers).where(_HAS_ID)
-_DELETE_RETURNING = _DELETE_BY_UUID.returning(*_WITH_OWNER)
+_DELETE = sa.delete(consumers).where(consumers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
+_DELETE_RETURNING = _DELETE_BY_UUID.returning(*_OWNER_IDS)
 
 
 def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
@@ -56,7 +51,7 @@ def lock(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
 
 
 def insert(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
-    """Insert consumers, given as owners by uuid; what owners name is made where it is missing."""
+    """Insert consumers, given as owners by uuid, and missing names of the owners."""
     if not owners:
         return
     ids = owner_statements.ensure(connection, set(owners.values()))
@@ -64,15 +59,16 @@ def insert(connection: sa.Connection, owners: Mapping[str, Owner]) -> None:
         _INSERT,
         [
             {'uuid': uuid, 'generation': FIRST_GENERATION, **ids[owner]._asdict()}
-            for uuid, owner in owners.items()
+            # Every transaction inserts in this order, so that two of them do not deadlock.
+            for uuid, owner in sorted(owners.items())
         ],
     )
 
 
 def insert_absent(connection: sa.Connection, uuid: str, owner: Owner) -> bool:
-    """Insert a consumer if there is none with its uuid, and all that its owner names exists.
+    """Insert a consumer if its uuid is unused, and all names of its owner exist.
 
-    Returns whether it was inserted.
+    Very old data has allocations of consumers without a record. Returns True if it was inserted.
     """
     values = {'new_uuid': uuid, **owner._asdict(), 'now': utcnow()}
     statement = _insert_absent(owner.consumer_type is not None)
@@ -83,21 +79,23 @@ def insert_absent(connection: sa.Connection, uuid: str, owner: Owner) -> bool:
 def _insert_absent(has_type: bool) -> sa.Insert:
     """The statement that inserts a consumer with a type, or without."""
     ids = _ids_of_owner(has_type)
-    existing = sa.select(consumers.c.id).where(consumers.c.uuid == sa.bindparam('new_uuid'))
+    uuid = sa.bindparam('new_uuid', type_=sa.String)
+    existing = sa.select(consumers.c.id).where(consumers.c.uuid == uuid).exists()
+    held = sa.select(allocations.c.id).where(allocations.c.consumer_id == uuid).exists()
     values: sa.Select[*tuple[Any, ...]] = sa.select(
-        sa.bindparam('new_uuid', type_=sa.String),
+        uuid,
         sa.literal_column(str(FIRST_GENERATION)),
         sa.bindparam('now', type_=sa.DateTime),
         *ids.values(),
-    ).where(~existing.exists(), *(owner_id.is_not(None) for owner_id in ids.values()))
+    ).where(~existing, ~held, *(owner_id.is_not(None) for owner_id in ids.values()))
     columns = ['uuid', 'generation', 'created_at', *ids]
     inserted = sa.insert(consumers).from_select(columns, values, include_defaults=False)
-    # SQLAlchemy reads the number of rows of an INSERT only where it is asked to.
+    # SQLAlchemy reads the number of rows of an INSERT only with this option.
     return inserted.execution_options(preserve_rowcount=True)
 
 
 def _ids_of_owner(has_type: bool) -> dict[str, sa.ScalarSelect[int]]:
-    """The subqueries that look up what an owner names, by the columns of a consumer."""
+    """The subqueries for the ids of an owner's names, by column of the consumer."""
     named = {'project_id': (projects, _HAS_PROJECT), 'user_id': (users, _HAS_USER)}
     if has_type:
         named['consumer_type_id'] = (consumer_types, _HAS_TYPE)
@@ -108,10 +106,10 @@ def _ids_of_owner(has_type: bool) -> dict[str, sa.ScalarSelect[int]]:
 
 
 def advance(connection: sa.Connection, owners: Mapping[int, Owner]) -> None:
-    """Increment the generation of consumers that are locked, and set their owners, by id.
+    """Increment the generations of locked consumers, and set their owners, by id.
 
-    The consumers of one owner are updated by one statement, which looks up the ids of what the
-    owner names. What owners name is made where it is missing. Without a type the type stays.
+    One statement updates all consumers of an owner, and looks up the ids of the owner's names.
+    Missing names are inserted. An owner without a type keeps the type.
     """
     ids: dict[Owner, list[int]] = {}
     for consumer_id, owner in owners.items():
@@ -126,7 +124,7 @@ def advance(connection: sa.Connection, owners: Mapping[int, Owner]) -> None:
 
 @functools.cache
 def _joined_update(has_type: bool) -> sa.Update:
-    """The statement that updates consumers of one owner, if all that it names exists."""
+    """The statement that updates consumers of one owner, if all of its names exist."""
     ids = _ids_of_owner(has_type)
     return (
         sa.update(consumers)
@@ -135,28 +133,29 @@ def _joined_update(has_type: bool) -> sa.Update:
     )
 
 
-def list_with_owners(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
-    """Return consumers with the names of their owners and types, each None where it is missing."""
-    return connection.execute(_BY_IDS, {'ids': list(ids)}).all() if ids else []
+def delete(connection: sa.Connection, uuids: Collection[str]) -> None:
+    """Delete consumers, which are locked."""
+    if uuids:
+        connection.execute(_DELETE, {'uuids': list(uuids)})
 
 
-def delete(connection: sa.Connection, ids: Collection[int]) -> None:
-    """Delete consumers."""
-    if ids:
-        connection.execute(_DELETE, {'ids': list(ids)})
+def owner_ids(row: Row) -> OwnerIds:
+    """Return the ids of the owner in the row of a consumer."""
+    return OwnerIds(row.project_id, row.user_id, row.consumer_type_id)
 
 
-def delete_by_uuid(connection: sa.Connection, uuid: str) -> bool:
-    """Delete the consumer with a uuid, which locks it as well; returns whether there was one."""
-    return connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0
+def delete_by_uuid(connection: sa.Connection, uuid: str, names_owner: bool) -> OwnerIds | None:
+    """Delete the consumer with a uuid, which locks it as well; return its owner, or None.
 
-
-def delete_with_owner(connection: sa.Connection, uuid: str) -> Row | None:
-    """As `delete_by_uuid`, but return the consumer as it was, with its owner and type, or None."""
+    On MySQL, which has no DELETE ... RETURNING, the owner is read only with `names_owner`.
+    """
     if connection.dialect.delete_returning:
-        return connection.execute(_DELETE_RETURNING, {'uuid': uuid}).one_or_none()
-    # MySQL has no DELETE ... RETURNING. The lock keeps others from giving it to another owner.
-    ids = [row.id for row in lock(connection, [uuid])]
-    row = next(iter(list_with_owners(connection, ids)), None)
-    delete(connection, ids)
-    return row
+        row = connection.execute(_DELETE_RETURNING, {'uuid': uuid}).one_or_none()
+        return None if row is None else owner_ids(row)
+    if not names_owner:
+        is_deleted = connection.execute(_DELETE_BY_UUID, {'uuid': uuid}).rowcount > 0
+        return UNKNOWN_OWNER if is_deleted else None
+    # The lock prevents a concurrent change of the owner.
+    rows = lock(connection, [uuid])
+    delete(connection, [row.uuid for row in rows])
+    return owner_ids(rows[0]) if rows else None

@@ -6,14 +6,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine.transactions import Row
+from placement.db.rows import Row
 from placement.db.schema.tables import (
     allocations,
     inventories,
     resource_classes,
     resource_providers,
 )
-from placement.db.statements import names
+from placement.db.statements import class_ids, names
+from placement.db.statements.providers import GENERATION
 
 # The columns that describe an inventory, in the order of the fields of `search.capacity`.
 MEMBERS = (
@@ -27,7 +28,7 @@ MEMBERS = (
 
 
 def _constant(number: float) -> sa.ColumnElement[Any]:
-    """Return a number as part of the statement text, so that it is no parameter."""
+    """Return a number as part of the statement text instead of a parameter."""
     return sa.literal_column(repr(number))
 
 
@@ -63,9 +64,7 @@ def list_providers(connection: sa.Connection, class_id: int) -> Sequence[int]:
 
 
 def used_of(
-    provider_id: sa.ColumnElement[int],
-    class_id: sa.ColumnElement[int] | int,
-    *conditions: sa.ColumnElement[bool],
+    provider_id: sa.ColumnElement[int], class_id: sa.ColumnElement[int] | int
 ) -> sa.ScalarSelect[int]:
     """Return the sum of the allocations of one class of one provider, as an SQL expression."""
     # Some drivers return a sum as Decimal; with the cast, all of them return an int.
@@ -74,7 +73,6 @@ def used_of(
         .where(
             allocations.c.resource_provider_id == provider_id,
             allocations.c.resource_class_id == class_id,
-            *conditions,
         )
         .scalar_subquery()
     )
@@ -84,14 +82,9 @@ _USED = used_of(inventories.c.resource_provider_id, inventories.c.resource_class
 _WITH_USAGE = _inventories(inventories.c.id, inventories.c.resource_provider_id, _USED).where(
     inventories.c.resource_provider_id.in_(sa.bindparam('provider_ids', expanding=True))
 )
-_PROVIDER = (resource_providers.c.id, resource_providers.c.uuid, resource_providers.c.generation)
-_RELEASED = used_of(
-    inventories.c.resource_provider_id,
-    inventories.c.resource_class_id,
-    allocations.c.consumer_id.in_(sa.bindparam('releasing', expanding=True)),
-).label('released')
+_PROVIDER = (resource_providers.c.id, resource_providers.c.uuid, GENERATION)
 _OF_PROVIDERS = (
-    _inventories(*_PROVIDER, _USED, _RELEASED)
+    _inventories(*_PROVIDER, inventories.c.resource_class_id, _USED)
     .join(resource_providers, resource_providers.c.id == inventories.c.resource_provider_id)
     .where(resource_providers.c.uuid.in_(sa.bindparam('uuids', expanding=True)))
 )
@@ -102,19 +95,15 @@ def list_with_usage(connection: sa.Connection, provider_ids: Collection[int]) ->
     return connection.execute(_WITH_USAGE, {'provider_ids': list(provider_ids)}).all()
 
 
-def list_with_providers(
-    connection: sa.Connection, uuids: Collection[str], releasing: Collection[str]
-) -> Sequence[Row]:
+def list_with_providers(connection: sa.Connection, uuids: Collection[str]) -> Sequence[Row]:
     """Return the inventories of providers by their uuids, each with `id`, `uuid` and `generation`
-    of its provider, the amount `used` of it, and the part of that which is `released`: what the
-    consumers have, by uuid, whose allocations the transaction replaces.
+    of its provider, the id of its class, and the amount `used` of it.
     """
-    values = {'uuids': list(uuids), 'releasing': list(releasing)}
-    return connection.execute(_OF_PROVIDERS, values).all()
+    return connection.execute(_OF_PROVIDERS, {'uuids': list(uuids)}).all()
 
 
 def fits(amount: sa.ColumnElement[int], used: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Return the condition that an inventory has room for an amount beside what is used.
+    """Return the condition that an inventory has room for an amount in addition to its usage.
 
     It is the rule of `search.capacity` in SQL.
     """
@@ -151,9 +140,15 @@ def has_room(
 
 
 def insert(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert inventories, each a mapping of columns, and standard classes that are missing."""
+    """Insert inventories, each a mapping of columns, and standard classes that are missing.
+
+    Custom classes are locked already. The first inventory of one also changes its row in
+    `class_ids`.
+    """
     if rows:
-        names.ensure_standard_classes(connection, {row['resource_class_id'] for row in rows})
+        ids = {row['resource_class_id'] for row in rows}
+        names.ensure_standard_classes(connection, ids)
+        class_ids.change(connection, ids)
         connection.execute(sa.insert(inventories), list(rows))
 
 

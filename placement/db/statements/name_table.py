@@ -2,38 +2,34 @@
 """SQL statements about the tables of names: resource classes and traits."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine.transactions import Row
+from placement.db.rows import Row
 from placement.db.schema.tables import (
     inventories,
     resource_classes,
     resource_provider_traits,
     traits,
 )
-from placement.db.statements import collation
-
-# The smallest id of a custom class, above those of standard classes (specification: data_model,
-# "Resource class ids").
-FIRST_CUSTOM_ID = 10000
+from placement.db.statements import class_ids, collation
 
 
 @dataclasses.dataclass(frozen=True)
 class NameTable:
     """A table of names, and the column of another table that refers to its rows.
 
-    Custom names get ids from `first_custom_id` on, or those that the database gives where it is
-    None.
+    Custom names get ids from `take_id`, or from the database if it is None.
     """
 
     table: sa.Table
     reference: sa.Column[int]
-    first_custom_id: int | None = None
+    take_id: Callable[[sa.Connection], int] | None = None
 
     def rows(self) -> sa.Select[*tuple[Any, ...]]:
-        """Select all rows in the order of their ids, those of standard names first."""
+        """Select all rows in the order of their ids, standard names first."""
         columns = self.table.c
         listed = (columns.id, columns.name, columns.created_at, columns.updated_at)
         return sa.select(*listed).order_by(columns.id)
@@ -48,9 +44,8 @@ class NameTable:
     def insert(self, connection: sa.Connection, name: str) -> None:
         """Insert a custom name."""
         values: dict[str, Any] = {'name': name}
-        if self.first_custom_id is not None:
-            highest = connection.scalar(sa.select(sa.func.max(self.table.c.id)))
-            values['id'] = max(self.first_custom_id, (highest or 0) + 1)
+        if self.take_id is not None:
+            values['id'] = self.take_id(connection)
         connection.execute(sa.insert(self.table).values(values))
 
     def rename(self, connection: sa.Connection, row_id: int, name: str) -> None:
@@ -60,7 +55,7 @@ class NameTable:
         )
 
     def is_in_use(self, connection: sa.Connection, row_id: int) -> bool:
-        """Return whether anything refers to a row."""
+        """True if anything refers to a row."""
         having = sa.select(self.reference).where(self.reference == row_id)
         return connection.execute(having.limit(1)).first() is not None
 
@@ -69,5 +64,5 @@ class NameTable:
         connection.execute(sa.delete(self.table).where(self.table.c.id == row_id))
 
 
-RESOURCE_CLASSES = NameTable(resource_classes, inventories.c.resource_class_id, FIRST_CUSTOM_ID)
+RESOURCE_CLASSES = NameTable(resource_classes, inventories.c.resource_class_id, class_ids.take)
 TRAITS = NameTable(traits, resource_provider_traits.c.trait_id)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ids by name, for statements that write; statements that read join the names instead.
 
-Only names of standard classes and standard traits are known without a statement, since nobody may
-delete them. Another process may have deleted any other name, or created it again under another
-id; and a restored backup may lack the newest standard classes, which `ensure_standard_classes`
-inserts before anything refers to them.
+Only standard classes and standard traits certainly exist, because no client may delete these.
+Another process may have deleted any other name, or created it again with another id. A database
+that was recreated or restored while a worker runs may lack standard names;
+`ensure_standard_classes` and `find_trait_ids` insert them before anything refers to them.
 """
 
+import contextlib
 import functools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import os_resource_classes
 import os_traits
@@ -28,7 +29,7 @@ TRAIT: sa.Column[str] = traits.c.name
 
 @functools.cache
 def standard_traits() -> frozenset[str]:
-    """Return the names of the traits of os-traits, which every database has."""
+    """Return the names of the traits of os-traits."""
     return frozenset(os_traits.get_traits())
 
 
@@ -48,16 +49,20 @@ def find_ids(
 
 
 def resource_class_ids(
-    connection: sa.Connection, names: Iterable[str], lock: bool = True
+    connection: sa.Connection,
+    names: Iterable[str],
+    lock: bool = True,
+    standard: Mapping[str, int] = STANDARD_CLASS_IDS,
 ) -> dict[str, int]:
     """Return the ids of resource classes by name.
 
-    With `lock`, no other transaction can delete the custom classes until this one ends; a replica
-    refuses such a lock. Raises `errors.ResourceClassNotFound` for the first name that does not
-    exist.
+    The ids of `standard` classes are known without a statement. With `lock`, no other transaction
+    can delete the others until this one ends; a replica refuses such a lock.
+
+    :raises errors.ResourceClassNotFound: a class does not exist; names the first one
     """
     names = list(dict.fromkeys(names))
-    ids = {name: STANDARD_CLASS_IDS[name] for name in names if name in STANDARD_CLASS_IDS}
+    ids = {name: standard[name] for name in names if name in standard}
     custom = [name for name in names if name not in ids]
     ids |= find_ids(connection, RESOURCE_CLASS, custom, lock)
     for name in names:
@@ -67,16 +72,51 @@ def resource_class_ids(
 
 
 def ensure_standard_classes(connection: sa.Connection, class_ids: Collection[int]) -> None:
-    """Insert those standard classes among some that the database lacks.
-
-    It has all of them once the service was started on it, and then a backup may be restored that
-    is older than a class. No backup is older than the first one, whose id is 0.
-    """
+    """Insert the standard classes among these ids that the database lacks."""
     standard = STANDARD_CLASS_NAMES.keys() & set(class_ids)
     if not standard:
         return
     ids = resource_classes.c.id
-    missing = standard - {0, *connection.scalars(sa.select(ids).where(ids.in_(standard)))}
+    missing = standard - {*connection.scalars(sa.select(ids).where(ids.in_(standard)))}
     if missing:
-        rows = [{'id': class_id, 'name': STANDARD_CLASS_NAMES[class_id]} for class_id in missing]
+        insert_classes(connection, sorted(missing))
+
+
+def insert_classes(connection: sa.Connection, class_ids: Collection[int]) -> None:
+    """Insert standard classes."""
+    rows = [{'id': class_id, 'name': STANDARD_CLASS_NAMES[class_id]} for class_id in class_ids]
+    with zero_id_allowed(connection):
         connection.execute(sa.insert(resource_classes), rows)
+
+
+def insert_traits(connection: sa.Connection, missing: Collection[str]) -> None:
+    """Insert traits, in this order."""
+    connection.execute(sa.insert(traits), [{'name': name} for name in missing])
+
+
+def find_trait_ids(connection: sa.Connection, wanted: Collection[str]) -> dict[str, int]:
+    """Return the ids of traits by name; insert standard traits that the database lacks."""
+    ids = find_ids(connection, TRAIT, wanted)
+    missing = (set(wanted) - ids.keys()) & standard_traits()
+    if missing:
+        insert_traits(connection, sorted(missing))
+        ids |= find_ids(connection, TRAIT, missing)
+    return ids
+
+
+@contextlib.contextmanager
+def zero_id_allowed(connection: sa.Connection) -> Iterator[None]:
+    """Allow MySQL to insert the id 0, which it would otherwise replace by a generated one.
+
+    The mode belongs to the session, which later transactions use, so it is restored.
+    """
+    if connection.dialect.name not in ('mysql', 'mariadb'):
+        yield
+        return
+    mode = connection.scalar(sa.text('SELECT @@SESSION.sql_mode'))
+    use_mode = sa.text('SET SESSION sql_mode = :mode')
+    connection.execute(use_mode, {'mode': f'{mode},NO_AUTO_VALUE_ON_ZERO'})
+    try:
+        yield
+    finally:
+        connection.execute(use_mode, {'mode': mode})

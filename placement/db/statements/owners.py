@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Projects, users and consumer types: to whom a consumer belongs, and what it is.
+"""Projects, users and consumer types: the owner of a consumer.
 
-There is no way to create any of these on their own: they come with the consumers that have them,
-in the same transaction, and are never deleted (specification: allocations). Nothing remembers
-their ids: after a restore of the database an id may be that of somebody else.
+These names are created together with consumers, in the same transaction, and never deleted
+(specification: allocations). Their ids are not cached, because an id may belong to another name
+after a restore of the database.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -21,20 +21,28 @@ PROJECT: NameColumn = projects.c.external_id
 USER: NameColumn = users.c.external_id
 CONSUMER_TYPE: NameColumn = consumer_types.c.name
 
-# How many names one statement looks up where each of them needs a SELECT of its own.
+# Number of names per statement if each of them needs a SELECT of its own.
 NAMES_AT_ONCE = 200
 
 
 class Owner(NamedTuple):
-    """The owner that a write gives to a consumer; without a type where that is None."""
+    """The owner that a write sets; a type of None means no type."""
 
     project: str
     user: str
     consumer_type: str | None
 
 
+class OwnerNames(NamedTuple):
+    """The names of an owner, each None where it is missing or not known."""
+
+    project: str | None = None
+    user: str | None = None
+    consumer_type: str | None = None
+
+
 class OwnerIds(NamedTuple):
-    """The ids of what an owner names, by the columns of a consumer."""
+    """The ids of an owner's names, by column of the consumer."""
 
     project_id: int
     user_id: int
@@ -44,8 +52,8 @@ class OwnerIds(NamedTuple):
 def ensure(connection: sa.Connection, owners: Collection[Owner]) -> dict[Owner, OwnerIds]:
     """Return the ids of owners; insert the names that are missing.
 
-    The number of statements does not grow with that of the owners, but for one more for every
-    `NAMES_AT_ONCE` names that are stored in another spelling, where the database allows that.
+    The number of statements does not grow with the number of owners, except for one more per
+    `NAMES_AT_ONCE` names that are stored in another spelling.
     """
     project_ids = _ensure(connection, PROJECT, (owner.project for owner in owners))
     user_ids = _ensure(connection, USER, (owner.user for owner in owners))
@@ -72,19 +80,19 @@ def _ensure(connection: sa.Connection, column: NameColumn, names: Iterable[str])
     if missing:
         _insert(connection, column, missing)
         ids |= find_ids(connection, column, missing)
-        # Two of them may be one to the database.
+        # To the database, two of them may be equal.
         ids |= _find_other_spellings(connection, column, _missing(missing, ids))
     return ids
 
 
-def _missing(names: Iterable[str], stored: Collection[str]) -> list[str]:
+def _missing(names: Iterable[str], stored: Mapping[str, int]) -> list[str]:
     return [name for name in names if name not in stored]
 
 
 def _find_other_spellings(
     connection: sa.Connection, column: NameColumn, names: Sequence[str]
 ) -> dict[str, int]:
-    """Return the ids of what equals some names under the collation of the column, by name."""
+    """Return the ids of the rows that equal some names under the column's collation, by name."""
     ids: dict[str, int] = {}
     for start in range(0, len(names), NAMES_AT_ONCE):
         asked = names[start : start + NAMES_AT_ONCE]
@@ -98,16 +106,16 @@ def _find_other_spellings(
 
 
 def _insert(connection: sa.Connection, column: NameColumn, names: Collection[str]) -> None:
-    """Insert names; of those that are one to the database, one.
+    """Insert names; only one of several that are equal to the database.
 
-    When another transaction inserts one of them first, this one is retried, or takes that one.
+    If another transaction inserts one of them first, this one is retried, or uses that row.
     """
     statement: sa.Insert = sa.insert(column.table)
     if collation.has_insensitive_collation(connection):
-        # Imported here because other databases have no use for it, and then it is not loaded.
+        # Imported here because only these databases need it.
         from sqlalchemy.dialects import mysql
 
-        # Which changes nothing, and unlike INSERT IGNORE hides no other error.
+        # This changes nothing and, unlike INSERT IGNORE, hides no other error.
         kept = {column.name: column}
         statement = mysql.insert(column.table).on_duplicate_key_update(kept)
     connection.execute(statement, [{column.name: name} for name in names])

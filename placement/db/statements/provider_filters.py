@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statements that list providers by filters, for any number of filters.
 
-A few filters of a kind are conditions of one statement. More of them would nest its expression
-deeper than SQLite allows, and MariaDB takes seconds to plan some thousand subqueries. So each kind
-of which there are many has statements of its own, which find the ids of the providers that meet
-them; their number and text grow no faster than the query.
+A few filters of a kind are conditions of one statement. More of them would exceed the depth of
+expressions in SQLite, and MariaDB takes seconds to plan thousands of subqueries. So a kind with
+many filters has statements of its own, which return the ids of matching providers; their number
+and length are linear in the query.
 """
 
 import collections
@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement import errors
-from placement.db.engine.transactions import Row
+from placement.db.rows import Row
 from placement.db.schema.tables import (
     placement_aggregates,
     resource_provider_aggregates,
@@ -25,25 +25,28 @@ from placement.db.schema.tables import (
 )
 from placement.db.schema.tables import resource_providers as providers
 from placement.db.statements import collation, inventories, names
-from placement.db.statements.providers import PARENT, ROOT, TREE
+from placement.db.statements.providers import GENERATION, NAME, PARENT, ROOT, TREE
 
 # The largest value of an integer column: no provider has room for more.
 MAX_AMOUNT = 2**31 - 1
 
-# The largest number of filters of one kind that are conditions of one statement.
+# An id that no trait has; ids begin at 1.
+NO_TRAIT = 0
+
+# Maximum number of filters of one kind that are conditions of one statement.
 MAX_CONDITIONS = 4
 
-# Statements with at most so many conditions are cached when they are compiled. There are few of
+# Maximum number of conditions of a statement whose compiled form is cached. There are few of
 # them, so the memory of the cache stays bounded whatever callers combine.
 MAX_CACHED_CONDITIONS = 3
 
-# Only the columns that a list shows, because it may have every provider of a cloud. The time stays
-# as the driver returns it: SQLite stores texts, whose order is that of the times. The order of the
-# columns is that in which `http.provider_list` reads them.
+# Only the columns of the list, which may have every provider of a cloud, in the order in which
+# `http.provider_list` reads them. The time has the type of the driver: SQLite stores texts, which
+# sort in the order of time.
 _LISTED = sa.select(
     providers.c.uuid,
-    providers.c.name,
-    providers.c.generation,
+    NAME,
+    GENERATION,
     ROOT.c.uuid.label('root_provider_uuid'),
     PARENT.c.uuid.label('parent_provider_uuid'),
     sa.type_coerce(
@@ -74,9 +77,9 @@ _IN_AGGREGATE: Associated = sa.select(
 class ProviderFilters:
     """Conditions on providers, by names and uuids; a provider has to meet all of them.
 
-    Of each set in `required_traits` and `member_of` the provider needs one at least. `resources`
-    are amounts by resource class, for which the provider itself needs room. `is_root` leaves the
-    roots of trees alone.
+    It needs at least one name of each set in `required_traits` and `member_of`. `resources` are
+    amounts by resource class that the provider itself must have room for. `is_root` selects the
+    roots of trees only. Without `has_standard_names` only stored names exist.
     """
 
     name: str | None = None
@@ -88,10 +91,11 @@ class ProviderFilters:
     forbidden_aggregates: frozenset[str] = frozenset()
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
     is_root: bool = False
+    has_standard_names: bool = True
 
 
 def list_by_ids(connection: sa.Connection, ids: Collection[int]) -> Sequence[Row]:
-    """Return the columns of the list of those providers that exist, by uuid."""
+    """Return the columns of the list for existing providers, by uuid."""
     return connection.execute(_BY_IDS, {'ids': list(ids)}).all()
 
 
@@ -101,13 +105,15 @@ def list_by_filters(
     after: str | None = None,
     limit: int | None = None,
 ) -> Sequence[Row]:
-    """Return the columns that a list shows of the providers that meet every filter.
+    """Return the columns of the list for the providers that meet every filter.
 
-    With a limit the first of them, by uuid, after a uuid. Raises `errors.TraitNotFound` and
-    `errors.ResourceClassNotFound`.
+    With a `limit`, only the first of them by uuid, `after` a uuid.
+    :raises errors.TraitNotFound: a trait does not exist
+    :raises errors.ResourceClassNotFound: a resource class does not exist
     """
     trait_ids = _trait_ids(connection, filters)
-    class_ids = names.resource_class_ids(connection, filters.resources, lock=False)
+    standard = names.STANDARD_CLASS_IDS if filters.has_standard_names else {}
+    class_ids = names.resource_class_ids(connection, filters.resources, False, standard)
     if any(amount > MAX_AMOUNT for amount in filters.resources.values()):
         return []
     conditions = _conditions(filters)
@@ -141,9 +147,15 @@ def list_by_filters(
 
 
 def _trait_ids(connection: sa.Connection, filters: ProviderFilters) -> dict[str, int]:
-    """Return the ids of all traits of the filters; raises `errors.TraitNotFound`."""
+    """Return the ids of all traits of the filters.
+
+    :raises errors.TraitNotFound: a trait does not exist
+    """
     mentioned = filters.forbidden_traits.union(*filters.required_traits)
     ids = names.find_ids(connection, names.TRAIT, mentioned)
+    if filters.has_standard_names:
+        # No provider has a standard trait that a restored database lacks.
+        ids |= dict.fromkeys((mentioned - ids.keys()) & names.standard_traits(), NO_TRAIT)
     unknown = sorted(mentioned - ids.keys())
     if unknown:
         raise errors.TraitNotFound(name=', '.join(unknown))
@@ -171,7 +183,7 @@ def _conditions(filters: ProviderFilters) -> list[sa.ColumnElement[bool]]:
         root = sa.select(member.c.root_provider_id).where(member.c.uuid == filters.in_tree)
         conditions.append(providers.c.root_provider_id == root.scalar_subquery())
     if filters.is_root:
-        # Rows of very old databases may not tell the root.
+        # Rows of very old databases may have no root.
         root_id = sa.func.coalesce(providers.c.root_provider_id, providers.c.id)
         conditions.append(root_id == providers.c.id)
     if filters.forbidden_aggregates:
@@ -180,7 +192,7 @@ def _conditions(filters: ProviderFilters) -> list[sa.ColumnElement[bool]]:
 
 
 def _has_any(associated: Associated, members: Collection[Any]) -> sa.ColumnElement[bool]:
-    """Return the condition that a provider has one of some traits, or is in one aggregate."""
+    """Return the condition that a provider has any of some traits, or is in any aggregate."""
     member, provider_id = associated.selected_columns
     having = associated.with_only_columns(provider_id, maintain_column_froms=True)
     return providers.c.id.in_(having.where(member.in_(members)))
@@ -208,7 +220,7 @@ def _add_groups(
     for member, provider_id in rows:
         having[member].add(provider_id)
     any_of = (set[int]().union(*(having[member] for member in group)) for group in groups)
-    # One after the other: all of them would be as many ids as groups times providers.
+    # Intersected one by one, because all groups together could have too many ids.
     many.append(functools.reduce(set.intersection, any_of))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hash of a text that every database and Python compute alike.
+"""A hash of a text that is equal in every database and in Python.
 
-It is the number of the first seven hexadecimal digits of SHA-256.
+It consists of the first seven hexadecimal digits of SHA-256, as a number.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
-# The function that connections to SQLite have for it (`placement.db.engine.sqlite`).
+# The name of the function on connections to SQLite (`placement.db.engine.sqlite`).
 SQLITE_NAME = 'placement_text_hash'
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL statements about traits and their providers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 
 import sqlalchemy as sa
 
-from placement.db.engine.transactions import Row
+from placement.db.rows import Row
 from placement.db.schema.tables import resource_provider_traits as associations
 from placement.db.schema.tables import traits
 from placement.db.statements.name_table import TRAITS
@@ -25,13 +25,13 @@ _BY_PROVIDER = (
 
 def list_by_filters(
     connection: sa.Connection,
-    names: Collection[str] | None = None,
+    names: Set[str] | None = None,
     prefix: str | None = None,
     associated: bool | None = None,
 ) -> Sequence[Row]:
     """Return the traits that meet every filter that is not None, in the order of ids.
 
-    `prefix` is a text, none of whose characters is a wildcard.
+    `prefix` is literal text, without wildcards.
     """
     conditions: list[sa.ColumnElement[bool]] = []
     if names is not None:

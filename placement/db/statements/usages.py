@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from placement.db.engine.transactions import Row
+from placement.db.rows import Row
 from placement.db.schema.tables import (
     allocations,
     consumer_types,
@@ -23,26 +23,31 @@ _SUM = sa.cast(sa.func.coalesce(sa.func.sum(allocations.c.used), 0), sa.BigInteg
 def list_by_project(
     connection: sa.Connection, project_id: str, user_id: str | None
 ) -> Sequence[Row]:
-    """Return the usage of a project, or of one user of it, by consumer type and class."""
-    return connection.execute(
+    """Return the usage of a project, or of one user of it, by consumer type and class.
+
+    Each row has the number of consumers of its type; one statement reads both at one moment.
+    """
+    usages = (
         _of_project(project_id, user_id)
-        .add_columns(resource_classes.c.name.label('resource_class'), _SUM)
+        .add_columns(resource_classes.c.id, resource_classes.c.name.label('resource_class'), _SUM)
         .join(resource_classes, resource_classes.c.id == allocations.c.resource_class_id)
         .group_by(consumer_types.c.name, resource_classes.c.id, resource_classes.c.name)
-        .order_by(consumer_types.c.name, resource_classes.c.id)
-    ).all()
-
-
-def count_consumers(
-    connection: sa.Connection, project_id: str, user_id: str | None
-) -> dict[str | None, int]:
-    """Return the numbers of consumers with allocations by consumer type."""
-    rows = connection.execute(
-        _of_project(project_id, user_id)
-        .add_columns(sa.func.count(sa.distinct(consumers.c.id)))
-        .group_by(consumer_types.c.name)
+        .subquery('usages')
     )
-    return dict(rows.all())
+    number = sa.func.count(sa.distinct(consumers.c.id)).label('consumer_count')
+    counts = (
+        _of_project(project_id, user_id)
+        .add_columns(number)
+        .group_by(consumer_types.c.name)
+        .subquery('counts')
+    )
+    is_same = counts.c.consumer_type.is_not_distinct_from(usages.c.consumer_type)
+    columns = usages.c.consumer_type, usages.c.resource_class, usages.c.used
+    return connection.execute(
+        sa.select(*columns, counts.c.consumer_count)
+        .join(counts, is_same)
+        .order_by(usages.c.consumer_type, usages.c.id)
+    ).all()
 
 
 def _of_project(project_id: str, user_id: str | None) -> sa.Select[Any]:
