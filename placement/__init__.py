@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Placement service: what a cloud has, what is taken, and where something could fit."""
+"""The Placement service: inventories and usage of a cloud, and the search for room in it."""

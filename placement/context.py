@@ -1,58 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The context of a request: who asks, and the database that answers, through every layer."""
+"""The context of a request: the identity of the caller, and the door to a transaction."""
 
 from __future__ import annotations
 
 import string
 import urllib.parse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from oslo_context import context as oslo_context
 
-if TYPE_CHECKING:
-    import sqlalchemy
+from placement.db import transaction
+from placement.db.changes import Changes, Sink
+from placement.db.engine.database import Database
+from placement.db.mode import Mode
+from placement.db.rows import Connection
+from placement.db.transaction import OpenTransaction
 
-    from placement.db.engine.database import Database
-    from placement.feed.keeper import SnapshotKeeper
-    from placement.insight.history.recorder import ChangeRecorder
-    from placement.insight.questions import Insight
+Result = TypeVar('Result')
 
-
-# Characters that a log line shows as they are. A control character could begin a new line, or move
-# the cursor of the terminal that shows it; a blank or a quote could pretend to end a field.
+# Characters that a log line shows unchanged. A control character could begin a new line or move
+# the cursor of a terminal; a blank or a quote could seem to end a field.
 LOGGED = string.ascii_letters + string.digits + string.punctuation.replace('"', '')
-# Those of the attributes of a caller. Their names may have any character, and so may a noauth2
-# token; the identity of the caller is a text of several names already.
+# The same for attributes of a caller. Names in Keystone, and tokens of noauth2, may have any
+# character; the identity of the caller consists of several names with blanks between them.
 _LOGGED_OF_CALLER = LOGGED + ' "'
 
 
 def quote_for_log(text: str | bytes, safe: str = LOGGED) -> str:
-    """The text with every character percent-encoded that is not `safe`, as UTF-8."""
+    """The text in UTF-8, with all characters but the `safe` ones percent-encoded."""
     return urllib.parse.quote(text, safe=safe)
 
 
-def quote_environ_for_log(text: str) -> str:
-    """A text of the WSGI environment, whose characters stand for bytes, as `quote_for_log`."""
-    return quote_for_log(text.encode('latin-1', 'replace'))
+def quote_environ_for_log(text: str, safe: str = LOGGED) -> str:
+    """`quote_for_log` of a text in a WSGI environ, whose characters stand for bytes."""
+    return quote_for_log(text.encode('latin-1', 'replace'), safe)
+
+
+def printable(text: str) -> str:
+    """The text for a terminal, with unprintable characters as escape sequences of Python.
+
+    Otherwise a name could move the cursor, or answer for the operator.
+    """
+    return ''.join(
+        one if one.isprintable() else one.encode('unicode_escape').decode() for one in text
+    )
 
 
 class RequestContext(oslo_context.RequestContext):
-    """The identity of a caller together with the means its request works with.
+    """The identity of a caller, and the door to a transaction.
 
-    The middleware makes it from the headers of the request, `attach` completes it: until then it
-    has no `database`, `snapshots` and `insight`. `connection` raises `RuntimeError` while no
-    transaction is open: no statement can run outside one. `placement.db.engine.transactions` sets
-    `open_connection` for as long as a transaction lasts.
+    The middleware creates it from the headers of the request. `attach` adds the database. Without
+    an open transaction, `connection` and `changes` raise `RuntimeError`, so no statement can run
+    outside one.
 
-    `allow_replica_read` lets a replica answer, where there is one. It may lag behind what was
-    committed, so only requests that read and show what they have read allow it.
-
-    `change_recorder` notes what the request changes, for the history; None while that is off.
+    `allow_replica_read` permits reads from a replica, which may lag behind, so only requests that
+    write nothing set it. `sinks` get the changes of the request after the first sink of the
+    database.
     """
 
     database: Database
-    snapshots: SnapshotKeeper
-    insight: Insight
 
     def __init__(
         self, database: Database | None = None, allow_replica_read: bool = False, **identity: Any
@@ -61,35 +68,62 @@ class RequestContext(oslo_context.RequestContext):
         if database is not None:
             self.database = database
         self.allow_replica_read = allow_replica_read
-        self.open_connection: sqlalchemy.Connection | None = None
-        self.change_recorder: ChangeRecorder | None = None
+        self.sinks: Sequence[Sink] = ()
+        self._open: OpenTransaction | None = None
 
     def attach(
-        self,
-        database: Database,
-        snapshots: SnapshotKeeper,
-        insight: Insight,
-        allow_replica_read: bool,
-        action: str = '',
+        self, database: Database, allow_replica_read: bool = False, sinks: Sequence[Sink] = ()
     ) -> None:
-        """Give the request what it works with; `action` is what the history calls it."""
+        """Set the database and the sinks of the transactions."""
         self.database = database
-        self.snapshots = snapshots
-        self.insight = insight
         self.allow_replica_read = allow_replica_read
-        if insight.change_history is not None:
-            self.change_recorder = insight.change_history.recorder(self, action)
+        self.sinks = sinks
+
+    def transaction(self, mode: Mode, work: Callable[[], Result], name: str) -> Result:
+        """Return the result of `work` in the open transaction, or in a new one.
+
+        `name` is for the log.
+
+        :raises Exception: see `placement.db.engine.transactions.retry`
+        """
+        if self._open is not None:
+            return work()
+
+        def bound(opened: OpenTransaction) -> Result:
+            self._open = opened
+            try:
+                return work()
+            finally:
+                self._open = None
+
+        if mode is Mode.WRITE:
+            return transaction.write(self.database, self.sinks, bound, name)
+        return transaction.read(self.database, mode, self.allow_replica_read, bound, name)
 
     def get_logging_values(self) -> dict[str, Any]:
-        """The attributes for the formats of log lines, quoted."""
+        """The attributes for log formats, quoted."""
         return {name: _quoted(value) for name, value in super().get_logging_values().items()}
 
     @property
-    def connection(self) -> sqlalchemy.Connection:
+    def is_in_transaction(self) -> bool:
+        """True while a transaction is open."""
+        return self._open is not None
+
+    @property
+    def connection(self) -> Connection:
         """The connection of the open transaction."""
-        if self.open_connection is None:
+        return self._opened.connection
+
+    @property
+    def changes(self) -> Changes:
+        """The changes of the open transaction."""
+        return self._opened.changes
+
+    @property
+    def _opened(self) -> OpenTransaction:
+        if self._open is None:
             raise RuntimeError('no transaction is open')
-        return self.open_connection
+        return self._open
 
 
 def _quoted(value: Any) -> Any:

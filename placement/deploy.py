@@ -1,161 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only place where the parts are joined (specification: http, "Layers")."""
+"""Assembles the service from its parts (specification: http, "Layers")."""
 
 import contextlib
+import functools
 import weakref
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 from wsgiref.types import WSGIApplication
 
+from placement import extension
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
+from placement.db.engine import readiness
 from placement.db.engine.database import Database
 from placement.db.engine.engines import wait_for_database
 from placement.db.schema import revisions, standard_names
 from placement.dispatch import Application
-from placement.feed import change_feed
+from placement.extension import Extension
 from placement.feed.keeper import SnapshotKeeper
-from placement.insight.questions import Insight
+from placement.feed.sink import open_database
+from placement.http.searches import Searches
+from placement.http.service import Service, WorkerPart
 from placement.middleware import (
+    Middleware,
     after_answer,
     body_limit,
     fault_barrier,
     identity,
     libraries,
+    loopback_hosts,
     request_log,
-    ui,
+    wrapped,
 )
 from placement.middleware.http_metrics import HTTPMetrics
 from placement.policies.enforcer import Enforcer
+from placement.routes import surface_of
 
 
-class Parts(NamedTuple):
-    """The parts of the service that a middleware may need."""
+def _metrics(service: Service, extensions: Sequence[Extension]) -> Middleware | None:
+    """Return the middleware for `/metrics`, if enabled."""
+    recorder = service.database.recorder
+    if recorder is None or not service.conf.metrics.under_api:
+        return None
+    # Imported here because it is large, and disabled by default.
+    from placement.exporter import endpoint
+    from placement.exporter.gauges import Gauges
 
-    conf: ConfigOpts
-    database: Database
-    snapshots: SnapshotKeeper
-
-
-Middleware = Callable[[WSGIApplication, Parts], WSGIApplication]
-
-
-def _identified(application: WSGIApplication, parts: Parts) -> WSGIApplication:
-    """Return the application behind the strategy that the operator chose."""
-    if parts.conf.api.auth_strategy == 'noauth2':
-        return identity.NoAuth(application)
-    return identity.keystone(application, parts.conf)
-
-
-def _counted(application: WSGIApplication, parts: Parts) -> WSGIApplication:
-    """The application, whose requests are counted where the operator wants metrics."""
-    recorder = parts.database.recorder
-    return application if recorder is None else HTTPMetrics(application, recorder)
-
-
-def _with_metrics(application: WSGIApplication, parts: Parts) -> WSGIApplication:
-    """The application, with `/metrics` where the operator wants it."""
-    recorder = parts.database.recorder
-    if recorder is None or not parts.conf.metrics.under_api:
-        return application
-    # Imported here because it is large, and because most services have no use for it.
-    from placement.metrics.exporter import endpoint
-    from placement.metrics.exporter.gauges import Gauges
-
-    gauges = Gauges(parts.conf, parts.database, parts.snapshots)
+    conf, database = service.conf, service.database
+    added = [read for each in extensions for read in each.gauges(conf, database)]
+    gauges = Gauges(conf, database, service.snapshots, added)
     answer = endpoint.Endpoint(recorder.directory, gauges)
-    return libraries.at_path(endpoint.PATH, answer, application)
+    return Middleware(libraries.AtPath, path=endpoint.PATH, special=answer)
 
 
-# Outermost first.
-MIDDLEWARE: tuple[Middleware, ...] = (
-    lambda application, _: body_limit.RequestMethod(application),
-    _counted,
-    lambda application, parts: libraries.proxy_headers(application, parts.conf),
-    lambda application, parts: request_log.RequestLog(
-        application, parts.conf.placement.slow_request_seconds
-    ),
-    lambda application, parts: body_limit.BodyLimit(application, parts.conf),
-    lambda application, parts: libraries.answer_healthcheck(
-        application, parts.conf, parts.database
-    ),
-    _with_metrics,
-    lambda application, parts: ui.serve_page(application, parts.conf),
-    lambda application, parts: libraries.cross_origin(application, parts.conf),
-    _identified,
-    lambda application, _: identity.ContextBuilder(application),
-    lambda application, _: fault_barrier.FaultBarrier(application),
-)
+def middleware(
+    service: Service, extensions: Sequence[Extension], check: Callable[[], object]
+) -> Sequence[Middleware | None]:
+    """Return the middleware of a service, outermost first.
+
+    `check` raises an error if the database cannot serve requests.
+    """
+    conf, options = service.conf, service.conf.placement
+    recorder = service.database.recorder
+    tasks = [service.searches, *(task for part in service.parts for task in part.tasks)]
+    return (
+        Middleware(after_answer.AfterAnswer, tasks=tasks),
+        Middleware(body_limit.RequestMethod),
+        None if recorder is None else Middleware(HTTPMetrics, recorder=recorder),
+        libraries.proxy_headers(conf),
+        Middleware(request_log.RequestLog, slow_seconds=options.slow_request_seconds),
+        Middleware(body_limit.BodyLimit, most=options.max_request_body_size),
+        Middleware(libraries.Healthcheck, conf=conf, check=check),
+        _metrics(service, extensions),
+        *(row for each in extensions for row in each.middleware(conf)),
+        libraries.cross_origin(conf),
+        identity.row(conf),
+        Middleware(identity.ContextBuilder),
+        Middleware(fault_barrier.FaultBarrier),
+    )
 
 
 def loadapp(config: ConfigOpts, project_name: str | None = None) -> WSGIApplication:
-    """Return the service as a WSGI application, from a ready configuration.
+    """Return the service as a WSGI application, from a loaded configuration.
 
-    `project_name` is ignored (specification: configuration, "Entry points for Python"). Raises
-    what the database raises when it cannot be reached, and `revisions.MissingSchemaError` when it
-    has no tables. The connections to the database are closed when that happens, and when nothing
-    refers to the application any more.
+    `project_name` is ignored (specification: configuration, "Entry points for Python"). The
+    connections to the database are closed after an error, and with the last reference to the
+    application.
+
+    :raises revisions.MissingSchemaError: the database has no tables
+    :raises Exception: the database cannot be reached; an error of `Database.from_conf`
     """
     if not config.placement_database.sync_on_startup:
         revisions.require_file(config.placement_database.connection)
-    database = Database.from_conf(config)
+    database = open_database(config)
     try:
         application = application_on(database, config)
     except BaseException:
         database.dispose()
         raise
-    # Not at the end of the process: its connections end with it, and a thread may be using one.
+    # Not at exit: connections end with the process, and a thread may still be using one.
     weakref.finalize(application, database.dispose).atexit = False
     return application
 
 
+def load_for_web_server(config: ConfigOpts) -> WSGIApplication:
+    """Return the application of `loadapp`, restricted to known hosts under noauth2."""
+    return wrapped(loadapp(config), [loopback_hosts.row(config)])
+
+
 def application_on(database: Database, config: ConfigOpts) -> WSGIApplication:
-    """Return the application as `loadapp` does, on a database that the caller closes."""
-    change_feed.keep(database.engine, config.placement.change_feed_max_ids)
+    """Return the application of `loadapp`, on a database that the caller closes."""
+    extensions = extension.list_enabled(config)
     if config.metrics.enabled:
-        # Imported here because services without metrics need not have the library.
+        # Imported here because the library is optional.
         from placement.metrics.recorder import Recorder
 
         database.count_with(Recorder(config.metrics.directory))
     options = config.placement_database
     if options.sync_on_startup and revisions.difference(revisions.versions(database.engine)):
-        # Imported here because Alembic is large, and few starts find something to migrate.
+        # Imported here because Alembic is large, and migrations at start are disabled by default.
         from placement.db.schema import migration
 
         migration.sync(database.engine)
 
     def prepare() -> None:
+        """Use the database for the first time; the start waits until this succeeds."""
         revisions.check(database.engine)
         standard_names.sync(database)
 
     wait_for_database(prepare, options.max_retries, options.retry_interval)
-    snapshots = SnapshotKeeper.from_conf(config, database)
-    insight = Insight.from_conf(config, database)
-    application: WSGIApplication = Application(
-        config, database, snapshots, Enforcer(config), insight
+    service = service_on(database, config, extensions)
+    application: WSGIApplication = Application(service, Enforcer(config), surface_of(extensions))
+    check = functools.partial(readiness.check_ready, database)
+    return wrapped(application, middleware(service, extensions, check))
+
+
+def service_on(database: Database, config: ConfigOpts, extensions: Sequence[Extension]) -> Service:
+    """Return the parts that the handlers of a worker use."""
+    parts = _parts(database, config, extensions)
+    observers = [observer for part in parts for observer in part.observers]
+    log_searches = config.placement.log_searches
+    return Service(
+        config,
+        database,
+        SnapshotKeeper.from_conf(config, database),
+        Searches(log_searches, observers, database.recorder),
+        parts,
     )
-    parts = Parts(config, database, snapshots)
-    for middleware in reversed(MIDDLEWARE):
-        application = middleware(application, parts)
-    if insight.tasks:
-        return after_answer.AfterAnswer(application, *insight.tasks)
-    return application
+
+
+def _parts(
+    database: Database, config: ConfigOpts, extensions: Sequence[Extension]
+) -> list[WorkerPart]:
+    return [part for each in extensions for part in each.worker_parts(config, database)]
 
 
 @contextlib.contextmanager
 def context_of_command(config: ConfigOpts, action: str) -> Iterator[RequestContext]:
-    """The context of a command that writes as a request does; `action` is for the history.
+    """The context of a command that writes like a request; `action` is for the history.
 
-    Raises what the database raises when it cannot be reached, and `revisions.MissingSchemaError`
-    when its tables are not those of this release.
+    :raises revisions.MissingSchemaError: the schema is not that of this release
+    :raises Exception: the database cannot be reached; an error of `Database.from_conf`
     """
     revisions.require_file(config.placement_database.connection)
-    with Database.from_conf(config) as database:
+    with open_database(config) as database:
         revisions.require_newest(database.engine)
-        change_feed.keep(database.engine, config.placement.change_feed_max_ids)
         context = RequestContext(database)
-        insight = Insight.from_conf(config, database)
-        context.attach(
-            database, SnapshotKeeper(database), insight, allow_replica_read=False, action=action
-        )
+        parts = _parts(database, config, extension.list_enabled(config))
+        sinks = [sink for part in parts for sink in part.sinks(context, action)]
+        context.attach(database, sinks=sinks)
         yield context

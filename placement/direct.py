@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service inside the process of its client, without a socket.
+"""The service in the process of its client, without a socket.
 
-Meant for tools and for functional tests of other projects (specification: configuration,
-"Entry points for Python").
+For tools and for functional tests of other projects (specification: configuration, "Entry points
+for Python").
 """
 
 import io
@@ -18,19 +18,18 @@ from requests import adapters
 
 from placement import deploy
 from placement.conf import ConfigOpts
-from placement.db.engine.database import Database
+from placement.feed.sink import open_database
 
-# No name is looked up: the transport of the session answers for it.
+# The name is not resolved: the transport of the session calls the application.
 URL = 'http://placement.direct'
 
 
 class PlacementDirect:
-    """A context manager; what it gives talks to a service of its own, configured by ``conf``.
+    """A context manager for a keystoneauth1 adapter to a new service, configured by ``conf``.
 
-    It is a keystoneauth1 adapter whose requests are those of an administrator. Its paths begin
-    with ``/``, and answers of 4xx and 5xx are returned, not raised. Requests that name no
-    microversion use the oldest one, or the newest with ``latest_microversion``. ``conf`` has its
-    ``[api] auth_strategy`` set to ``noauth2``.
+    Requests have the rights of an administrator. Paths begin with ``/``, and answers of 4xx and
+    5xx are returned, not raised. Requests without a microversion use the oldest one, or the newest
+    with ``latest_microversion``. In ``conf``, ``[api] auth_strategy`` is set to ``noauth2``.
     """
 
     def __init__(self, conf: ConfigOpts, latest_microversion: bool = False) -> None:
@@ -42,8 +41,12 @@ class PlacementDirect:
 
     def __enter__(self) -> adapter.Adapter:
         self._conf.set_override('auth_strategy', 'noauth2', group='api')
-        self._database = Database.from_conf(self._conf)
-        application = deploy.application_on(self._database, self._conf)
+        self._database = open_database(self._conf)
+        try:
+            application = deploy.application_on(self._database, self._conf)
+        except BaseException:
+            self._database.dispose()
+            raise
         self._transport.mount(URL, InProcess(application))
         return adapter.Adapter(
             session.Session(session=self._transport, additional_headers=self._headers),
@@ -72,7 +75,7 @@ class InProcess(adapters.HTTPAdapter):
     def send(
         self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
     ) -> requests.Response:
-        """The answer of the application; how to connect is of no interest to it."""
+        """The answer of the application; options of the connection are ignored."""
         # keystoneauth1 sends text or bytes; it offers no streams.
         body = request.body or b''
         asked = webob.Request.blank(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error a client can see: its status, code and message, each declared once.
+"""The errors of the API: status, code and message, each declared once.
 
 Objects and handlers raise these; `dispatch` renders them (specification: http, "Responses and
-errors", "Order of checks"). The message of an error is the specific part of `detail`; the generic
-sentence in front of it belongs to the status.
+errors", "Order of checks"). The message of an error is the specific part of `detail`, which
+follows the generic sentence of the status.
 """
 
 import contextlib
@@ -21,18 +21,42 @@ QUERY_DUPLICATE_KEY = 'placement.query.duplicate_key'
 QUERY_BAD_VALUE = 'placement.query.bad_value'
 QUERY_MISSING_VALUE = 'placement.query.missing_value'
 
+#: Maximum length of a client's text, such as a name, in a message.
+MAX_QUOTED = 1_024
+
 
 class PlacementError(Exception):
-    """An answer other than success; `str()` of it becomes the `detail` of the answer."""
+    """An error response; `str()` of it is the `detail` of the answer.
+
+    Messages quote texts of clients, so their length is limited.
+    """
 
     status: ClassVar[int] = 500
     code: str = UNDEFINED_CODE
     message: ClassVar[str] = '{reason}'
+    max_length: ClassVar[int] = 4 * MAX_QUOTED
 
     def __init__(self, message: str | None = None, *, code: str | None = None, **values: object):
-        super().__init__(self.message.format(**values) if message is None else message)
+        if message is None:
+            # Reasons are complete sentences, which are not shortened.
+            quoted = {
+                name: value if name == 'reason' else shortened(str(value))
+                for name, value in values.items()
+            }
+            message = self.message.format(**quoted)
+        super().__init__(shortened(message, self.max_length))
         if code is not None:
             self.code = code
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the answer that belong to this error."""
+        return {}
+
+
+def shortened(text: str, length: int = MAX_QUOTED) -> str:
+    """The text, cut to `length` characters and three dots if it is longer."""
+    return text if len(text) <= length else f'{text[:length]}...'
 
 
 class BadRequest(PlacementError):
@@ -53,9 +77,13 @@ class MethodNotAllowed(PlacementError):
     message = 'The method specified is not allowed for this resource.'
 
     def __init__(self, allowed: str | None = None) -> None:
-        # A method that comes with a later version gets the generic sentence only.
+        # A method of a later version gets the generic sentence only.
         super().__init__(None if allowed else '')
-        self.allowed = allowed
+        self._allowed = allowed
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {'Allow': self._allowed} if self._allowed else {}
 
 
 class NotAcceptable(PlacementError):
@@ -65,6 +93,17 @@ class NotAcceptable(PlacementError):
 
 class Conflict(PlacementError):
     status = 409
+
+
+class Gone(PlacementError):
+    status = 410
+
+
+class LengthRequired(PlacementError):
+    status = 411
+    message = (
+        'The web server of the service reads no body in chunks: send it with a Content-Length.'
+    )
 
 
 class RequestTooLarge(PlacementError):
@@ -81,7 +120,7 @@ class UnsupportedMediaType(PlacementError):
 
 
 class UnexpectedFailure(PlacementError):
-    """An exception that nobody expected, of which only the log has the text."""
+    """An unexpected exception, whose text goes to the log only."""
 
     message = (
         'The service failed unexpectedly. Its log says why, in the lines with the id of this '
@@ -90,11 +129,15 @@ class UnexpectedFailure(PlacementError):
 
 
 class ServiceUnavailable(PlacementError):
-    """Something behind the service is at fault, and not the request."""
+    """A failure of something behind the service, not of the request."""
 
     status = 503
-    # Seconds after which to ask again; None where a client has to read first.
+    # Value of Retry-After in seconds; None if the client has to read first.
     retry_after: ClassVar[int | None] = 1
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.retry_after is None else {'Retry-After': str(self.retry_after)}
 
 
 class IdentityUnavailable(ServiceUnavailable):
@@ -106,7 +149,7 @@ class DatabaseUnavailable(ServiceUnavailable):
 
 
 class OutcomeUnknown(ServiceUnavailable):
-    """The reply to a COMMIT was lost, and the database did not tell in time whether it did it."""
+    """The reply to a COMMIT was lost, and its outcome could not be determined in time."""
 
     retry_after = None
 
@@ -118,7 +161,7 @@ class OutcomeUnknown(ServiceUnavailable):
 
 
 class DatabaseBusy(ServiceUnavailable):
-    """A lock was not granted, or a statement not completed, within the time that is configured."""
+    """A lock or a statement exceeded its configured timeout."""
 
     message = 'The database is busy: it could not get a lock in time; please try again.'
 
@@ -129,6 +172,17 @@ class DatabaseUnusable(ServiceUnavailable):
     message = 'The database cannot process requests at the moment; its operator has to see to it.'
 
 
+class DatabaseFailed(ServiceUnavailable):
+    """The database failed for an unknown reason, which is a defect of the service."""
+
+    retry_after = None
+
+    message = (
+        'The database failed for a reason that the service does not know, and nothing was '
+        'changed; the log of the service has it.'
+    )
+
+
 class DatabaseReadOnly(ServiceUnavailable):
     message = 'The database only reads at the moment; please try again.'
 
@@ -137,14 +191,8 @@ class DatabaseNotMigrated(ServiceUnavailable):
     message = 'The database does not have the tables that this release of the service needs.'
 
 
-class InsightOff(NotFound):
-    """A question below `/insight` that the operator has switched off."""
-
-    message = 'This is switched off: {option} is false.'
-
-
 class TooOldForQuestion(BadRequest):
-    """A question that is read as a search, at a version that knows no search."""
+    """A question that extends a search, at a version without searches."""
 
     message = (
         'This is read as a search for allocation candidates, which there is since microversion '
@@ -152,24 +200,8 @@ class TooOldForQuestion(BadRequest):
     )
 
 
-class TryAgain(ServiceUnavailable):
-    """A question below `/insight` that cannot be answered now, and can be in a second."""
-
-
-class InsightBusy(TryAgain):
-    """A process answers one question below `/insight` at a time."""
-
-    message = 'Another question below /insight is being answered; please try again.'
-
-
-class NodeBehind(TryAgain):
-    """A page that follows another one is read from a node that has not applied as much yet."""
-
-    message = 'The database has not applied yet what the page before showed; please try again.'
-
-
-# Microversions (specification: http, "Microversions"). Both are answered before a version is
-# established.
+# Microversions (specification: http, "Microversions"). Both are raised before the version is
+# known.
 
 
 class InvalidVersion(BadRequest):
@@ -185,18 +217,24 @@ class UnacceptableVersion(NotAcceptable):
         self.bounds = {'max_version': max_version, 'min_version': min_version}
 
 
-# What is wrong with a request as such (specification: http, "Request content").
+# Malformed requests (specification: http, "Request content").
 
 
 class MalformedJSON(BadRequest):
     message = 'Malformed JSON: {reason}'
 
 
-class InvalidBody(BadRequest):
+class Invalid(BadRequest):
+    """A request that a JSON schema does not allow; the reason quotes the schema and the value."""
+
+    max_length = 20_000
+
+
+class InvalidBody(Invalid):
     message = 'JSON does not validate: {reason}'
 
 
-class InvalidQuery(BadRequest):
+class InvalidQuery(Invalid):
     message = 'Invalid query string parameters: {reason}'
 
 
@@ -232,7 +270,7 @@ class ResourceProviderInUse(Conflict):
 
 
 class ConcurrentUpdate(Conflict):
-    """Another request changed what the client, or the server for it, had read."""
+    """Another request changed data that the client, or the service for it, had read."""
 
     code = CONCURRENT_UPDATE
 
@@ -243,6 +281,13 @@ class TooManyConflicts(ConcurrentUpdate):
     message = (
         'update conflict: the database kept refusing after {retries} retries because of '
         'concurrent updates; please try again'
+    )
+
+
+class DuplicateKey(Conflict):
+    message = (
+        'The database has one of these names or uuids already, perhaps in another spelling; '
+        'nothing was changed.'
     )
 
 
@@ -374,9 +419,8 @@ def reported_as(
 ) -> Iterator[None]:
     """Raise `kind` in place of the errors `replaced`, with text around their message.
 
-    Without `replaced`, errors of that kind get the text. For situations that change the meaning of
-    an error: a provider that is missing in the path is not replaced, one missing in a claim is the
-    client's mistake.
+    Without `replaced`, errors of that kind get the text. The same error may have another meaning
+    elsewhere: a missing provider in the path is a 404, in a claim it is a bad request.
     """
     caught = replaced or (kind,)
     try:

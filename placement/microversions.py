@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every microversion of the API: what changed, once.
+"""Every microversion of the API, declared once as its changes.
 
-This is the only place that knows version numbers. `fold` makes of it the `Api` that each request
-is answered by. The summaries are the text of the public version history (specification:
-microversions).
+No other module contains version numbers. `fold` derives the `Api` of each version. The summaries
+are the text of the public version history (specification: microversions).
 """
 
 from placement.handlers import (
@@ -19,14 +18,7 @@ from placement.handlers import (
     usages,
 )
 from placement.http import conversions
-from placement.http.microversion import Microversion, Rule, fold
-from placement.insight import handlers as insight
-from placement.insight.bulk import handlers as bulk
-from placement.insight.demand import handlers as demand
-from placement.insight.explain import handlers as explain
-from placement.insight.history import handlers as history
-from placement.insight.what_if import handlers as what_if
-from placement.insight.what_if import schemas as what_if_schemas
+from placement.http.microversion import Api, Microversion, Rule, fold
 from placement.schemas import aggregate as aggregate_schemas
 from placement.schemas import allocation as allocation_schemas
 from placement.schemas import allocation_candidate as candidate_schemas
@@ -35,7 +27,6 @@ from placement.schemas import resource_class as resource_class_schemas
 from placement.schemas import resource_provider as provider_schemas
 from placement.schemas import trait as trait_schemas
 from placement.schemas import usage as usage_schemas
-from placement.schemas.common import Schema, with_properties
 
 # Actions that show a provider by itself; the list shows many.
 _ONE_PROVIDER = (
@@ -46,17 +37,9 @@ _ONE_PROVIDER = (
 
 
 def _for_providers(downgrade: conversions.Downgrade) -> dict[str, conversions.Downgrade]:
-    """One downgrade of a provider, wherever providers are shown."""
+    """A downgrade of a provider, for all actions that show providers."""
     of_many = conversions.within('resource_providers', downgrade)
     return dict.fromkeys(_ONE_PROVIDER, downgrade) | {'resource_providers.list': of_many}
-
-
-def _listing_providers(filters: Schema) -> dict[str, Schema]:
-    """The filters of a list of providers, wherever they are listed."""
-    return {
-        'resource_providers.list': filters,
-        'insight.providers': bulk.providers_query(filters),
-    }
 
 
 def _for_summaries(*members: str) -> conversions.Downgrade:
@@ -64,17 +47,8 @@ def _for_summaries(*members: str) -> conversions.Downgrade:
     return conversions.within('provider_summaries', conversions.without(*members))
 
 
-def _for_searches(schema: Schema) -> dict[str, Schema]:
-    """The query of a search for candidates, wherever one is read."""
-    return {
-        'allocation_candidates.list': schema,
-        'insight.explain': with_properties(schema, explain.EXPLAIN),
-        'insight.capacity': with_properties(schema, explain.CAPACITY),
-    }
-
-
 def _for_claims(upgrade: conversions.Upgrade) -> dict[str, conversions.Upgrade]:
-    """One upgrade of what a consumer is to have, wherever consumers are given something."""
+    """An upgrade of a consumer's allocations, for all actions that write allocations."""
     return {
         'allocations.set': upgrade,
         'allocations.set_many': conversions.for_each_consumer(upgrade),
@@ -102,16 +76,7 @@ HISTORY = (
             'provider_allocations.list': allocations.list_of_provider,
             'allocations.show': allocations.show,
             'allocations.set': allocations.set_one,
-            'allocations.delete': allocations.delete,
-            # The questions below /insight are of no version: there at all of them.
-            'insight.show': insight.show,
-            'insight.unmet_demand': demand.list_unmet_demand,
-            'insight.providers': bulk.list_providers,
-            'insight.consumers': bulk.list_consumers,
-            'insight.usages': bulk.list_usages,
-            'insight.changes': bulk.list_changes,
-            'insight.names': insight.show_names,
-            'insight.history': history.list_changes},
+            'allocations.delete': allocations.delete},
         accepts={
             'resource_providers.create': provider_schemas.CREATE,
             'resource_providers.update': provider_schemas.UPDATE,
@@ -119,13 +84,7 @@ HISTORY = (
             'inventories.set': inventory_schemas.SET,
             'inventories.update': inventory_schemas.UPDATE,
             'allocations.set': allocation_schemas.SET_AS_LIST},
-        queries={
-            **_listing_providers(provider_schemas.LIST),
-            'insight.unmet_demand': demand.LIST_UNMET_DEMAND,
-            'insight.consumers': bulk.CONSUMERS,
-            'insight.usages': bulk.USAGES,
-            'insight.changes': bulk.CHANGES,
-            'insight.history': history.LIST_HISTORY}),
+        queries={'resource_providers.list': provider_schemas.LIST}),
     Microversion('1.1', 'Providers can be members of aggregates.',
         serves={'aggregates.show': aggregates.show, 'aggregates.set': aggregates.set_aggregates},
         accepts={'aggregates.set': aggregate_schemas.SET},
@@ -141,9 +100,9 @@ HISTORY = (
             'resource_classes.create': resource_class_schemas.NAMED,
             'resource_classes.put': resource_class_schemas.NAMED}),
     Microversion('1.3', 'Providers can be listed by aggregate with member_of.',
-        queries=_listing_providers(provider_schemas.LIST_IN_AGGREGATES)),
+        queries={'resource_providers.list': provider_schemas.LIST_IN_AGGREGATES}),
     Microversion('1.4', 'Providers can be listed by the resources that they have room for.',
-        queries=_listing_providers(provider_schemas.LIST_WITH_RESOURCES)),
+        queries={'resource_providers.list': provider_schemas.LIST_WITH_RESOURCES}),
     Microversion('1.5', 'All inventories of a provider can be deleted at once.',
         serves={'inventories.clear': inventories.clear}),
     Microversion('1.6', 'Traits, and the traits of providers.',
@@ -169,23 +128,8 @@ HISTORY = (
         serves={'usages.show': usages.show_total},
         queries={'usages.show': usage_schemas.SHOW}),
     Microversion('1.10', 'Allocation candidates: where a set of resources could be taken from.',
-        serves={
-            'allocation_candidates.list': allocation_candidates.list_candidates,
-            'insight.explain': explain.explain,
-            'insight.explain_after': explain.explain_after,
-            'insight.capacity': explain.capacity,
-            'insight.capacities': explain.capacities,
-            'insight.survival': what_if.survival,
-            'insight.drain': what_if.drain,
-            'insight.moves': what_if.moves},
-        accepts={
-            'insight.explain_after': explain.EXPLAIN_AFTER,
-            'insight.capacities': explain.CAPACITIES,
-            'insight.survival': what_if_schemas.SURVIVAL,
-            'insight.drain': what_if_schemas.DRAIN,
-            'insight.moves': what_if_schemas.MOVES},
-        queries=_for_searches(candidate_schemas.LIST)
-        | {'insight.survival': what_if.SURVIVAL_QUERY}),
+        serves={'allocation_candidates.list': allocation_candidates.list_candidates},
+        queries={'allocation_candidates.list': candidate_schemas.LIST}),
     Microversion('1.11', 'Providers link to their allocations.',
         downgrades=_for_providers(conversions.without_link('allocations'))),
     Microversion('1.12', 'Allocations are keyed by provider, and show project and user.',
@@ -204,19 +148,19 @@ HISTORY = (
         accepts={
             'resource_providers.create': provider_schemas.CREATE_NESTED,
             'resource_providers.update': provider_schemas.UPDATE_NESTED},
-        queries=_listing_providers(provider_schemas.LIST_IN_TREE),
+        queries={'resource_providers.list': provider_schemas.LIST_IN_TREE},
         downgrades=_for_providers(
             conversions.without('parent_provider_uuid', 'root_provider_uuid'))),
     Microversion('1.15', 'Answers carry last-modified and cache-control: no-cache.',
         enables={Rule.CACHE_HEADERS}),
     Microversion('1.16', 'The number of allocation candidates can be limited.',
-        queries=_for_searches(candidate_schemas.LIST_LIMITED)),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_LIMITED}),
     Microversion('1.17',
         'Allocation candidates can be asked for by required traits, and show traits.',
-        queries=_for_searches(candidate_schemas.LIST_WITH_TRAITS),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_WITH_TRAITS},
         downgrades={'allocation_candidates.list': _for_summaries('traits')}),
     Microversion('1.18', 'Providers can be listed by required traits.',
-        queries=_listing_providers(provider_schemas.LIST_WITH_TRAITS)),
+        queries={'resource_providers.list': provider_schemas.LIST_WITH_TRAITS}),
     Microversion('1.19',
         'Aggregates are written with the generation of the provider, which they increment.',
         accepts={'aggregates.set': aggregate_schemas.SET_WITH_GENERATION},
@@ -227,7 +171,7 @@ HISTORY = (
     Microversion('1.20', 'POST /resource_providers answers with the provider.',
         downgrades={'resource_providers.create': conversions.created_without_body}),
     Microversion('1.21', 'Allocation candidates can be asked for by aggregate with member_of.',
-        queries=_for_searches(candidate_schemas.LIST_IN_AGGREGATES)),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_AGGREGATES}),
     Microversion('1.22', 'A trait can be forbidden with an exclamation mark.',
         enables={Rule.FORBIDDEN_TRAITS}),
     Microversion('1.23', 'Errors carry a code.',
@@ -235,7 +179,7 @@ HISTORY = (
     Microversion('1.24', 'member_of can be given more than once; all of them have to hold.',
         enables={Rule.REPEATED_MEMBER_OF}),
     Microversion('1.25', 'Allocation candidates can be asked for in numbered groups.',
-        queries=_for_searches(candidate_schemas.LIST_IN_GROUPS)),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_GROUPS}),
     Microversion('1.26', 'An inventory may be reserved in full.',
         enables={Rule.FULLY_RESERVED_INVENTORY}),
     Microversion('1.27', 'Summaries of candidates list every resource class that a provider has.',
@@ -259,11 +203,11 @@ HISTORY = (
         serves={'reshaper.reshape': reshaper.reshape},
         accepts={'reshaper.reshape': allocation_schemas.RESHAPE}),
     Microversion('1.31', 'Allocation candidates can be asked for in one tree.',
-        queries=_for_searches(candidate_schemas.LIST_IN_TREE)),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_TREE}),
     Microversion('1.32', 'An aggregate can be forbidden with an exclamation mark.',
         enables={Rule.FORBIDDEN_AGGREGATES}),
     Microversion('1.33', 'The suffix of a request group may be any word.',
-        queries=_for_searches(candidate_schemas.LIST_WITH_SUFFIXES)),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_WITH_SUFFIXES}),
     Microversion('1.34',
         'Candidates map request groups to providers; writes of allocations take the mappings.',
         accepts={
@@ -274,9 +218,9 @@ HISTORY = (
             'allocation_candidates.list': conversions.within(
                 'allocation_requests', conversions.without('mappings'))}),
     Microversion('1.35', 'Allocation candidates can ask for traits of the root.',
-        queries=_for_searches(candidate_schemas.LIST_BY_ROOT)),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_BY_ROOT}),
     Microversion('1.36', 'Request groups can be held together in one subtree.',
-        queries=_for_searches(candidate_schemas.LIST_IN_SUBTREE),
+        queries={'allocation_candidates.list': candidate_schemas.LIST_IN_SUBTREE},
         enables={Rule.GROUPS_WITHOUT_RESOURCES}),
     Microversion('1.37', 'The parent of a provider can be changed and removed.',
         enables={Rule.REPARENTING}),
@@ -302,6 +246,6 @@ NEWEST = HISTORY[-1].version
 APIS = fold(HISTORY)
 
 
-def introduced(action: str) -> str:
-    """The version that brought an action."""
-    return next(change.version for change in HISTORY if action in change.serves)
+def newest() -> Api:
+    """Return the API at the newest version."""
+    return next(reversed(APIS.values()))

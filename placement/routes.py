@@ -1,61 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The URL map: which action a method on a path means (specification: http, "Routes")."""
+"""The URL map: the action of each method on each path (specification: http, "Routes").
+
+`ROUTES` are the routes of the core. A `Surface` adds the routes of extensions, and has one `Api`
+per microversion.
+"""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+import functools
+from collections.abc import Sequence
+
+from placement import extension, microversions
+from placement.extension import Extension
+from placement.http import microversion
+from placement.http.microversion import Api, Apis
+from placement.http.route import Route
 
 PROVIDER = '/resource_providers/{uuid}'
-INSIGHT = '/insight'
+# The variables in paths that are uuids of providers and consumers.
+UUIDS = frozenset({'uuid', 'consumer_uuid'})
 INVENTORY = PROVIDER + '/inventories/{resource_class}'
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Route:
-    """A method on a path.
-
-    A GET refuses callers that do not accept JSON, unless it `has_no_json`. With
-    `body_before_version` the media types are checked before the version is asked for a handler.
-    Versions older than the one that introduced it answer with `status_before`.
-    The caller is authorised for its own project or, with `names_project`, for the one that the
-    query names, before the query is validated.
-    `reads_primary` keeps the action from reading from a replica, which may lag behind; an action
-    that writes never does, and nothing below `/insight`.
-    """
-
-    method: str
-    path: str
-    action: str
-    has_no_json: bool = False
-    body_before_version: bool = False
-    status_before: int = 404
-    names_project: bool = False
-    reads_primary: bool = False
-
-    @property
-    def is_public(self) -> bool:
-        """Test whether no rule guards the route: everybody may read the document at the root."""
-        return self.action == 'root.show'
-
-    @property
-    def question(self) -> str | None:
-        """The name of the question below `/insight` that the action answers; None for others."""
-        prefix = f'{INSIGHT}/'
-        return self.path.removeprefix(prefix) if self.path.startswith(prefix) else None
-
-    @property
-    def replies_json(self) -> bool:
-        """Test whether the reply of a read is JSON."""
-        return self.method == 'GET' and not self.has_no_json
-
-    @property
-    def allows_replica_read(self) -> bool:
-        """Test whether a replica may answer the action."""
-        is_insight = self.path.startswith(INSIGHT)
-        return self.method == 'GET' and not self.reads_primary and not is_insight
-
-
-# The methods of one path stand in the order in which `Allow` lists them.
+# The methods of a path are in the order in which `Allow` lists them.
 ROUTES = (
     Route('GET', '/', 'root.show', has_no_json=True),
     Route('GET', '', 'root.show', has_no_json=True),
@@ -87,7 +52,7 @@ ROUTES = (
     Route('GET', '/allocations/{consumer_uuid}', 'allocations.show'),
     Route('PUT', '/allocations/{consumer_uuid}', 'allocations.set'),
     Route('DELETE', '/allocations/{consumer_uuid}', 'allocations.delete'),
-    # A replica that lags may not have names that the snapshot, which never lags, is asked for.
+    # A replica that lags behind may lack names that are in the snapshot already.
     Route('GET', '/allocation_candidates', 'allocation_candidates.list', reads_primary=True),
     Route('GET', '/traits', 'traits.list'),
     Route('GET', '/traits/{name}', 'traits.show', has_no_json=True),
@@ -95,25 +60,49 @@ ROUTES = (
     Route('DELETE', '/traits/{name}', 'traits.delete'),
     Route('GET', '/usages', 'usages.show', names_project=True),
     Route('POST', '/reshaper', 'reshaper.reshape'),
-    Route('GET', INSIGHT, 'insight.show'),
-    Route('GET', INSIGHT + '/allocation_candidates', 'insight.explain', status_before=400),
-    Route('POST', INSIGHT + '/allocation_candidates', 'insight.explain_after', status_before=400),
-    Route('GET', INSIGHT + '/capacity', 'insight.capacity', status_before=400),
-    Route('POST', INSIGHT + '/capacity', 'insight.capacities', status_before=400),
-    Route('POST', INSIGHT + '/survival', 'insight.survival', status_before=400),
-    Route('POST', INSIGHT + '/drain', 'insight.drain', status_before=400),
-    Route('POST', INSIGHT + '/moves', 'insight.moves', status_before=400),
-    Route('GET', INSIGHT + '/unmet_demand', 'insight.unmet_demand'),
-    Route('GET', INSIGHT + '/providers', 'insight.providers'),
-    Route('GET', INSIGHT + '/consumers', 'insight.consumers'),
-    Route('GET', INSIGHT + '/usages', 'insight.usages'),
-    Route('GET', INSIGHT + '/changes', 'insight.changes'),
-    Route('GET', INSIGHT + '/names', 'insight.names'),
-    Route('GET', INSIGHT + '/history', 'insight.history'),
 )
 
 
-def is_insight(environ: Mapping[str, Any]) -> bool:
-    """Test whether the path is beside the API: at the newest version if the request names none."""
-    path = environ.get('PATH_INFO', '')
-    return path.startswith(INSIGHT) and path.removeprefix(INSIGHT)[:1] in ('', '/')
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """Every route, and one `Api` per microversion."""
+
+    routes: Sequence[Route]
+    apis: Apis
+    # Below these paths a request without a microversion gets the newest one.
+    newest_below: Sequence[str] = ()
+
+    def negotiated(self, header: str | None, path: str = '/') -> Api:
+        """The version that `OpenStack-API-Version` requests on a path.
+
+        :raises errors.InvalidVersion: the header names no version
+        :raises errors.UnacceptableVersion: the version is not served
+        """
+        is_newest = any(_is_below(path, place) for place in self.newest_below)
+        otherwise = microversions.NEWEST if is_newest else None
+        return microversion.negotiated(self.apis, header, otherwise)
+
+    def introduced(self, action: str) -> str:
+        """The version that introduced an action."""
+        served = (api for api in self.apis.values() if action in api.handlers)
+        return str(next(served).version)
+
+
+def surface_of(extensions: Sequence[Extension]) -> Surface:
+    """The API with the additions of extensions."""
+    added = [route for each in extensions for route in each.routes()]
+    return Surface(
+        (*ROUTES, *added),
+        microversion.fold(microversion.extended(microversions.HISTORY, added)),
+        [each.newest_below for each in extensions if each.newest_below is not None],
+    )
+
+
+@functools.cache
+def installed_surface() -> Surface:
+    """The API with the additions of all installed extensions."""
+    return surface_of(extension.list_installed())
+
+
+def _is_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(f'{place}/')

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of an operator, one module each."""
+"""The commands for operators, one module each."""

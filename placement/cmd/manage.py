@@ -17,15 +17,15 @@ from oslo_config import cfg
 from oslo_log import log
 
 from placement import conf as configuration
-from placement import errors
+from placement import errors, extension
 from placement.cmd import operator_command, provider_identity
 from placement.cmd.operator_command import add_action, add_group
 from placement.conf import files
-from placement.context import RequestContext
 from placement.db.engine import failures
 from placement.db.engine.database import Database
-from placement.db.schema import data_migrations, migration, revisions
+from placement.db.schema import data_migrations, migration, revisions, standard_names
 from placement.doctor import command as doctor
+from placement.feed.sink import open_database
 from placement.http.microversion import LATEST
 
 LOG = logging.getLogger(__name__)
@@ -35,9 +35,9 @@ BATCH_SIZE = 50
 # The exit statuses of `online_data_migrations`.
 DONE, PERHAPS_MORE, FAILED, WRONG_ARGUMENT = 0, 1, 2, 127
 
-# Takes a context and the largest number of rows to change; returns how many rows were found and
-# how many were changed.
-OnlineMigration = Callable[[RequestContext, int], tuple[int, int]]
+# Takes a database and the maximum number of rows to change; returns the numbers of rows found and
+# changed.
+OnlineMigration = Callable[[Database, int], tuple[int, int]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,24 +54,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with files.explained(conf, arguments):
             conf(arguments, project=configuration.PROJECT, version=_version())
     except cfg.Error as error:
-        # oslo.config demands a connection after it has read everything; these need none.
+        # oslo.config checks for a connection after everything was read; some commands need none.
         is_read = isinstance(error, cfg.RequiredOptError)
         if not is_read or conf.command.name not in (openapi.__name__, doctor.NAME):
-            if doctor.NAME in arguments:
+            if doctor.NAME in {*arguments}:
                 return doctor.refuse_configuration(error)
             print(f'The configuration cannot be used: {error}', file=sys.stderr)
             return 1
     if conf.command.name is None:
         conf.print_help()
         return 1
-    # Before there is a log: the log may be what is wrong.
+    # Before the log is set up, which may be the problem.
     if conf.command.name == doctor.NAME:
         return doctor.run(conf)
     return _run(conf)
 
 
 def _run(conf: cfg.ConfigOpts) -> int:
-    """Run the action that was named, and log; return its exit status."""
+    """Set up the log and run the action of the command line; return its exit status."""
     try:
         log.setup(conf, configuration.PROJECT)
     except OSError as error:
@@ -118,7 +118,8 @@ def _add_parsers(subparsers: Any) -> None:
     doctor.add_options(add_action(subparsers, doctor.NAME, doctor.run, words))
     provider_identity.add_parser(subparsers)
 
-    add_action(database, 'sync', sync, 'Migrate the schema to the newest revision.')
+    words = 'Migrate the schema to the newest revision, and insert the standard names.'
+    add_action(database, 'sync', sync, words)
     add_action(database, 'version', version, 'Print the revisions of the schema.')
     words = 'Stamp a revision without running migrations.'
     add_action(database, 'stamp', stamp, words).add_argument(
@@ -131,28 +132,28 @@ def _add_parsers(subparsers: Any) -> None:
 
 
 def sync(conf: cfg.ConfigOpts) -> int:
-    """Run `db sync`: migrate the schema to the newest revisions."""
-    with Database.from_conf(conf) as database:
+    """Run `db sync`: migrate the schema to the newest revisions, and insert standard names."""
+    with open_database(conf) as database:
         migration.sync(database.engine)
+        standard_names.sync(database)
     return 0
 
 
 def version(conf: cfg.ConfigOpts) -> int:
-    """Run `db version`: print the revision of each chain, None for one that has no tables.
+    """Run `db version`: print the revision of each chain, None for a chain without tables.
 
-    The revision of the tables that upstream has is all that is printed on standard output, as by
-    upstream's command.
+    Standard output has only the revision of the tables of upstream, as for upstream's command.
     """
     present: list[str | None] = [None for _chain in revisions.CHAINS]
     try:
         revisions.require_file(conf.placement_database.connection)
-        with Database.from_conf(conf) as database:
+        with open_database(conf) as database:
             present = revisions.versions(database.engine)
         words = revisions.difference(present)
     except revisions.MissingSchemaError as error:
         words = str(error)
     print(present[0])
-    # Scripts take standard output as the revision.
+    # Scripts read standard output as the revision.
     print(f'{present[1]} (tables of this service)', file=sys.stderr)
     if words is not None:
         print(words, file=sys.stderr)
@@ -161,7 +162,7 @@ def version(conf: cfg.ConfigOpts) -> int:
 
 def stamp(conf: cfg.ConfigOpts) -> int:
     """Run `db stamp`: record a revision without running migrations."""
-    with Database.from_conf(conf) as database:
+    with open_database(conf) as database:
         migration.stamp(database.engine, conf.command.revision)
     return 0
 
@@ -175,8 +176,8 @@ def online_data_migrations(conf: cfg.ConfigOpts) -> int:
     revisions.require_file(conf.placement_database.connection)
     if max_count is None:
         print(f'Running batches of {BATCH_SIZE} until complete')
-    with Database.from_conf(conf) as database:
-        batches = Batches(RequestContext(database=database), online_migrations(conf))
+    with open_database(conf) as database:
+        batches = Batches(database, online_migrations(conf))
         migrated = batches.run(BATCH_SIZE if max_count is None else int(max_count))
         while migrated and max_count is None:
             migrated = batches.run(BATCH_SIZE)
@@ -193,13 +194,15 @@ def openapi(conf: cfg.ConfigOpts) -> int:
     """Run `openapi`: print the document of one microversion."""
     # Imported here because it imports the whole API, which no other command needs.
     from placement.cmd.openapi import document
+    from placement.routes import surface_of
 
     try:
-        api = document.version_named(conf.command.microversion)
-    except errors.PlacementError as error:
+        surface = surface_of(extension.list_enabled(conf))
+        api = document.version_named(surface, conf.command.microversion)
+    except (errors.PlacementError, cfg.Error) as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps(document.document(api), indent=2))
+    print(json.dumps(document.document(surface, api), indent=2))
     return 0
 
 
@@ -225,23 +228,23 @@ def online_migrations(conf: cfg.ConfigOpts) -> dict[str, OnlineMigration]:
 class Batches:
     """Runs online data migrations in batches, and counts rows."""
 
-    def __init__(self, context: RequestContext, migrations: dict[str, OnlineMigration]) -> None:
+    def __init__(self, database: Database, migrations: dict[str, OnlineMigration]) -> None:
         self.failed = False
-        self._context = context
+        self._database = database
         self._migrations = migrations
-        # How many rows were found and how many changed in all batches, by name of the migration.
+        # Numbers of rows found and changed in all batches, by name of the migration.
         self._totals: dict[str, tuple[int, int]] = {}
 
     def run(self, size: int) -> int:
-        """Change at most `size` rows; return how many rows were changed.
+        """Change at most `size` rows; return the number of changed rows.
 
-        The migrations share the size: one that uses it up leaves nothing for the next.
+        The migrations share the size: once it is used up, later ones change nothing.
         """
         remaining = size
         for name, migrate in self._migrations.items():
             matched = done = 0
             try:
-                matched, done = migrate(self._context, remaining)
+                matched, done = migrate(self._database, remaining)
             except Exception as error:
                 # A failure does not stop the others.
                 self.failed = True

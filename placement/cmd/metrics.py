@@ -10,19 +10,20 @@ import contextlib
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from threading import Event, Thread
+from threading import Thread
 from wsgiref.simple_server import WSGIServer
 
 from placement import conf as configuration
+from placement import extension
 from placement.cmd.web_server import MAX_PORT, CannotListen, CannotServe
 from placement.conf import ConfigOpts
-from placement.db.engine import diagnosis, failures
+from placement.db.engine import failures
 from placement.db.engine.database import Database
+from placement.doctor import connection
+from placement.exporter.endpoint import Endpoint, start_server
+from placement.exporter.gauges import Gauges
 from placement.feed.keeper import SnapshotKeeper
-from placement.metrics.exporter.endpoint import Endpoint, start_server
-from placement.metrics.exporter.failure_domains import MIN_INTERVAL, FailureDomains
-from placement.metrics.exporter.gauges import Gauges
+from placement.feed.sink import open_database
 from placement.wsgi.log_setup import start_logging
 
 NAME = 'placement-metrics'
@@ -30,10 +31,11 @@ DEFAULT_LISTEN = '127.0.0.1:9178'
 
 # Prometheus gives up after 10 seconds by default.
 _WAIT_SECONDS = 10.0
+_MAX_WAITING = 16
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until it is told to stop; the exit status."""
+    """Serve until a signal arrives; return the exit status."""
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -61,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """Host and port; an address of version 6 is in brackets."""
+    """Host and port; an IPv6 address is in brackets."""
     host, colon, port = text.rpartition(':')
     if not colon or not port.isdecimal() or int(port) > MAX_PORT:
         raise argparse.ArgumentTypeError(f'{text} is not HOST:PORT')
@@ -69,33 +71,38 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    """Serve until `KeyboardInterrupt`; raises `CannotServe` where that is not possible."""
+    """Serve until `KeyboardInterrupt`.
+
+    :raises CannotServe: the address cannot be used
+    """
     conf = _configured(options.config_file)
     start_logging(conf)
     host, port = options.listen
-    with _database(conf) as database:
-        snapshots = SnapshotKeeper.from_conf(conf, database)
-        gauges, domains = Gauges(conf, database, snapshots), FailureDomains(snapshots)
-        endpoint = Endpoint(
-            conf.metrics.directory, lambda: chain(gauges(), domains.read()), _WAIT_SECONDS
-        )
+    with _database(conf) as database, _gauges(conf, database) as gauges:
+        endpoint = Endpoint(conf.metrics.directory, gauges, _WAIT_SECONDS, _MAX_WAITING)
         server, thread = _listen(endpoint, host, port)
-        with server, _asking(domains, conf.metrics.survival_interval):
+        with server:
             host = f'[{host}]' if ':' in host else host
             print(f'{NAME}: serving http://{host}:{server.server_port}/metrics', flush=True)
             thread.join()
 
 
 @contextlib.contextmanager
-def _asking(domains: FailureDomains, interval: int) -> Iterator[None]:
-    """Ask which failures the cloud can take, in a thread, every so many seconds; never for 0."""
-    stopped = Event()
-    if interval:
-        Thread(target=domains.ask_every, args=(interval, stopped), daemon=True).start()
-    try:
-        yield
-    finally:
-        stopped.set()
+def _gauges(conf: ConfigOpts, database: Database) -> Iterator[Gauges]:
+    """Yield the gauges of the cloud, including extensions.
+
+    :raises CannotServe: the configuration of an extension is invalid
+    """
+    snapshots = SnapshotKeeper.from_conf(conf, database)
+    with contextlib.ExitStack() as stack:
+        added = list[extension.ReadGauges]()
+        try:
+            for each in extension.list_enabled(conf):
+                added += each.gauges(conf, database)
+                added += stack.enter_context(each.exporter_gauges(conf, snapshots))
+        except configuration.Error as error:
+            raise CannotServe(str(error)) from error
+        yield Gauges(conf, database, snapshots, added)
 
 
 def _listen(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, Thread]:
@@ -106,16 +113,22 @@ def _listen(endpoint: Endpoint, host: str, port: int) -> tuple[WSGIServer, Threa
 
 
 def _database(conf: ConfigOpts) -> Database:
-    """The database, which need not answer yet; raises `CannotServe` for a URL of none."""
+    """The database, which need not answer yet.
+
+    :raises CannotServe: the URL names no known database
+    """
     try:
-        return Database.from_conf(conf)
-    except diagnosis.ERRORS as error:
+        return open_database(conf)
+    except connection.ERRORS as error:
         reason = failures.message_of(error)
         raise CannotServe(f'the database cannot be used: {reason}') from error
 
 
 def _configured(path: str | None) -> ConfigOpts:
-    """The configuration; metrics have to be on. Raises `CannotServe`."""
+    """The configuration.
+
+    :raises CannotServe: the configuration is invalid, or metrics are off
+    """
     try:
         conf = configuration.load([] if path is None else ['--config-file', path])
     except (configuration.Error, OSError) as error:
@@ -123,9 +136,7 @@ def _configured(path: str | None) -> ConfigOpts:
         raise CannotServe(f'the configuration is not complete: {words}') from error
     if not conf.metrics.enabled:
         raise CannotServe('nothing is counted: [metrics] enabled is false')
-    if 0 < conf.metrics.survival_interval < MIN_INTERVAL:
-        raise CannotServe(f'[metrics] survival_interval has to be 0, or {MIN_INTERVAL} at least')
-    # What processes have counted is told also while the database is away.
+    # The counts of processes are served even while the database does not answer.
     conf.set_override('max_retries', 0, 'placement_database')
     return conf
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of commands, their options, and their words for a database that cannot be used."""
+"""The parsers of commands, their options, and messages about an unusable database."""
 
 import argparse
 import contextlib
@@ -19,8 +19,8 @@ from placement.db.schema import revisions
 class Options(cfg.ConfigOpts):
     """Options whose ``--shell_completion`` prints a script for bash or zsh.
 
-    That of oslo.config reads templates that its distribution lacks, and knows neither the actions
-    of a command nor their options.
+    oslo.config has one, but its distribution lacks the templates, and it does not complete actions
+    of a command or their options.
     """
 
     def _print_shell_completion(self, shell: str) -> None:
@@ -33,7 +33,7 @@ class Options(cfg.ConfigOpts):
         assert parser is not None
         for option, group in self._all_cli_opts():
             option._add_to_cli(parser, group)
-        # The parser of oslo.config keeps its arguments back until it is used.
+        # The parser of oslo.config adds its arguments on first use.
         parser.initialize_parser_arguments()
         print(shtab.complete(parser, shell))
 
@@ -42,7 +42,7 @@ Action = Callable[[cfg.ConfigOpts], int]
 
 
 def add_group(subparsers: Any, name: str, words: str) -> Any:
-    """Add a command that has actions, and prints its help without one; return their parsers."""
+    """Add a command with actions, which prints its help without one; return their parsers."""
     group = subparsers.add_parser(name, help=words)
     group.set_defaults(action=functools.partial(_print_help, group))
     return group.add_subparsers(title='actions')
@@ -61,7 +61,7 @@ def add_action(subparsers: Any, name: str, action: Action, words: str) -> argpar
 
 
 class UnusableDatabaseError(Exception):
-    """Why the database cannot be used, and what to do: one line for the operator."""
+    """The reason why the database cannot be used, and a remedy, in one line for the operator."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f'{reason} {remedy}')
@@ -71,9 +71,9 @@ class UnusableDatabaseError(Exception):
 
 @contextlib.contextmanager
 def in_words() -> Iterator[None]:
-    """Raise `UnusableDatabaseError` where a block of code cannot use the database.
+    """Raise `UnusableDatabaseError` instead of errors of the database.
 
-    Specification: commands. All other errors pass through.
+    All other errors pass through. Specification: commands.
     """
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `placement-manage provider set-uuid`: what it asks, and what it prints.
+"""The command `placement-manage provider set-uuid`: arguments, confirmation and output.
 
 Specification: commands, "provider set-uuid".
 """
@@ -13,12 +13,13 @@ from oslo_utils import uuidutils
 from placement import errors
 from placement.cmd import operator_command
 from placement.conf import ConfigOpts
+from placement.context import printable
 from placement.db.schema import revisions
 from placement.objects import provider_identity
 
 NAME = 'provider'
 
-# What the history calls it.
+# The action in the history.
 ACTION = 'resource_providers.set_uuid'
 
 CHANGED, REFUSED = 0, 1
@@ -39,7 +40,7 @@ QUESTION = 'Is nova-compute on this host stopped, and is the uuid to be changed?
 
 
 class Refused(Exception):
-    """Why nothing was changed."""
+    """The reason why nothing was changed."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -61,7 +62,7 @@ def set_uuid(conf: ConfigOpts) -> int:
     try:
         new = _checked(command.old, command.new)
         with deploy.context_of_command(conf, ACTION) as context:
-            name = provider_identity.check(context, command.old, new).name
+            name = printable(provider_identity.check(context, command.old, new).name)
             print(EXPLANATION.format(name=name, old=command.old, new=new), file=sys.stderr)
             if not command.yes:
                 _confirm()
@@ -70,17 +71,20 @@ def set_uuid(conf: ConfigOpts) -> int:
         print(doubt, file=sys.stderr)
         return REFUSED
     except (Refused, errors.PlacementError, revisions.MissingSchemaError) as reason:
-        print(f'Nothing was changed: {reason}', file=sys.stderr)
+        print(f'Nothing was changed: {printable(str(reason))}', file=sys.stderr)
         return REFUSED
     print(
-        f'Resource provider {provider.name} has the uuid {provider.uuid} now, '
+        f'Resource provider {name} has the uuid {provider.uuid} now, '
         f'and generation {provider.generation}.'
     )
     return CHANGED
 
 
 def _checked(old: str, new: str) -> str:
-    """The new uuid as it is stored: in lower case, with dashes. Raises `Refused`."""
+    """The new uuid as it is stored: in lower case, with dashes.
+
+    :raises Refused: the text is no uuid
+    """
     for value in (old, new):
         if not uuidutils.is_uuid_like(value):
             raise Refused(f'{value!r} is not a uuid.')
@@ -88,10 +92,13 @@ def _checked(old: str, new: str) -> str:
 
 
 def _confirm() -> None:
-    """Ask whoever sits at the terminal; raises `Refused` unless the answer is yes."""
+    """Ask for confirmation on the terminal.
+
+    :raises Refused: any answer but yes
+    """
     if not sys.stdin.isatty():
         raise Refused('give --yes, because there is no terminal to ask at.')
-    # On standard error, as all that scripts do not read.
+    # On standard error, because scripts read standard output.
     print(QUESTION, end=' ', file=sys.stderr, flush=True)
     try:
         answer = input()

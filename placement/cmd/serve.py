@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`placement-serve` and `placement-api`: the service in a process of its own, for trials.
 
-``placement-serve`` runs out of the box. Without a configuration file it keeps its data in a
-directory, brings the database up to date, and does not authenticate callers (noauth2). It reads
-no file that is not named to it.
-``placement-api`` adds nothing to what is configured.
+``placement-serve`` runs out of the box. Without a configuration file it stores its data in a
+directory, migrates the database, and does not authenticate callers (noauth2). It does not search
+for configuration files.
+``placement-api`` runs the configured service.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from wsgiref.types import WSGIApplication
 
 from placement import conf as placement_conf
-from placement import deploy
+from placement import deploy, extension
 from placement.cmd import web_server
 from placement.cmd.web_server import CannotListen, CannotServe
 from placement.conf import files
@@ -29,15 +29,16 @@ LOG = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8778
 SQLITE_MAGIC = b'SQLite format 3\0'
-# One waits for the database while another works; many keep each other from working.
+# One thread waits for the database while another works; many slow each other down.
 DEFAULT_THREADS = 4
 _DESCRIPTION = (__doc__ or '').split('\n\n')[-1]
 
+# Prints a line that begins with the name of the command.
 Say = Callable[[str], None]
 
 
 def _say_where(say: Say, url: str, strategy: str) -> None:
-    """Print where the service is, and two commands that talk to it."""
+    """Print the URL of the service, and two commands that use it."""
     token = 'admin' if strategy == 'noauth2' else '$OS_TOKEN'
     say(f'serving on {url}, stop with Ctrl-C; try')
     print(f'    curl {url}/')
@@ -49,40 +50,106 @@ def _say_where(say: Say, url: str, strategy: str) -> None:
 
 
 def _nothing(*_arguments: object) -> None:
-    """Do nothing: what `placement-serve` does between its steps."""
+    """Do nothing: the default of the hooks of a `Program`."""
+
+
+def _sqlite_url(state: str) -> str:
+    return f'sqlite:///{os.path.join(state, "placement.sqlite")}'
+
+
+def _load_configuration(config_file: str | None, state: str | None) -> placement_conf.ConfigOpts:
+    """Load the configuration; with a state directory, the defaults suffice without a file.
+
+    :raises CannotServe: the configuration is invalid or cannot be read
+    """
+
+    def register(conf: placement_conf.ConfigOpts) -> None:
+        placement_conf.register_opts(conf)
+        if state is not None:
+            # To oslo.config, a dollar sign in the path would begin the name of an option.
+            url = _sqlite_url(state).replace('$', '$$')
+            conf.set_default('connection', url, 'placement_database')
+
+    arguments = [] if config_file is None else ['--config-file', config_file]
+    try:
+        # Out of the box, files in /etc or in a home directory are not read.
+        conf = placement_conf.load(arguments, register=register, search=state is None)
+    except (placement_conf.Error, OSError) as error:
+        raise CannotServe(f'the configuration cannot be used: {error}') from error
+    if state is None:
+        return conf
+    # No other command migrates the database in the state directory.
+    if not conf.config_file or conf.placement_database.connection == _sqlite_url(state):
+        conf.set_default('sync_on_startup', True, 'placement_database')
+        conf.set_default('default_log_levels', [*conf.default_log_levels, 'alembic=WARN'])
+    # With a configuration file, other options have the same defaults as in any other server.
+    if not conf.config_file:
+        conf.set_default('auth_strategy', 'noauth2', 'api')
+        conf.set_default('policy_file', os.path.join(state, 'policy.yaml'), 'oslo_policy')
+        conf.set_default('policy_dirs', [], 'oslo_policy')
+        for group, name in _trial_options():
+            conf.set_default(name, True, group)
+    return conf
+
+
+def _trial_options() -> list[tuple[str, str]]:
+    """List the options, by group and name, that extensions want enabled in trials."""
+    return [place for each in extension.list_installed() for place in each.trial_options]
+
+
+def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplication:
+    """Load the application, which makes its database ready.
+
+    :raises CannotServe: the application cannot be loaded
+    """
+    if conf.placement_database.sync_on_startup:
+        say('schema: bringing it up to date')
+    try:
+        application = deploy.load_for_web_server(conf)
+    except Exception as error:
+        LOG.debug('The application cannot be loaded.', exc_info=True)
+        raise CannotServe(f'cannot load the application: {web_server.words_of(error)}') from error
+    say('traits and resource classes: up to date')
+    return application
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Program:
-    """A command that runs the service, and what it does between the steps of the start.
+    """A command that runs the service, with hooks between the steps of the start.
 
-    With a `state_dir`, the default of its option, it runs out of the box. `discard` gets that
-    directory before the database is opened, `fill` the configuration before the application is
-    loaded; both may raise `CannotServe`. `say_where` gets the address and the strategy of
-    authentication when the service answers.
+    The hooks may raise `CannotServe`.
     """
 
     name: str
     description: str
+    # Default of the option --state-dir; None for a command that only runs as configured.
     state_dir: str | None = 'state'
+    # The command has the option --config-file.
     is_configurable: bool = True
+    port: int = DEFAULT_PORT
+    # Takes the configuration file, if any, and the state directory.
+    configure: Callable[[str | None, str | None], placement_conf.ConfigOpts] = _load_configuration
+    load: Callable[[placement_conf.ConfigOpts, Say], WSGIApplication] = _load_application
+    # Takes the state directory; removes data of former runs before the database is opened.
     discard: Callable[[str], None] = _nothing
+    # Fills the database before the application is loaded.
     fill: Callable[[placement_conf.ConfigOpts, Say], None] = _nothing
+    # Takes the URL and the strategy of authentication, when the service answers.
     say_where: Callable[[Say, str, str], None] = _say_where
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the service out of the box until it is told to stop; the exit status."""
+    """Run the service out of the box until a signal arrives; return the exit status."""
     return run(Program('placement-serve', _DESCRIPTION), arguments)
 
 
 def api(arguments: Sequence[str] | None = None) -> int:
-    """Run the service as it is configured until it is told to stop; the exit status."""
+    """Run the configured service until a signal arrives; return the exit status."""
     return run(Program('placement-api', _DESCRIPTION, state_dir=None), arguments)
 
 
 def run(program: Program, arguments: Sequence[str] | None) -> int:
-    """Run the service as a program does until it is told to stop; the exit status."""
+    """Run the service of a program until a signal arrives; return the exit status."""
     options = _parser(program).parse_args(arguments)
     say = functools.partial(print, f'{program.name}:', flush=True)
     web_server.interrupt()
@@ -103,7 +170,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     parser.add_argument(
         '--port',
         type=int,
-        default=DEFAULT_PORT,
+        default=program.port,
         help='port to serve on (%(default)s); 0 takes one that is free',
     )
     parser.add_argument(
@@ -124,12 +191,13 @@ def _parser(program: Program) -> argparse.ArgumentParser:
 
 
 def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
-    """Start what is needed, one step after the other, and serve.
+    """Start the service step by step, and serve.
 
-    :raises CannotServe: one of the steps is not possible
+    :raises CannotServe: a step has failed
     """
     state = None if program.state_dir is None else os.path.abspath(options.state_dir)
-    conf = _load_configuration(options.config_file if program.is_configurable else None, state)
+    file = options.config_file if program.is_configurable else None
+    conf = program.configure(file, state)
     if state is not None and not program.is_configurable:
         _refuse_other_data(conf, state)
     say(f'configuration: {_describe_configuration(conf, os.environ)}')
@@ -141,13 +209,14 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
         _prepare_database(conf, state, say)
         program.fill(conf, say)
         start_logging(conf)
-        application = _load_application(conf, say)
+        application = program.load(conf, say)
         strategy = conf.api.auth_strategy
         words = ': callers are not authenticated, and only this machine can connect'
         say(f'authentication: {strategy}{words if strategy == "noauth2" else ""}')
         url = web_server.url_of(listening)
-        if conf.ui.enabled:
-            say(f'page: {url}/ui/')
+        for each in extension.list_enabled(conf):
+            if (path := each.page(conf)) is not None:
+                say(f'page: {url}{path}')
         web_server.serve(
             application,
             listening,
@@ -157,47 +226,16 @@ def _serve(program: Program, options: argparse.Namespace, say: Say) -> None:
         )
 
 
-def _load_configuration(config_file: str | None, state: str | None) -> placement_conf.ConfigOpts:
-    """The configuration; with a state directory, with defaults that need nothing else."""
-
-    def register(conf: placement_conf.ConfigOpts) -> None:
-        placement_conf.register_opts(conf)
-        if state is not None:
-            # oslo.config would take a dollar sign for the beginning of an option's name.
-            url = _sqlite_url(state).replace('$', '$$')
-            conf.set_default('connection', url, 'placement_database')
-
-    arguments = [] if config_file is None else ['--config-file', config_file]
-    try:
-        # Out of the box, a file that lies in /etc or in a home directory changes nothing.
-        conf = placement_conf.load(arguments, register=register, search=state is None)
-    except (placement_conf.Error, OSError) as error:
-        raise CannotServe(f'the configuration cannot be used: {error}') from error
-    # A configuration file means what it would mean to any other server.
-    if state is not None and not conf.config_file:
-        conf.set_default('auth_strategy', 'noauth2', 'api')
-        conf.set_default('sync_on_startup', True, 'placement_database')
-        conf.set_default('default_log_levels', [*conf.default_log_levels, 'alembic=WARN'])
-        conf.set_default('policy_file', os.path.join(state, 'policy.yaml'), 'oslo_policy')
-        conf.set_default('policy_dirs', [], 'oslo_policy')
-        conf.set_default('enabled', True, 'ui')
-    return conf
-
-
 def _describe_configuration(conf: placement_conf.ConfigOpts, environ: Mapping[str, str]) -> str:
-    """Where values come from: files, and variables of the environment, which win."""
+    """List the sources of options: files, then environment variables, which take precedence."""
     names = files.variables_read(conf, environ)
     return ', '.join([*files.files_read(conf), *names]) or 'none, defaults for trials'
 
 
-def _sqlite_url(state: str) -> str:
-    return f'sqlite:///{os.path.join(state, "placement.sqlite")}'
-
-
 def _refuse_other_data(conf: placement_conf.ConfigOpts, state: str) -> None:
-    """Refuse a database, or a configuration, that the environment names.
+    """Check that the environment names no other database or configuration.
 
-    :raises CannotServe: it is refused
+    :raises CannotServe: the environment names one
     """
     if conf.config_file or conf.placement_database.connection != _sqlite_url(state):
         raise CannotServe(
@@ -207,9 +245,9 @@ def _refuse_other_data(conf: placement_conf.ConfigOpts, state: str) -> None:
 
 
 def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None:
-    """Refuse noauth2 on an address that is not a loopback address.
+    """Check that noauth2 is used on loopback addresses only.
 
-    :raises CannotServe: it is refused, or the host has no address
+    :raises CannotServe: an address of the host is no loopback address, or it has none
     """
     if strategy != 'noauth2':
         return
@@ -221,9 +259,9 @@ def _refuse_noauth2_beyond_loopback(strategy: str, host: str, port: int) -> None
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that accepts connections; they wait until the application is ready.
+    """Open a socket; its connections wait until the application is ready.
 
-    :raises CannotServe: the address cannot be had
+    :raises CannotServe: the address cannot be used
     """
     try:
         return web_server.listen(host, port)
@@ -233,9 +271,9 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: Say) -> None:
-    """Make room for the data, unless a database elsewhere is configured.
+    """Create the state directory and the file of the database, unless another one is configured.
 
-    :raises CannotServe: the directory cannot be made, or not be written to
+    :raises CannotServe: the directory cannot be created or written
     """
     if state is None or conf.placement_database.connection != _sqlite_url(state):
         say('database: the one that is configured')
@@ -244,7 +282,7 @@ def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: S
     try:
         os.makedirs(state, mode=0o700, exist_ok=True)
         known = os.path.exists(file)
-        # What is in the database is for nobody else; SQLite gives its other files the same mode.
+        # Only this user may read the data. SQLite creates its other files with the same mode.
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
         os.chmod(file, 0o600)
         with open(file, 'rb') as opened:
@@ -254,22 +292,6 @@ def _prepare_database(conf: placement_conf.ConfigOpts, state: str | None, say: S
     if magic not in (b'', SQLITE_MAGIC):
         raise CannotServe(f'{file} is not an SQLite database; move it away to begin anew')
     say(f'database: {file} ({"kept from before" if known else "new"})')
-
-
-def _load_application(conf: placement_conf.ConfigOpts, say: Say) -> WSGIApplication:
-    """The application, its database ready.
-
-    :raises CannotServe: the database cannot be used
-    """
-    if conf.placement_database.sync_on_startup:
-        say('schema: bringing it up to date')
-    try:
-        application = deploy.loadapp(conf)
-    except Exception as error:
-        LOG.debug('The application cannot be loaded.', exc_info=True)
-        raise CannotServe(f'cannot load the application: {web_server.words_of(error)}') from error
-    say('traits and resource classes: up to date')
-    return loopback_hosts.only_known_hosts(application, conf)
 
 
 if __name__ == '__main__':

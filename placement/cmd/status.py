@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`placement-status upgrade check`: whether this deployment is ready for an upgrade.
+"""`placement-status upgrade check`: checks that this deployment is ready for an upgrade.
 
 Specification: commands, "placement-status". oslo.upgradecheck prints the results and defines the
 exit statuses.
@@ -15,13 +15,13 @@ from placement import conf as configuration
 from placement import errors
 from placement.cmd import operator_command
 from placement.conf import files
-from placement.context import RequestContext
 from placement.db.engine.database import Database
 from placement.db.schema import data_migrations, revisions
 from placement.doctor.check import CheckResult, Code, failure, ok, warning
 from placement.doctor.database import compare_revisions
+from placement.feed.sink import open_database
 
-# The exit status of an error that is no result of a check, as oslo.upgradecheck has it.
+# The exit status of unexpected errors, as in oslo.upgradecheck.
 UNEXPECTED = 255
 
 REMEDY = 'Run the "placement-manage db online_data_migrations" command.'
@@ -71,7 +71,7 @@ class Checks(upgradecheck.UpgradeCommands):
         try:
             with operator_command.in_words():
                 revisions.require_file(self._conf.placement_database.connection)
-                with Database.from_conf(self._conf) as self.database:
+                with open_database(self._conf) as self.database:
                     return super().check()
         except operator_command.UnusableDatabaseError as error:
             print(error, file=sys.stderr)
@@ -79,7 +79,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
 
 def _run(checks: Checks, check: Callable[[Database], CheckResult]) -> CheckResult:
-    """Run a check; it fails where the database cannot be used, or has no tables."""
+    """Run a check; fail if the database cannot be used, or has no tables."""
     try:
         with operator_command.in_words():
             return check(checks.database)
@@ -91,7 +91,7 @@ def _run(checks: Checks, check: Callable[[Database], CheckResult]) -> CheckResul
 
 def check_root_provider_ids(database: Database) -> CheckResult:
     """Fail if a provider lacks a root."""
-    if data_migrations.has_missing_root_provider_ids(RequestContext(database=database)):
+    if data_migrations.has_missing_root_provider_ids(database):
         return failure(
             'There is at least one resource provider without a root provider id.', REMEDY
         )
@@ -100,7 +100,7 @@ def check_root_provider_ids(database: Database) -> CheckResult:
 
 def check_incomplete_consumers(database: Database) -> CheckResult:
     """Warn if allocations lack the record of their consumer."""
-    count = data_migrations.count_incomplete_consumers(RequestContext(database=database))
+    count = data_migrations.count_incomplete_consumers(database)
     if count:
         return warning(f'Consumers with allocations but without a record: {count}.', REMEDY)
     return ok()

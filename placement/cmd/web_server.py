@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web server of the commands that serve by themselves: a socket, and waitress, for trials."""
+"""The web server of commands, for trials: a socket, and waitress."""
 
 import contextlib
 import errno
@@ -15,8 +15,10 @@ from wsgiref.types import WSGIApplication
 
 import waitress
 from waitress import wasyncore
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
 
-# How many connections wait until they are accepted.
+# Maximum number of connections that wait to be accepted.
 BACKLOG = 2048
 
 MAX_PORT = 65535
@@ -27,7 +29,7 @@ class CannotServe(Exception):
 
 
 class CannotListen(CannotServe):
-    """The reason why nobody can listen on an address; `is_taken` where another program does."""
+    """The reason why an address cannot be used; `is_taken` is True if another program uses it."""
 
     def __init__(self, host: str, port: int, error: Exception) -> None:
         super().__init__(f'cannot listen on {host} port {port}: {words_of(error)}')
@@ -35,7 +37,10 @@ class CannotListen(CannotServe):
 
 
 def addresses_of(host: str, port: int) -> list[str]:
-    """Resolve the addresses of a host, one at least. Raises `CannotListen`."""
+    """Resolve the addresses of a host; at least one.
+
+    :raises CannotListen: the name has no address
+    """
     try:
         _check_port(port)
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -45,9 +50,12 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that accepts connections, on a free port for 0. Raises `CannotListen`."""
+    """A socket that accepts connections, on a free port for 0.
+
+    :raises CannotListen: the address is taken, not of this host, or not permitted
+    """
     try:
-        # The library would raise this, too, but leave a socket open.
+        # The library would raise the same, but leave a socket open.
         _check_port(port)
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -56,13 +64,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _check_port(port: int) -> None:
-    """Raise `OverflowError` for a number that is no port."""
+    """Raise `OverflowError` for an invalid port."""
     if not 0 <= port <= MAX_PORT:
         raise OverflowError(f'a port is a number from 0 to {MAX_PORT}')
 
 
 def url_of(listener: socket.socket) -> str:
-    """The URL of a socket, without a slash at the end; an address of version 6 is in brackets."""
+    """The URL of a socket, without a final slash; an IPv6 address is in brackets."""
     host, port = listener.getsockname()[:2]
     return f'http://[{host}]:{port}' if ':' in host else f'http://{host}:{port}'
 
@@ -71,7 +79,7 @@ def words_of(error: Exception) -> str:
     """The message of an error in one line, without its number."""
     number = getattr(error, 'errno', None)
     if isinstance(error, socket.gaierror):
-        # It has numbers of its own.
+        # The numbers of these errors are not those of the operating system.
         words = error.strerror or ''
     elif number and number > 0:
         words = os.strerror(number)
@@ -80,22 +88,45 @@ def words_of(error: Exception) -> str:
     return ' '.join(words.split()) or type(error).__name__
 
 
-# SIGINT, as Ctrl-C sends it, and SIGTERM, as a manager does.
+# SIGINT of Ctrl-C, and SIGTERM of a service manager.
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
 MAX_CONNECTIONS = 500
-# Request line and headers together; the longest queries of nova have 16 KB.
+# Maximum size of request line and headers in bytes; the longest queries of nova have 16 KB.
 MAX_HEADER_SIZE = 32 << 10
-# Seconds for which a connection is kept without anything that arrives on it.
+# Seconds after which an idle connection is closed.
 CHANNEL_TIMEOUT = 120
-# Seconds after a signal for requests to be answered that have arrived, and in which those that
-# were sent before it arrive.
+# Seconds after a signal in which requests that were sent before it are still answered.
 STOP_SECONDS = 20.0
 STOP_SETTLE_SECONDS = 0.25
 
 
+# Maximum number of consecutive blanks in a header. The library takes quadratic time for blanks at
+# the beginning of a malformed value.
+MAX_BLANKS = 64
+
+
+class BoundedParser(HTTPRequestParser):
+    """Parses a request, and refuses headers that take long to parse."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Parse the request line and the headers.
+
+        :raises ParsingError: they are malformed
+        """
+        # The library joins folded lines.
+        joined = header_plus.translate(None, b'\r\n').replace(b'\t', b' ')
+        if b' ' * (MAX_BLANKS + 1) in joined:
+            raise ParsingError(f'More than {MAX_BLANKS} blanks in a row')
+        super().parse_header(header_plus)
+
+
+class _Channel(HTTPChannel):
+    parser_class = BoundedParser
+
+
 def interrupt() -> None:
-    """Raise `KeyboardInterrupt` in the main thread at a signal, whatever is being done."""
+    """Make signals raise `KeyboardInterrupt` in the main thread."""
     for number in ENDING:
         signal.signal(number, _interrupt)
 
@@ -111,11 +142,11 @@ def serve(
     ready: Callable[[], None],
     max_body_size: int = 0,
 ) -> None:
-    """Serve until a signal arrives, and return when what has arrived is answered.
+    """Serve until a signal arrives; return after answering the requests that have arrived.
 
     `ready` is called when connections are accepted. A second signal raises `KeyboardInterrupt`.
     """
-    # A request that waits for a thread is no reason for a warning.
+    # The library warns of each request that waits for a thread, which is normal.
     logging.getLogger('waitress.queue').setLevel(logging.ERROR)
     connections: dict[int, Any] = {}
     server = waitress.create_server(
@@ -130,9 +161,10 @@ def serve(
         max_request_body_size=max_body_size,
         asyncore_use_poll=True,
         ident='placement',
-        # The application reads them where it is configured to.
+        # The application reads these headers, if configured.
         clear_untrusted_proxy_headers=False,
     )
+    server.channel_class = _Channel
     with _stopping(server) as signals:
         ready()
         while not signals:
@@ -142,7 +174,7 @@ def serve(
 
 @contextlib.contextmanager
 def _stopping(server: Any) -> Iterator[list[int]]:
-    """Collect the first signal, so that no exception cuts a step of the server."""
+    """Collect the first signal instead of raising an exception in the middle of a step."""
     arrived: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
@@ -161,7 +193,7 @@ def _stopping(server: Any) -> Iterator[list[int]]:
 
 
 def _finish(server: Any, connections: dict[int, Any]) -> None:
-    """Answer what has arrived, or is about to arrive."""
+    """Answer the requests that have arrived or are about to arrive."""
     now = time.monotonic()
     settled, end = now + STOP_SETTLE_SECONDS, now + STOP_SECONDS
     while now < settled or (_is_busy(server) and now < end):
@@ -172,7 +204,7 @@ def _finish(server: Any, connections: dict[int, Any]) -> None:
 
 
 def _is_busy(server: Any) -> bool:
-    """Test whether a request is worked on, or an answer not sent."""
+    """True if a request is in progress, or an answer is not sent yet."""
     return any(
         channel.requests or channel.total_outbufs_len
         for channel in server.active_channels.values()

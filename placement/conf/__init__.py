@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration: every option, and where its value comes from.
+"""Configuration: the options, and the sources of their values.
 
 Specification: configuration, "Where configuration comes from", "Options".
 """
@@ -20,16 +20,16 @@ LOG = logging.getLogger(__name__)
 
 PROJECT = 'placement'
 
-#: What pip knows this service by: the name of upstream's distribution, because both have the
-#: import package `placement` and must not be installed beside each other.
+#: Name of the distribution: upstream's, because both have the import package `placement` and must
+#: not be installed together.
 DISTRIBUTION = 'openstack-placement'
 
 
 def register_opts(conf: ConfigOpts) -> None:
-    """Register every option of the service, and of the libraries it uses, with ``conf``."""
-    for group, options in opts.GROUPS:
-        # A copy: a group holds the values that are set for its options, and is not itself copied
-        # in depth by oslo.config, so that two configurations would share them.
+    """Register the options of the service, of its extensions and of libraries with ``conf``."""
+    for group, options in opts.groups():
+        # A copy: a group holds values of its options, and oslo.config does not copy groups deeply,
+        # so two configurations would share these values.
         conf.register_opts(options, group=copy.deepcopy(group))
     libraries.register(conf)
 
@@ -42,14 +42,13 @@ def load(
 ) -> ConfigOpts:
     """The service's own configuration object, filled from files and the environment.
 
-    When ``OS_PLACEMENT_CONFIG_DIR`` is set, ``placement.conf`` in that directory is the only
-    file read; otherwise oslo.config looks in its usual places. Variables of the form
-    ``OS_<GROUP>__<OPTION>`` win over files (oslo.config reads those by itself). Tools that can do
-    without a database ``register`` fewer options. Without ``search`` the usual places are
-    left out.
+    If ``OS_PLACEMENT_CONFIG_DIR`` is set, ``placement.conf`` in that directory is the only file
+    read; otherwise oslo.config searches its usual places, unless ``search`` is False. Variables of
+    the form ``OS_<GROUP>__<OPTION>`` take precedence over files (oslo.config reads these by
+    itself). Tools that need no database ``register`` fewer options.
 
-    :raises RequiredOptError: there is no ``[placement_database] connection``
-    :raises Error: a file is missing or cannot be understood, or a value is none of its option
+    :raises RequiredOptError: ``[placement_database] connection`` is not set
+    :raises Error: a file is missing or malformed, or an option has an invalid value
     """
     conf = ConfigOpts()
     register(conf)
@@ -63,7 +62,7 @@ def load(
             default_config_files=paths,
             default_config_dirs=None if paths is None else [],
         )
-    # Look at every value once: oslo.config would find a wrong one only when it is first used.
+    # Read every value now: otherwise oslo.config reports an invalid one only on first use.
     for value in conf.values():
         if isinstance(value, Mapping):
             dict(value)
@@ -71,7 +70,7 @@ def load(
 
 
 def load_for_policy_tools() -> ConfigOpts:
-    """A configuration object of our own that needs no database, for the tools of oslo.policy."""
+    """A configuration object without database options, for the tools of oslo.policy."""
     conf = load(register=libraries.register)
     libraries.tell_policy_file(conf.find_file(conf.oslo_policy.policy_file))
     return conf
@@ -84,9 +83,9 @@ def warn_of_mistakes(conf: ConfigOpts) -> None:
 
 
 def files_of_web_application(environ: Mapping[str, str]) -> list[str] | None:
-    """The one file that the environment names, or None to search the usual places.
+    """The single file that the environment names, or None to search the usual places.
 
-    The commands do not look at the variable.
+    The commands ignore the variable.
     """
     directory = environ.get('OS_PLACEMENT_CONFIG_DIR', '').strip()
     return [os.path.join(directory, 'placement.conf')] if directory else None

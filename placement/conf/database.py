@@ -42,7 +42,7 @@ It overrides the mode of the server; an empty value keeps the mode of the server
 Seconds after which a pooled connection is replaced by a new one when it is next used.
 """),
     cfg.IntOpt('max_pool_size', help="""
-Largest number of connections kept open in the pool; 0 means unlimited.
+Maximum number of connections kept open in the pool; 0 means unlimited.
 """),
     cfg.IntOpt('max_retries', default=10, help="""
 Number of attempts to connect to the database at start; -1 means unlimited, and 0 that the
@@ -52,10 +52,10 @@ service starts without an attempt.
 Seconds between two attempts to connect to the database at start.
 """),
     cfg.IntOpt('max_overflow', help="""
-Largest number of connections that may be open beyond ``max_pool_size`` while they are in use.
+Maximum number of connections in use beyond ``max_pool_size``.
 """),
     cfg.IntOpt('connection_debug', default=0, help="""
-How much SQLAlchemy logs: 0 nothing, 50 the statements, 100 everything.
+Amount that SQLAlchemy logs: 0 nothing, 50 the statements, 100 everything.
 """),
     cfg.BoolOpt('connection_trace', default=False, help="""
 Add an SQL comment to each statement with the lines of code it comes from.
@@ -73,12 +73,12 @@ After that the connection is closed, and the service answers 503. It applies to 
 mysqlclient and psycopg. With psycopg2 the service notices only a server whose machine does not
 respond, by TCP. Migrations of the schema wait as long as it takes.
 """),
-    cfg.IntOpt('lock_timeout', default=20, min=1, help="""
-Seconds to wait for a lock that another transaction has.
+    cfg.IntOpt('lock_timeout', min=1, help="""
+Seconds to wait for a lock that another transaction has: by default 5, and with SQLite 20.
 
 After that the service answers 503. It sets ``innodb_lock_wait_timeout`` and ``lock_wait_timeout``
-of MySQL sessions, ``lock_timeout`` of PostgreSQL sessions, and the busy timeout of SQLite. Keep it
-below ``response_timeout`` and below the timeouts of clients and proxies.
+of MySQL sessions, ``lock_timeout`` of each transaction of PostgreSQL, and the busy timeout of
+SQLite. Keep it below ``response_timeout`` and below the timeouts of clients and proxies.
 """),
     cfg.BoolOpt('sync_on_startup', default=False, help="""
 Migrate the schema of the database when the web application starts.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration files: which were read, mistakes in them, and why they cannot be used."""
+"""Configuration files: the files read, mistakes in them, and messages for unusable ones."""
 
 import contextlib
 import difflib
@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from placement.conf import opts
 
-# The environment driver of oslo.config takes variables with this prefix and this separator.
+# Prefix and separator of variables for the environment driver of oslo.config.
 _PREFIX, _SEPARATOR = 'OS_', '__'
 
 _DEFAULT = 'DEFAULT'
@@ -21,7 +21,7 @@ OptionNames = dict[str, set[str]]
 
 
 def files_read(conf: cfg.ConfigOpts) -> list[str]:
-    """The paths of the files that a configuration was read from, in the order of reading."""
+    """The paths of the files of a configuration, in the order of reading."""
     directories = conf.config_dirs or [
         directory for directory in conf.default_config_dirs if os.path.isdir(directory)
     ]
@@ -43,7 +43,7 @@ def variables_read(conf: cfg.ConfigOpts, environ: Mapping[str, str]) -> list[str
 
 
 def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Yield a line for each value that is none of its option: the option, and the reason."""
+    """Yield a message for each option with an invalid value."""
     for group, names in _registered(conf).items():
         values = conf if group == _DEFAULT else conf[group]
         for name in sorted(names):
@@ -56,12 +56,12 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
 def mistakes(
     conf: cfg.ConfigOpts, libraries: Iterable[tuple[str, Iterable[cfg.Opt]]] = ()
 ) -> list[str]:
-    """Return the unknown groups and options in the files, with the names that are probably meant.
+    """Return the unknown groups and options in the files, with the probable correct names.
 
-    Files have options of other services and of other releases too. So a group, or an option in a
-    group of a library, counts only when it looks like a mistake in typing, and in the default
-    group none does. `libraries` are groups of libraries with their options, whose old names are
-    known then.
+    Files contain options of other services and releases, too. So a group, or an option in a group
+    of a library, is reported only if it is similar to a known name, and an option in the default
+    group never. `libraries` are groups of libraries with their options, whose deprecated names
+    count as known.
     """
     registered = _registered(conf)
     known = _registered(conf)
@@ -117,7 +117,7 @@ def _names_in(path: str) -> OptionNames:
     }
 
 
-#: Where oslo.config looks for files, besides the directories of a virtual environment.
+#: The directories that oslo.config searches, in addition to those of a virtual environment.
 DIRECTORIES = ('~/.placement', '~', '/etc/placement', '/etc')
 
 
@@ -134,7 +134,7 @@ class MissingConnectionError(cfg.RequiredOptError):
 
 @contextlib.contextmanager
 def explained(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> Iterator[None]:
-    """Add to the errors of oslo.config, in a block that reads files, which file and why.
+    """Add the file and the reason to errors of oslo.config.
 
     :raises cfg.Error: the configuration cannot be used
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of libraries, with the defaults this service wants for them."""
+"""Options of libraries, with this service's defaults."""
 
 from oslo_config import cfg
 from oslo_log import log
@@ -32,16 +32,16 @@ POLICY_FILE = 'policy.yaml'
 
 
 def _log_levels() -> list[str]:
-    """The levels of oslo.log, and Routes held back: it logs every path that it tries."""
+    """The log levels of oslo.log, and INFO for Routes, which logs every path that it tries."""
     levels: list[str] = list(log.get_default_log_levels())
     return levels if 'routes=INFO' in levels else [*levels, 'routes=INFO']
 
 
 def register(conf: cfg.ConfigOpts) -> None:
-    """Register the options of the libraries; set their defaults in this object alone.
+    """Register the options of the libraries, and set their defaults in this object only.
 
-    The libraries offer functions that alter the defaults for the whole process. Those would
-    reach into any other service that lives in the same one, as they do in functional tests.
+    The functions of the libraries change the defaults of the whole process. That would affect
+    other services in the same process, as in functional tests.
     """
     log.register_options(conf)
     conf.set_default('default_log_levels', _log_levels())
@@ -58,13 +58,13 @@ def register(conf: cfg.ConfigOpts) -> None:
 def tell_policy_file(path: str | None) -> None:
     """Set the policy file that ``oslopolicy-validator`` reads.
 
-    It does not ask the enforcer for it, but the object of oslo.config that is global.
+    It takes the file from the global object of oslo.config instead of the enforcer.
     """
     policy_opts.set_defaults(cfg.CONF)
     cfg.CONF.set_default('policy_file', path or POLICY_FILE, group='oslo_policy')
 
 
 def set_defaults() -> None:
-    """Alter the defaults process-wide, for the generator of sample configuration."""
+    """Change the defaults of the process, for the generator of sample configuration."""
     log.set_defaults(default_log_levels=_log_levels())
     cors.set_defaults(**CORS_DEFAULTS)

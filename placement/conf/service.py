@@ -24,7 +24,7 @@ Directory that holds the ``placement`` Python package.
 Only useful as ``$pybasedir`` inside the values of other options.
 """),
     cfg.StrOpt('state_path', default='$pybasedir', help="""
-Directory for state that outlives the process.
+Directory for persistent state.
 
 Only useful as ``$state_path`` inside the values of other options, for instance in the
 ``connection`` of an SQLite database.
@@ -46,7 +46,7 @@ Tokens are validated by the OpenStack identity service, as configured in
 """
 
 _NOAUTH2 = """
-The token itself names the caller, as ``user`` or ``user:project``; nobody checks it. Only for
+The token itself names the caller, as ``user`` or ``user:project``, without any check. Only for
 tests and for trying the service out.
 """
 
@@ -55,18 +55,18 @@ API_OPTIONS = [
     cfg.StrOpt('auth_strategy', default='keystone',
         choices=[('keystone', _KEYSTONE), ('noauth2', _NOAUTH2)], deprecated_group='DEFAULT',
         help="""
-How callers are authenticated.
+Strategy of authentication.
 
-With ``noauth2`` whoever can connect is an administrator if they say so: never use it on an
-address that others can reach.
+With ``noauth2`` every client can claim to be an administrator: never use it on an address that
+others can reach.
 """),
     cfg.ListOpt('noauth2_allowed_hosts', default=[], help="""
-Names of hosts that requests may be for under ``noauth2``, besides ``localhost`` and loopback
+Allowed values of the ``Host`` header under ``noauth2``, in addition to ``localhost`` and loopback
 addresses.
 
-A request whose ``Host`` header names another is refused with status 403: a page in a browser on
-the same machine could otherwise use the service, under a name of its own that it lets lead to
-the loopback address. ``*`` allows every host.
+A request for any other host is refused with status 403. Otherwise a page in a browser on the same
+machine could use the service, under a name of its own that resolves to the loopback address.
+``*`` allows every host.
 """),
 ]
 # fmt: on
@@ -79,85 +79,127 @@ PLACEMENT_GROUP = cfg.OptGroup(
 )
 
 _DEPTH_FIRST = """
-All candidates of one root provider come before the first of the next one. With a bound they may
-all be of the same few hosts.
+All candidates of one root provider come before the first of the next one. With a limit they may
+all be on the same few hosts.
 """
 
 _BREADTH_FIRST = """
-Candidates of all root providers take turns, so that a bounded answer names as many hosts as it
-can.
+Candidates of all root providers take turns, so that a limited answer has as many hosts as
+possible.
 """
+
+_PACKED = """
+Devices that are already in use come first, the fullest that has room before the others, so that
+unused devices stay whole. Choose it if some servers need a whole device, or several parts of one.
+"""
+
+_SPREAD = """
+Unused devices come first, then those with most room, so that servers share devices as little as
+possible. Choose it if devices are rarely full and their load should be even.
+"""
+
+_BY_ID = """
+Devices come in the order in which they were created, whatever their usage, as in earlier releases.
+Choose it if the order must not change with the usage.
+"""
+
+_NETWORK_CLASSES = [
+    'NET_BW_EGR_KILOBIT_PER_SEC',
+    'NET_BW_IGR_KILOBIT_PER_SEC',
+    'NET_PACKET_RATE_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC',
+    'NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC',
+]
 
 # fmt: off
 PLACEMENT_OPTIONS = [
     cfg.BoolOpt('randomize_allocation_candidates', default=False, help="""
-Return allocation candidates in random order.
+Return the hosts of allocation candidates in random order.
 
-When a request has a ``limit``, its candidates are then a random sample of all that there are. Set
-it where several schedulers run side by side in a cloud of more hosts than they ask for: of claims
-that eight schedulers send at the same moment for hosts that one of them fills, 88 % are refused
-without it and 1 % with it. A random answer costs no more than an ordered one. When off, equal
-requests get equal answers for as long as nothing changes.
+Hosts are drawn, and so are the sharing providers that can serve one; the candidates of one host
+are in the order of ``order_within_tree``. A request with a ``limit`` then gets the candidates of a
+random sample of all hosts. Enable it if several schedulers run at the same time in a cloud with
+more hosts than their limit: otherwise they claim the same hosts at the same moment, and most of
+these claims are refused. A random answer costs no more than an ordered one. When off, equal
+requests get equal answers as long as nothing changes.
+"""),
+    cfg.StrOpt('order_within_tree', default='packed',
+        choices=[('packed', _PACKED), ('spread', _SPREAD), ('by_id', _BY_ID)], help="""
+Order of the candidates of one host.
+
+nova claims the first candidate of the host that it chooses, so this option selects the GPU,
+network function or NUMA node that a server gets. It never changes which hosts can serve a request,
+and changes the set of candidates only if a limit cuts it. If a host can serve a request in more
+than 64 ways, the groups of the request are ordered one after the other, and the first candidate is
+not always the one that the order prefers.
+"""),
+    cfg.ListOpt('spread_classes', default=_NETWORK_CLASSES, help="""
+Resource classes whose load is balanced between the devices of a host.
+
+``packed`` and ``spread`` ignore these classes when they distinguish used devices from unused ones,
+and compare them last: of otherwise equal candidates, those that leave the largest part of these
+classes free come first. ``by_id`` does not read this option. The default is the bandwidth and
+packet rate of networks, which many ports share. Add a class if its usage should not make a device
+count as used; leave the list empty to treat all classes in the same way.
 """),
     cfg.StrOpt('incomplete_consumer_project_id', default=DEFAULT_CONSUMER_ID, help="""
-Project of consumers whose allocations are written by requests that name none.
+Project of consumers whose allocations are written by requests without one.
 
-The first microversions of the API (below 1.8) did not ask for the project and the user of a
+The first microversions of the API (below 1.8) did not require the project and the user of a
 consumer. ``placement-manage db online_data_migrations`` gives the same project to allocations
-that have no consumer record at all.
+without a consumer record.
 """),
     cfg.StrOpt('incomplete_consumer_user_id', default=DEFAULT_CONSUMER_ID, help="""
-User of consumers whose allocations are written by requests that name none.
+User of consumers whose allocations are written by requests without one.
 
 See ``incomplete_consumer_project_id``.
 """),
     cfg.IntOpt('allocation_conflict_retry_count', default=10, help="""
-How often a write of allocations is attempted before the client is told of a conflict.
+Maximum number of attempts at an allocation write before the client gets a 409.
 
-A write is repeated, as a whole, when the database gave it up because of another one that ran
-at the same time. Clients see status 409 when every attempt failed.
+A write is retried as a whole if the database aborted it because of a concurrent one.
 """),
     cfg.IntOpt('max_request_body_size', default=16 << 20, min=64 << 10, help="""
-Most bytes that the body of a request may have.
+Maximum request body size in bytes.
 
-A larger one is refused with status 413 before it is read, and before anybody asks who is
-sending it. The largest bodies of real clients, those of a reshape, have a few megabytes.
+A larger body is refused with status 413 before it is read, and before the caller is authenticated.
+The largest bodies of real clients, for a reshape, have a few megabytes.
 """),
     cfg.FloatOpt('slow_request_seconds', default=5.0, min=0, help="""
-Seconds after which a request is slow: a warning is logged besides its line; ``0`` logs none.
+Seconds after which a request is slow and a warning is logged; ``0`` disables the warning.
 
 They count from the arrival of the request at the application until its response begins. Requests
-take milliseconds, and searches a second at most; what takes longer has mostly waited, for a lock,
+take milliseconds, and searches a second at most. Slower requests have mostly waited for a lock,
 for the database or for a processor.
 """),
     cfg.IntOpt('max_allocation_candidates', default=-1, help="""
-Most allocation candidates that one search may generate; ``-1`` means no bound.
+Maximum number of allocation candidates that one search generates; ``-1`` means unlimited.
 
-The bound counts before the ``limit`` of the request is applied. Set it where trees of
-providers are so wide that a request can be satisfied in very many ways.
+It applies before the ``limit`` of the request. Set it if provider trees are so wide that a request
+can be satisfied in very many ways.
 """),
     cfg.IntOpt('search_budget', default=1_500_000, min=0, help="""
-How many steps one search for allocation candidates may take; ``0`` means any number.
+Maximum number of steps of one search for allocation candidates; ``0`` means unlimited.
 
 A step examines a resource provider, or tries it for a request group. A current processor takes
 the default number in one or two seconds. Searches of a thousand hosts need a few thousand; only
 requests whose groups can be combined in very many ways, few of which fit, come near the default.
 The same request against the same data is cut at the same point, on any machine.
 
-When the budget is spent, what was found until then is returned. When nothing was found, the answer
-is empty, has the header ``openstack-placement-search: incomplete``, and a warning is logged
+When the budget is spent, the candidates found so far are returned. If there are none, the empty
+answer has the header ``openstack-placement-search: incomplete``, and a warning is logged
 (``log_searches``).
 """),
     cfg.StrOpt('log_searches', default='empty',
-        choices=[('empty', 'Searches that found nothing.'), ('all', 'Every search.'),
+        choices=[('empty', 'Searches without candidates.'), ('all', 'Every search.'),
                  ('none', 'No search.')],
         help="""
-Which searches for allocation candidates have a line in the log.
+Searches for allocation candidates that are logged in a line each.
 
-It has the ids of the request and of the request of the client that it is part of, the query, the
-microversion, how many candidates were found on how many hosts, what cut the search short, and of
-an empty answer the condition that emptied it. Its level is INFO, or WARNING where nothing was
-found until ``search_budget`` was spent.
+The line has the ids of the request and of the client's request behind it, the query, the
+microversion, the numbers of candidates and of hosts, the limit that cut the search short, and for
+an empty answer the condition that emptied it. Its level is INFO, or WARNING if ``search_budget``
+was spent without a candidate.
 """),
     cfg.StrOpt('allocation_candidates_generation_strategy', default='breadth-first',
         choices=[('depth-first', _DEPTH_FIRST), ('breadth-first', _BREADTH_FIRST)], help="""
@@ -168,27 +210,39 @@ short.
 """),
     cfg.StrOpt('candidate_snapshot', default='cached',
         choices=[
-            ('cached', 'A worker keeps what it has read and reads only what has changed since.'),
-            ('per_request', 'Every search reads everything, as long as that may take.')],
+            ('cached', 'A worker keeps a snapshot, and reads only later changes.'),
+            ('per_request', 'Every search reads everything, however long that takes.')],
         help="""
-Where candidate searches look.
+Source of the data of candidate searches.
 
 Both give the same answers. Choose ``per_request`` only to rule out the cache when something
 seems wrong, or while a service that bypasses the change feed writes to the same database.
 """),
+    cfg.ListOpt('extensions', sample_default='<all that are installed>', help="""
+Names of the enabled extensions; by default all that are installed.
+
+``insight`` serves the paths below ``/insight``, and the page. An empty value disables it: the
+service has the API only, and answers 404 there. The service does not start if an enabled extension
+cannot be loaded.
+"""),
+    cfg.BoolOpt('check_changes', default=False, advanced=True, help="""
+For tests of the service itself: refuse to commit a transaction that has written a table that
+searches or the history read, without recording a change of it. Such a transaction is a defect, and
+its request gets a 500.
+"""),
     cfg.IntOpt('change_feed_max_ids', default=100_000, min=40_000, help="""
-Most ids that the change feed may span for the sake of clients that follow the changes.
+Maximum number of ids that the change feed keeps for clients that follow the changes.
 
 The feed keeps the changes of the last hour for ``GET /insight/changes``, and the last 20,000 ids
-in any case. Where more is written in an hour than this allows, the oldest 20,000 ids are removed
+in any case. If an hour has more changes than this allows, the oldest 20,000 ids are removed
 earlier. A change of one resource provider takes one id, and three on a Galera cluster of three
-nodes. On such a cluster each search counts the entries, which takes 0.1 ms for each 1,000.
+nodes. On such a cluster each search counts the entries, so a longer feed makes searches slower.
 """),
     cfg.IntOpt('candidate_snapshot_audit_interval', default=300, min=0, help="""
-Seconds after which a worker compares what it keeps with the database.
+Seconds after which a worker compares its snapshot with the database.
 
 A difference means that a writer bypassed the change feed, such as another service during an
-upgrade. The worker then logs a warning and reads everything anew.
+upgrade. The worker then logs a warning and loads everything again.
 """),
 ]
 # fmt: on

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that tools of deployers write for every service, and that this one has no use for.
+"""Options without effect, which deployment tools write for every service.
 
-They are never registered: the service ignores them. ``oslo-config-validator`` has to know them, so
-that it reports nothing in a file but mistakes. kolla-ansible, OpenStack-Ansible and OpenStack-Helm
-write such files.
+The service does not register them, and ignores them. ``oslo-config-validator`` has to know them,
+so that it reports only mistakes in files of kolla-ansible, OpenStack-Ansible and OpenStack-Helm.
 """
 
 import functools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check takes a deployment and returns a result, in the frame of oslo.upgradecheck."""
+"""The interface of checks: a function from a deployment to a result of oslo.upgradecheck."""
 
 import contextlib
 import dataclasses
@@ -13,21 +13,23 @@ from oslo_upgradecheck.upgradecheck import Code
 
 from placement.conf import ConfigOpts
 
-#: The account that the installation guide makes.
+#: The account that the installation guide creates.
 DEFAULT_NAME = 'placement'
 
 _TESTS = {os.R_OK: '-r', os.W_OK: '-w', os.X_OK: '-x'}
 
 
 class UnknownAccount(Exception):
-    """There is no such account, or this process cannot tell what it may do."""
+    """There is no such account, or this process cannot determine its rights."""
 
 
 def find_account(name: str | None) -> pwd.struct_passwd:
     """Return the account with a name, by default the one that runs the service.
 
-    That is the one that runs this process, except for root, which does not serve: where there is
-    an account of the default name, it is that. Raises `UnknownAccount`.
+    The default is the account of this process. For root, which does not run the service, it is
+    the account named `DEFAULT_NAME`, if that exists.
+
+    :raises UnknownAccount: there is no such account, or only root could determine its rights
     """
     if name is None:
         return _default()
@@ -48,14 +50,14 @@ def _default() -> pwd.struct_passwd:
     try:
         return pwd.getpwuid(user_id)
     except KeyError:
-        # Containers run under numbers that no file names.
+        # The user ids of containers often have no name.
         home = os.environ.get('HOME', '/')
         return pwd.struct_passwd((str(user_id), '', user_id, group_id, '', home, ''))
 
 
 @dataclasses.dataclass(frozen=True)
 class Deployment:
-    """A service as it is installed and configured here; `environ` are environment variables."""
+    """The service installed and configured on this machine."""
 
     conf: ConfigOpts
     account: pwd.struct_passwd
@@ -66,7 +68,7 @@ class Deployment:
         account = self.account
         if account.pw_uid == os.geteuid():
             return os.access(path, mode)
-        # The kernel knows about access control lists and read-only file systems, modes do not.
+        # Ask the kernel: file modes ignore access control lists and read-only file systems.
         done = subprocess.run(
             ['test', _TESTS[mode], path],
             user=account.pw_uid,
@@ -78,7 +80,7 @@ class Deployment:
 
 
 class CheckResult(upgradecheck.Result):
-    """A finding in one line, and its remedy unless all is well."""
+    """A finding in one line, and a remedy for a warning or a failure."""
 
     def __init__(self, code: Code, finding: str, remedy: str | None = None) -> None:
         super().__init__(code, None if remedy is None else f'{finding} {remedy}')
@@ -87,19 +89,19 @@ class CheckResult(upgradecheck.Result):
 
 
 def ok(finding: str = '') -> CheckResult:
-    """A result that asks for nothing."""
+    """A result that needs no action."""
     return CheckResult(Code.SUCCESS, finding)
 
 
 def warning(finding: str, remedy: str) -> CheckResult:
-    """A result that somebody should know of: the service works, but not as well as it could."""
+    """A result about a deployment that works, but not as well as it could."""
     return CheckResult(Code.WARNING, finding, remedy)
 
 
 def failure(finding: str, remedy: str) -> CheckResult:
-    """A result that keeps the service from working, or some requests from succeeding."""
+    """A result about a deployment that does not work, or refuses some requests."""
     return CheckResult(Code.FAILURE, finding, remedy)
 
 
-#: Returns its finding, or None for a deployment that it does not apply to.
+#: Returns a result, or None for a deployment to which the check does not apply.
 Check = Callable[[Deployment], CheckResult | None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `placement-manage doctor`: its checks, their time, its output."""
+"""The command `placement-manage doctor`: its checks, their timeout, its output."""
 
 import argparse
 import json
@@ -13,7 +13,8 @@ from typing import NamedTuple
 from oslo_upgradecheck.upgradecheck import Code
 
 from placement.conf import ConfigOpts
-from placement.doctor import configuration, database, identity, modules, rights
+from placement.context import printable
+from placement.doctor import configuration, database, durability, identity, modules, rights, rows
 from placement.doctor.check import (
     DEFAULT_NAME,
     Check,
@@ -24,12 +25,12 @@ from placement.doctor.check import (
     find_account,
 )
 
-#: Seconds that one check may take. Those of servers give up after 5.
+#: Timeout of a check in seconds. Checks of servers give up after 5.
 TIMEOUT = 20.0
 
 
 class ListedCheck(NamedTuple):
-    """A check by its name, and the name of the one that must not have failed before it."""
+    """A check, its name, and the name of a check that must have succeeded before it."""
 
     name: str
     check: Check
@@ -49,7 +50,9 @@ CHECKS = (
     ListedCheck('database file', rights.check_sqlite_file, 'database driver'),
     ListedCheck('database', database.check_connection, 'database file'),
     ListedCheck('database schema', database.check_schema, 'database'),
+    ListedCheck('database rows', rows.check_rows, 'database schema'),
     ListedCheck('database writes', database.check_writes, 'database schema'),
+    ListedCheck('database durability', durability.check_durability, 'database'),
     ListedCheck('database clock', database.check_clock, 'database writes'),
     ListedCheck('simultaneous schedulers', database.check_randomization, 'database clock'),
     ListedCheck('replica', database.check_replica, 'database driver'),
@@ -57,7 +60,7 @@ CHECKS = (
     ListedCheck('authentication', identity.check_strategy),
 )
 
-#: Where Keystone authenticates the callers.
+#: Only if Keystone authenticates the callers.
 KEYSTONE_CHECKS = (
     ListedCheck('keystonemiddleware', modules.check_keystone_middleware),
     ListedCheck('identity service', identity.check_url, 'keystonemiddleware'),
@@ -69,7 +72,7 @@ KEYSTONE_CHECKS = (
 
 
 def examine(deployment: Deployment) -> Iterator[tuple[str, CheckResult]]:
-    """Yield the name and the result of each check that applies, as soon as it is known."""
+    """Yield the name and the result of each check that applies, one after the other."""
     uses_keystone = deployment.conf.api.auth_strategy == 'keystone'
     failed = set()
     for name, check, needs in CHECKS + (KEYSTONE_CHECKS if uses_keystone else ()):
@@ -81,7 +84,7 @@ def examine(deployment: Deployment) -> Iterator[tuple[str, CheckResult]]:
 
 
 def run_check(check: Check, deployment: Deployment) -> CheckResult | None:
-    """Return what a check found; a failure when it raises, or does not end in time."""
+    """Return the result of a check; a failure if it raises an error or times out."""
     outcome: list[CheckResult | None] = []
 
     def work() -> None:
@@ -96,7 +99,7 @@ def run_check(check: Check, deployment: Deployment) -> CheckResult | None:
                 )
             )
 
-    # Python does not wait for it in the end, whatever it hangs in.
+    # Python does not wait for a daemon thread at exit.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(TIMEOUT)
@@ -132,9 +135,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(conf: ConfigOpts) -> int:
-    """Examine the deployment that is configured; return the exit status.
+    """Examine the configured deployment; return the exit status.
 
-    Nothing is logged: to open the log as root would be a mistake of the kind that is looked for.
+    Nothing is logged: root would become the owner of the log, which the checks look for.
     """
     try:
         user = find_account(conf.command.user)
@@ -142,12 +145,12 @@ def run(conf: ConfigOpts) -> int:
         return refuse(str(reason), 'Give --user an existing user, or run the command as root.')
     identity.register_options(conf)
     deployment = Deployment(conf, user, os.environ)
-    # Without a handler Python would print warnings of libraries on standard error.
+    # Without a handler, Python would print warnings of libraries on standard error.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
         return _print(examine(deployment), conf.command.format)
     except BrokenPipeError:
-        # The reader has seen enough, as `head` does. Python would complain once more at its end.
+        # The reader, such as `head`, has closed the pipe. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNHEALTHY
     except KeyboardInterrupt:
@@ -155,7 +158,7 @@ def run(conf: ConfigOpts) -> int:
 
 
 def _print(results: Iterator[tuple[str, CheckResult]], output_format: str) -> int:
-    """Print text line by line, since a check may take seconds, or one object of JSON."""
+    """Print text, line by line because a check may take seconds, or one object of JSON."""
     seen: list[tuple[str, CheckResult]] = []
     for name, result in results:
         seen.append((name, result))
@@ -184,17 +187,17 @@ def _print(results: Iterator[tuple[str, CheckResult]], output_format: str) -> in
 
 
 def _as_text(name: str, result: CheckResult) -> str:
-    line = f'{STATUSES[result.code].upper():<8} {name}: {result.finding}'
-    return f'{line}\n{"":<8} -> {result.remedy}' if result.remedy else line
+    line = f'{STATUSES[result.code].upper():<8} {name}: {printable(result.finding)}'
+    return f'{line}\n{"":<8} -> {printable(result.remedy)}' if result.remedy else line
 
 
 def refuse(reason: str, remedy: str) -> int:
-    """Print on standard error why nothing can be examined; return the exit status."""
+    """Print the reason why nothing can be examined on standard error; return the exit status."""
     print(_as_text(NAME, failure(reason, remedy)), file=sys.stderr)
     return NOT_EXAMINED
 
 
 def refuse_configuration(error: Exception) -> int:
-    """Print why the configuration cannot be read; return the exit status."""
+    """Print the reason why the configuration cannot be read; return the exit status."""
     reason = ' '.join(str(error).split())
     return refuse(f'The configuration cannot be read. {reason}', 'Correct it, or its permissions.')

@@ -17,7 +17,7 @@ MIN_CONNECTIONS = 4
 
 
 def check_files(deployment: Deployment) -> CheckResult:
-    """Name the files and variables that were read; the service has to read the same ones."""
+    """List the files and variables that were read; the service must read the same ones."""
     paths = files.files_read(deployment.conf)
     variables = files.variables_read(deployment.conf, deployment.environ)
     read = ', '.join([*paths, *variables])
@@ -37,7 +37,7 @@ def check_files(deployment: Deployment) -> CheckResult:
 
 
 def check_values(deployment: Deployment) -> CheckResult:
-    """Look at every value once."""
+    """Check the value of every option."""
     wrong = list(files.wrong_values(deployment.conf))
     if wrong:
         return failure(' '.join(wrong), 'Correct it; the service does not start with it.')
@@ -50,7 +50,7 @@ def check_values(deployment: Deployment) -> CheckResult:
 
 
 def check_names(deployment: Deployment) -> CheckResult:
-    """Look for options that are written wrong, which the service would ignore."""
+    """Look for misspelled options, which the service ignores."""
     wrong = files.mistakes(deployment.conf, identity.library_options())
     if wrong:
         return warning(
@@ -83,7 +83,7 @@ def check_policies(deployment: Deployment) -> CheckResult:
     unreadable = rights.unreadable(deployment, paths)
     if unreadable:
         return unreadable
-    # Rules that oslo.policy does not understand allow nothing, and it only warns of them.
+    # Invalid rules allow nothing, and oslo.policy only logs a warning.
     logger = logging.getLogger('oslo_policy')
     collector = logging.handlers.BufferingHandler(sys.maxsize)
     collector.setLevel(logging.WARNING)
@@ -91,7 +91,7 @@ def check_policies(deployment: Deployment) -> CheckResult:
     try:
         rules = load_rules(deployment.conf)
     except Exception as error:
-        # The library raises what it and YAML think of, and the service would not start.
+        # The library raises errors of many kinds, and the service would not start.
         return failure(f'{", ".join(paths)}: {" ".join(str(error).split())}', _REMEDY)
     finally:
         logger.removeHandler(collector)

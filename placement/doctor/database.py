@@ -1,43 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the database: whether it answers, is migrated, takes writes, and knows the time."""
+"""Checks of the database: connection, schema, writes, clock, and number of hosts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from placement.db.engine import diagnosis, failures
+from placement.db.engine import failures, readiness
 from placement.db.engine.causes import Cause
 from placement.db.schema import revisions
+from placement.doctor import connection
 from placement.doctor.check import CheckResult, Deployment, failure, ok, warning
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-#: How many candidates nova asks for by default ([scheduler] max_placement_results).
+#: Default limit of nova's searches ([scheduler] max_placement_results).
 NOVA_LIMIT = 1000
 
-#: Seconds by which clocks may differ: statements on the way to the server take some, too.
+#: Maximum difference of clocks in seconds, which includes the time of a statement.
 MAX_CLOCK_DIFFERENCE = 5
 
 
 def check_connection(deployment: Deployment) -> CheckResult:
-    """Connect as the service does."""
+    """Connect to the database as the service does."""
     return _connection(deployment, 'connection')
 
 
 def check_replica(deployment: Deployment) -> CheckResult | None:
-    """Connect to the replica, where one is configured."""
+    """Connect to the replica, if one is configured."""
     has_replica = deployment.conf.placement_database.slave_connection
     return _connection(deployment, 'slave_connection') if has_replica else None
 
 
 def _connection(deployment: Deployment, option: str) -> CheckResult:
     url = deployment.conf.placement_database[option]
-    shown = diagnosis.shown(url)
+    shown = connection.shown(url)
     try:
-        with diagnosis.opened(deployment.conf, url):
+        with connection.opened(deployment.conf, url):
             return ok(f'Connected to {shown}.')
-    except diagnosis.ERRORS as error:
+    except connection.ERRORS as error:
         remedy = f'Start the server, or correct [placement_database] {option}.'
         if failures.cause_of(error) is Cause.DAMAGED:
             remedy = failures.RESTORE
@@ -45,13 +46,13 @@ def _connection(deployment: Deployment, option: str) -> CheckResult:
 
 
 def check_schema(deployment: Deployment) -> CheckResult:
-    """Compare the revisions of both chains with those that this release needs."""
-    with diagnosis.opened(deployment.conf) as engine:
+    """Compare the revisions of both chains with the ones of this release."""
+    with connection.opened(deployment.conf) as engine:
         return compare_revisions(engine)
 
 
 def compare_revisions(engine: sa.Engine) -> CheckResult:
-    """Fail unless the schema is that of this release."""
+    """Fail unless the schema has the revisions of this release."""
     present = revisions.versions(engine)
     words = revisions.difference(present)
     if words is not None:
@@ -63,9 +64,9 @@ def compare_revisions(engine: sa.Engine) -> CheckResult:
 def check_writes(deployment: Deployment) -> CheckResult:
     """Try a write that changes nothing."""
     try:
-        with diagnosis.opened(deployment.conf) as engine:
-            diagnosis.check_writable(engine)
-    except diagnosis.ERRORS as error:
+        with connection.opened(deployment.conf) as engine:
+            readiness.check_writable(engine)
+    except connection.ERRORS as error:
         return failure(
             f'The database refuses to write: {failures.message_of(error)}',
             'Connect to the primary, and grant the account SELECT, INSERT, UPDATE and DELETE.',
@@ -74,9 +75,9 @@ def check_writes(deployment: Deployment) -> CheckResult:
 
 
 def check_clock(deployment: Deployment) -> CheckResult | None:
-    """Compare the clock of the server with that of this machine."""
-    with diagnosis.opened(deployment.conf) as engine:
-        ahead = diagnosis.seconds_ahead(engine)
+    """Compare the clocks of the server and of this machine."""
+    with connection.opened(deployment.conf) as engine:
+        ahead = connection.seconds_ahead(engine)
     if ahead is None:
         return None
     words = f'{abs(ahead):.1f} s {"ahead of" if ahead > 0 else "behind"} that of this machine'
@@ -89,9 +90,9 @@ def check_clock(deployment: Deployment) -> CheckResult | None:
 
 
 def check_randomization(deployment: Deployment) -> CheckResult:
-    """Compare the number of hosts with what a scheduler asks for."""
-    with diagnosis.opened(deployment.conf) as engine:
-        hosts = diagnosis.count_roots(engine)
+    """Compare the number of hosts with the limit of nova's searches."""
+    with connection.opened(deployment.conf) as engine:
+        hosts = connection.count_roots(engine)
     is_random = deployment.conf.placement.randomize_allocation_candidates
     if hosts > NOVA_LIMIT and not is_random:
         return warning(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the identity service, and of memcached, which keeps what it said of tokens."""
+"""Checks of the identity service, and of memcached, which caches validated tokens."""
 
 import socket
 from typing import Any
@@ -16,14 +16,14 @@ _SECONDS = 5
 
 
 def register_options(conf: ConfigOpts) -> None:
-    """Register the options of the library that validates tokens, which it registers late."""
+    """Register the options of keystonemiddleware, which the library registers late."""
     for group, options in library_options():
         conf.register_opts(options, group=group)
     loading.register_auth_conf_options(conf, GROUP)
 
 
 def library_options() -> list[tuple[str, list[Any]]]:
-    """Return the options of that library by group; none where it is missing."""
+    """Return the options of keystonemiddleware by group; none if it is not installed."""
     try:
         from keystonemiddleware import opts
     except ImportError:
@@ -33,18 +33,18 @@ def library_options() -> list[tuple[str, list[Any]]]:
 
 
 def check_strategy(deployment: Deployment) -> CheckResult:
-    """Name the way in which callers are authenticated."""
+    """Report the strategy of authentication."""
     strategy = deployment.conf.api.auth_strategy
     if strategy == 'noauth2':
         return warning(
-            'Nobody is: whoever can connect is an administrator if they say so (noauth2).',
+            'Callers are not authenticated: each can claim to be an administrator (noauth2).',
             'Set [api] auth_strategy = keystone, unless this is a trial on one machine.',
         )
     return ok(f'{strategy}.')
 
 
 def check_public_url(deployment: Deployment) -> CheckResult:
-    """Ask the identity service that callers without a token are told of."""
+    """Connect to the identity service that a 401 names."""
     option = f'[{GROUP}] www_authenticate_uri'
     url = deployment.conf[GROUP].www_authenticate_uri
     if not url:
@@ -54,13 +54,13 @@ def check_public_url(deployment: Deployment) -> CheckResult:
         )
     reason = _unreachable(deployment.conf, url)
     if reason is not None:
-        # Callers may reach it nevertheless: it is theirs.
+        # Only a warning: callers may reach it from their network.
         return warning(f'{url}: {reason}', f'Correct {option}, or start Keystone.')
     return ok(f'{url} is an identity service.')
 
 
 def check_url(deployment: Deployment) -> CheckResult:
-    """Ask the identity service that validates tokens."""
+    """Connect to the identity service that validates tokens."""
     try:
         plugin = loading.load_auth_from_conf_options(deployment.conf, GROUP)
     except keystone_errors.ClientException as error:
@@ -78,7 +78,7 @@ def check_url(deployment: Deployment) -> CheckResult:
 
 
 def check_credentials(deployment: Deployment) -> CheckResult:
-    """Get a token for the service itself."""
+    """Get a token for the account of the service."""
     plugin = loading.load_auth_from_conf_options(deployment.conf, GROUP)
     try:
         _session(deployment.conf).get_token(plugin)
@@ -108,7 +108,7 @@ def check_memcached(deployment: Deployment) -> CheckResult:
 
 
 def _session(conf: ConfigOpts) -> keystone_session.Session:
-    """Return a session as the library makes it, that waits a few seconds only."""
+    """Return a session like the library's, with short timeouts."""
     group = conf[GROUP]
     certificate = (group.certfile, group.keyfile) if group.keyfile else group.certfile
     return keystone_session.Session(
@@ -120,7 +120,7 @@ def _session(conf: ConfigOpts) -> keystone_session.Session:
 
 
 def _unreachable(conf: ConfigOpts, url: str) -> str | None:
-    """Return why a URL is none of an identity service; None if it is one."""
+    """Return the reason why no identity service answers at a URL; None if one does."""
     try:
         discover.get_version_data(_session(conf), url, authenticated=False)
     except keystone_errors.ClientException as error:
@@ -133,7 +133,7 @@ def _words(error: Exception) -> str:
 
 
 def _refusal(server: str) -> str | None:
-    """Return why a server of memcached cannot be connected to; None if it can."""
+    """Return the reason why connecting to a memcached server fails; None if it succeeds."""
     address = server.removeprefix('inet6:').removeprefix('inet:')
     host, _, port = address.rpartition(':')
     if not port.isdigit():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what is installed: drivers, clients, and whether two distributions are mixed."""
+"""Checks of installed modules: drivers, clients, and a mixture of two distributions."""
 
 import csv
 import importlib
@@ -8,7 +8,8 @@ from importlib import metadata
 
 import placement
 from placement.conf import DISTRIBUTION
-from placement.db.engine import diagnosis, engines
+from placement.db.engine import engines
+from placement.doctor import connection
 from placement.doctor.check import CheckResult, Deployment, failure, ok
 
 ModulePaths = set[pathlib.Path]
@@ -20,7 +21,7 @@ def check_driver(deployment: Deployment) -> CheckResult:
         url = engines.check_driver(deployment.conf.placement_database.connection)
     except engines.MissingDriverError as error:
         return failure(error.reason, error.remedy)
-    except diagnosis.ERRORS as error:
+    except connection.ERRORS as error:
         return failure(
             f'[placement_database] connection is no URL of a database: {error}',
             'Write it as mysql+pymysql://USER:PASSWORD@HOST/placement.',
@@ -34,7 +35,7 @@ def check_keystone_middleware(_deployment: Deployment) -> CheckResult:
 
 
 def check_memcached_client(deployment: Deployment) -> CheckResult | None:
-    """Import the client of memcached, which is needed where servers are configured."""
+    """Import the client of memcached, which is needed if servers are configured."""
     if not deployment.conf.keystone_authtoken.memcached_servers:
         return None
     return _import('memcache', f"'{DISTRIBUTION}[memcached]'")
@@ -52,7 +53,7 @@ def _import(module: str, package: str) -> CheckResult:
 
 
 def check_distributions(_deployment: Deployment) -> CheckResult:
-    """Look for files of another distribution in the package, and for files that are missing."""
+    """Look for files of another distribution in the package, and for missing files."""
     package = pathlib.Path(placement.__file__).parent
     installed = owners(package)
     if not installed:
@@ -81,11 +82,11 @@ def check_distributions(_deployment: Deployment) -> CheckResult:
 
 
 def owners(package: pathlib.Path) -> dict[str, ModulePaths]:
-    """Return the modules that distributions have installed in a directory, by name and version."""
+    """Return the modules that distributions installed in a directory, by name and version."""
     owned: dict[str, ModulePaths] = {}
     for distribution in metadata.distributions():
-        # From Python 3.12 on `files` leaves out those that are not there any more, which are the
-        # ones looked for, so the record itself is read where there is one.
+        # `files` leaves out missing files since Python 3.12, and these are needed here. So the
+        # record itself is read, if it exists.
         record = distribution.read_text('RECORD')
         names = (
             [str(path) for path in distribution.files or ()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what the account of the service may do with files."""
+"""Checks of the rights of the service's account to files."""
 
 import os
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ def unreadable(deployment: Deployment, paths: Iterable[str]) -> CheckResult | No
 
 
 def check_home(deployment: Deployment) -> CheckResult:
-    """Look for the home directory of the account, where Apache starts its processes."""
+    """Check that the account has a home directory, in which Apache starts its processes."""
     home, name = deployment.account.pw_dir, deployment.account.pw_name
     if not os.path.isdir(home):
         return warning(
@@ -33,12 +33,12 @@ def check_home(deployment: Deployment) -> CheckResult:
 
 
 def check_log(deployment: Deployment) -> CheckResult:
-    """Look whether the account may write the log."""
+    """Check that the account may write the log."""
     conf = deployment.conf
     if conf.log_file:
         path = os.path.join(conf.log_dir or '', conf.log_file)
     elif conf.log_dir:
-        # The file is named after the program, which is the web server's.
+        # The file is named after the program, which is that of the web server.
         path = os.path.join(conf.log_dir, '')
     else:
         return ok('No file is configured: the log goes to standard error.')
@@ -46,7 +46,7 @@ def check_log(deployment: Deployment) -> CheckResult:
 
 
 def check_sqlite_file(deployment: Deployment) -> CheckResult | None:
-    """Look whether the account may write the file of an SQLite database, and others beside it."""
+    """Check that the account may write the file of an SQLite database and its directory."""
     path = sqlite.path_in(deployment.conf.placement_database.connection)
     if path is None:
         return None
@@ -59,11 +59,11 @@ def check_sqlite_file(deployment: Deployment) -> CheckResult | None:
 
 
 def check_metrics(deployment: Deployment) -> CheckResult | None:
-    """Look whether the account may write the counts for Prometheus."""
+    """Check that the account may write the counts for Prometheus."""
     if not deployment.conf.metrics.enabled:
         return None
     directory = os.path.abspath(deployment.conf.metrics.directory)
-    # The service makes what is missing, in the nearest directory above that is there.
+    # The service creates missing directories below the nearest existing one.
     existing = directory
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
@@ -79,7 +79,7 @@ def check_metrics(deployment: Deployment) -> CheckResult | None:
 def _check_file(
     deployment: Deployment, path: str, effect: str, needs_directory: bool = False
 ) -> CheckResult:
-    """Check that the account may write a file, or make it."""
+    """Check that the account may write a file, or create it."""
     name = deployment.account.pw_name
     directory = os.path.abspath(os.path.dirname(path))
     paths = [path] if os.path.isfile(path) else [directory]

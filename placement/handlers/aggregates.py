@@ -18,7 +18,7 @@ def show(request: Request) -> Reply:
 
 
 def set_aggregates(request: Request) -> Reply:
-    """Replace the aggregates of a provider; the response has them as they were sent."""
+    """Replace the aggregates of a provider; the response repeats them as sent."""
     provider = ResourceProvider.get_by_uuid(request.context, request.urlvars['uuid'])
     body = request.validated_body('aggregates.set')
     uuids, generation = body['aggregates'], body['resource_provider_generation']

@@ -16,7 +16,7 @@ from placement.objects.resource_provider import ResourceProvider
 
 
 def show(request: Request) -> Reply:
-    """Show the allocations of a consumer; none are no error."""
+    """Show the allocations of a consumer; may be empty."""
     allocations = AllocationList.list_by_consumer(
         request.context, request.urlvars['consumer_uuid']
     )
@@ -47,17 +47,20 @@ def set_one(request: Request) -> Reply:
         raise errors.BadRequest(f'Malformed consumer_uuid: {sent_uuid}')
     consumer_uuid = str(uuid.UUID(sent_uuid))
     body = request.validated_body('allocations.set')
-    claims = Claim.from_bodies(request.conf, {consumer_uuid: body})
+    claims = Claim.from_bodies(request.service.conf, {consumer_uuid: body})
     return _replace(request, claims, f'for consumer {consumer_uuid}: ')
 
 
 def set_many(request: Request) -> Reply:
     """Replace the allocations of several consumers, all or nothing."""
-    claims = Claim.from_bodies(request.conf, request.validated_body('allocations.set_many'))
+    claims = Claim.from_bodies(
+        request.service.conf, request.validated_body('allocations.set_many')
+    )
     return _replace(request, claims)
 
 
 def _replace(request: Request, claims: Sequence[Claim], words: str = '') -> Reply:
+    """Replace allocations. `words` say for which consumer, if a resource class is unknown."""
     prefix = f'Unable to allocate inventory {words}'
     conflict = 'Inventory and/or allocations changed while attempting to allocate: '
     with (

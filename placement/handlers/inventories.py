@@ -9,7 +9,7 @@ from placement.http.request import Request
 from placement.objects.inventory import Inventory, InventoryList
 from placement.objects.resource_provider import ResourceProvider
 
-# The words of the routes that show inventories, for a missing provider.
+# Message of the routes that show inventories about a missing provider.
 MISSING = 'No resource provider with uuid {} found : '
 
 
@@ -120,7 +120,7 @@ def delete(request: Request) -> Reply:
             errors.ResourceClassNotFound,
             prefix=f'No inventory of class {name} found for delete: ',
         ),
-        # Unlike where all are deleted, the error is one after which clients try again.
+        # Unlike for the deletion of all, clients retry after this error.
         errors.reported_as(
             errors.ConcurrentUpdate,
             errors.InventoryInUse,

@@ -19,7 +19,7 @@ def reshape(request: Request) -> Reply:
         )
         for provider_uuid, part in body['inventories'].items()
     }
-    wanted = Claim.from_bodies(request.conf, body['allocations'])
+    wanted = Claim.from_bodies(request.service.conf, body['allocations'])
     with (
         errors.reported_as(
             errors.BadRequest, errors.ResourceClassNotFound, prefix='malformed reshaper data: '

@@ -2,7 +2,6 @@
 """Resource providers (specification: resource_providers)."""
 
 import uuid
-from typing import Any
 
 from oslo_utils import uuidutils
 
@@ -23,17 +22,13 @@ def list_providers(request: Request) -> Reply:
     filters = provider_list.parse_filters(request.api, query)
     with unknown_names_reported(provider_list.UNKNOWN_TRAITS):
         providers = resource_provider.list_by_filters(request.context, filters)
-    mount_point = request.mount_point
-    body: Any
-    if request.api.shows_newest('resource_providers.list'):
-        body = provider_list.as_text(providers, mount_point)
-    else:
-        body = {'resource_providers': [views.provider(p, mount_point) for p in providers]}
+    shape = request.api.shape('resource_providers.list')
+    body = provider_list.as_text(providers, request.mount_point, shape)
     return Reply(body, last_modified=provider_list.latest_modification(providers))
 
 
 def create(request: Request) -> Reply:
-    """Create a resource provider; the service chooses the uuid when the client does not."""
+    """Create a resource provider, with a new uuid if the client sends none."""
     body = request.validated_body('resource_providers.create')
     name = body['name']
     # The only uuid that is stored in its canonical spelling.

@@ -7,5 +7,5 @@ from placement.http.request import Request
 
 
 def show(request: Request) -> Reply:
-    """Show the versions of the API; the same at every version, for everybody."""
+    """Show the versions of the API; the same at every version, and public."""
     return Reply(views.versions(request.api.oldest, request.api.newest))

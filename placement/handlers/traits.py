@@ -36,7 +36,7 @@ def _parse_filters(query: Query) -> dict[str, Any]:
                 f'?name=[in|startswith]:[name1,name2|prefix]. Got: "{name}"'
             )
         if operator == 'in':
-            filters['names'] = value.split(',')
+            filters['names'] = frozenset(value.split(','))
         elif operator == 'startswith':
             filters['prefix'] = value
     associated = query.last('associated')

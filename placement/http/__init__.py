@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests, replies, microversions, and the shapes that bodies had over time."""
+"""Requests, replies, microversions, and the shapes of bodies in old versions."""

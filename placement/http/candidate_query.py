@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query of a candidate search as a request for the search.
+"""Parses the query of a candidate search into a request for the search.
 
-Reads in the order that says what is refused before what (specification: allocation_candidates,
-"Order of request errors").
+The order of the checks is part of the contract (specification: allocation_candidates, "Order of
+request errors").
 """
 
 import dataclasses
 import re
-import urllib.parse
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from oslo_utils import uuidutils
 
 from placement import errors
-from placement.http import querystring
+from placement.http import querystring, spelling
 from placement.http.microversion import Api, Rule
 from placement.http.querystring import NOTHING_WANTED, Query, Wanted
-from placement.http.request import checked_query
 from placement.search.model.request import GROUP_PARAMETERS, CandidateRequest, RequestGroup
 
-# Reads all values of a parameter whose names are conditions: those of the model's table.
+# The parsers of all values of a parameter, for the parameters of the model's table.
 _PARSERS: Mapping[str, Callable[[Api, str, list[str]], Wanted]] = {
     'required': lambda api, _key, values: querystring.parse_required(api, values),
     'member_of': querystring.parse_member_of,
@@ -31,7 +29,7 @@ POLICIES = ['none', 'isolate']
 
 @dataclasses.dataclass(slots=True)
 class Group:
-    """One request group while its parameters are read."""
+    """One request group during parsing."""
 
     suffix: str
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -39,7 +37,7 @@ class Group:
     wanted: dict[str, Wanted] = dataclasses.field(default_factory=dict)
 
     def frozen(self) -> RequestGroup:
-        """The group as the search takes it."""
+        """The group as an immutable value for the search."""
         names = {
             parameter.field: wanted.forbidden if parameter.is_barred else wanted.required
             for parameter in GROUP_PARAMETERS
@@ -49,19 +47,19 @@ class Group:
 
     @property
     def required(self) -> Wanted:
-        """The traits that are asked for."""
+        """The required and forbidden traits."""
         return self.wanted.get('required', NOTHING_WANTED)
 
     def conflicting_traits(self) -> list[list[str]]:
-        """Each demand for traits all of which are forbidden at the same time."""
+        """Each set of alternatives whose traits are all forbidden as well."""
         forbidden = self.required.forbidden
         return [sorted(any_of) for any_of in self.required.required if any_of <= forbidden]
 
 
 def parse(api: Api, query: Query) -> CandidateRequest:
-    """The search that a query asks for; its names are not looked up here.
+    """The search request of a query; its names are not looked up yet.
 
-    Raises `errors.BadRequest` in the words of the specification.
+    :raises errors.BadRequest: a parameter is invalid; the message is that of the specification
     """
     policy = _parse_first(query, 'group_policy', 'none|isolate', f'is not one of {POLICIES}')
     limit = _parse_limit(query)
@@ -91,32 +89,10 @@ def parse(api: Api, query: Query) -> CandidateRequest:
     )
 
 
-def parse_text(api: Api, text: str) -> CandidateRequest:
-    """The search that a query asks for which stands in a body.
-
-    Raises `errors.BadRequest` as the query of a request does.
-    """
-    try:
-        parameters = urllib.parse.parse_qsl(text, keep_blank_values=True, errors='strict')
-    except ValueError as error:
-        raise errors.InvalidQuery(reason=error) from error
-    return parse(api, checked_query(api, 'allocation_candidates.list', parameters))
-
-
-def check_lengths(texts: Collection[str]) -> None:
-    """Raise `errors.InvalidQuery` where queries are together longer than one query may be: to
-    read them is work that no budget counts."""
-    length = sum(map(len, texts))
-    if length > querystring.MAX_LENGTH:
-        raise errors.InvalidQuery(
-            reason=f'the queries have {length} characters, more than {querystring.MAX_LENGTH}'
-        )
-
-
 def _parse_first(query: Query, name: str, pattern: str, words: str) -> str | None:
-    """Return the first of several values, each of which is checked; None where nothing is said.
+    """Return the first value of a parameter, or None. Checks all of them.
 
-    The schema has only seen the last.
+    The schema has checked only the last.
     """
     values = query.all(name)
     for value in values:
@@ -169,7 +145,7 @@ def _parse_subtree(value: str) -> frozenset[str]:
 def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
     """Groups by suffix, in the order in which the suffixes first appear.
 
-    Raises the error of the first invalid parameter, in query order.
+    :raises errors.BadRequest: a parameter is invalid, the first one in query order
     """
     groups: dict[str, Group] = {}
     read: set[str] = set()
@@ -183,8 +159,8 @@ def _parse_groups(api: Api, query: Query) -> dict[str, Group]:
                 reason=f'there are more than {querystring.MAX_GROUPS} request groups'
             )
         group = groups.setdefault(suffix, Group(suffix))
-        # Of resources and trees all are checked and the last one counts; of the others all
-        # values are read where the first stands.
+        # Every value of resources and in_tree is checked, and the last one counts. The values of
+        # other parameters are parsed together at the place of the first.
         if parameter == 'resources':
             group.resources = querystring.parse_resources(value)
         elif parameter == 'in_tree':
@@ -203,11 +179,11 @@ def _parse_tree(value: str) -> str:
         raise errors.InvalidQuery(
             reason=f"Expected 'in_tree' parameter to be a format of uuid. Got: {value}"
         )
-    return uuid
+    return spelling.lowered(uuid)
 
 
 def _keys(query: Query, parameter: str, groups: Iterable[Group]) -> str:
-    """The names of one parameter of some groups, in query order."""
+    """The keys of one parameter in some groups, in query order."""
     names = {parameter + group.suffix for group in groups}
     return ', '.join(key for key in dict.fromkeys(key for key, _value in query) if key in names)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversions between the shapes of versions: upgrades of requests, downgrades of replies.
 
-Each function is named for what it does to a shape and is used by one `Microversion` of the history
-or more. A downgrade drops or rearranges. It never searches and never reads the database.
+Each function is named for its effect on a shape, and is used by at least one `Microversion` of the
+history. A downgrade drops or rearranges members. It never searches or reads the database.
 """
 
 import collections
@@ -17,7 +17,7 @@ CONSUMER_COUNT = 'consumer_count'
 
 
 def changing_body(change: Callable[[Any], Any]) -> Downgrade:
-    """A downgrade that changes the body, where there is one."""
+    """A downgrade that changes the body, if any."""
 
     def downgrade(reply: Reply) -> Reply:
         return reply if reply.body is None else reply.with_body(change(reply.body))
@@ -38,7 +38,7 @@ def unknown_before(*members: str) -> Upgrade:
 
 
 def for_each_consumer(upgrade: Upgrade) -> Upgrade:
-    """The same upgrade for the part of every consumer of one body."""
+    """The same upgrade for every consumer of a body."""
 
     def upgrade_all(body: dict[str, Any]) -> dict[str, Any]:
         return {consumer: upgrade(part) for consumer, part in body.items()}
@@ -56,7 +56,7 @@ def for_each_reshaped_consumer(upgrade: Upgrade) -> Upgrade:
 
 
 def key_by_provider(body: dict[str, Any]) -> dict[str, Any]:
-    """Allocations keyed by provider, from a list; of two entries for one provider the last."""
+    """Allocations keyed by provider, from a list; the last of several entries for a provider."""
     allocations = {
         entry['resource_provider']['uuid']: {'resources': entry['resources']}
         for entry in body['allocations']

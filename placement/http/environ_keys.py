@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys under which the parts of the service tell each other of a request, in its environ.
+"""The keys in the WSGI environ by which the parts of the service share facts about a request.
 
-The value of each is a string unless it says otherwise; a key is missing until its part is done.
+Values are strings unless stated otherwise; a key is missing until its value is known.
 """
 
 #: The `RequestContext` of the request.

@@ -4,16 +4,19 @@
 `placement.microversions` declares the changes; this module folds them.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import enum
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import microversion_parse
 
 from placement import errors
-from placement.http.reply import Reply
+from placement.http.reply import Handler, JSONPieces, Reply
+from placement.http.route import AddedRoute
 from placement.http.validation import Validator
 from placement.schemas.common import Schema
 
@@ -22,7 +25,6 @@ LATEST = 'latest'
 
 Upgrade = Callable[[Any], Any]
 Downgrade = Callable[[Reply], Reply]
-Handler = Callable[[Any], Reply]
 
 
 class Rule(enum.Enum):
@@ -43,30 +45,57 @@ class Rule(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Microversion:
-    """One microversion: what it introduced, and how older clients are still served.
+    """One microversion: its changes, and the conversions for older clients.
 
-    `serves` maps actions to their handlers from this version on, `accepts` and `queries` to the
-    schemas of bodies and query strings. `upgrades` turn a body of the version before into one of
-    this version, `downgrades` a reply of this version into one of the version before. `enables`
-    names rules.
+    The mappings are keyed by action.
     """
 
     version: str
+    # Entry of the changelog.
     summary: str
+    # Handlers from this version on.
     serves: Mapping[str, Handler] = dataclasses.field(default_factory=dict)
+    # Schemas of bodies and of query strings from this version on.
     accepts: Mapping[str, Schema | None] = dataclasses.field(default_factory=dict)
     queries: Mapping[str, Schema] = dataclasses.field(default_factory=dict)
+    # Convert a body of the previous version to this one.
     upgrades: Mapping[str, Upgrade] = dataclasses.field(default_factory=dict)
+    # Convert a reply of this version to the previous one.
     downgrades: Mapping[str, Downgrade] = dataclasses.field(default_factory=dict)
+    # Changes of behaviour.
     enables: Collection[Rule] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of the replies of an action at some versions, as its differences from the newest.
+
+    Versions at which an action has the same shape have equal objects.
+    """
+
+    downgrades: tuple[Downgrade, ...] = ()
+
+    def downgraded(self, reply: Reply) -> Reply:
+        """A reply in the newest shape, converted to this one."""
+        for downgrade in self.downgrades:
+            reply = downgrade(reply)
+        return reply
+
+    def of(self, body: Any) -> Any:
+        """A body in the newest shape, converted to this one."""
+        return self.downgraded(Reply(body)).body
+
+
+#: The shape that handlers and views produce.
+NEWEST_SHAPE = Shape()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Api:
-    """The whole API as one microversion shows it. There is one of each version.
+    """The whole API at one microversion; one object for each version.
 
-    `introduced` has, for every rule of any version, the version that introduced it;
-    `oldest` and `newest` are the bounds of the history.
+    `introduced` maps every rule to the version that introduced it. `oldest` and `newest` are the
+    bounds of the history.
     """
 
     version: microversion_parse.Version
@@ -81,24 +110,27 @@ class Api:
     newest: str
 
     def allows(self, rule: Rule) -> bool:
-        """Test whether this version has the behaviour of a rule."""
+        """True if this version has the behaviour of a rule."""
         return rule in self.rules
 
-    def shows_newest(self, action: str) -> bool:
-        """Test whether replies of an action have the newest shape at this version."""
-        return action not in self.downgrades
+    def shape(self, action: str) -> Shape:
+        """The shape of the replies of an action at this version."""
+        return Shape(self.downgrades.get(action, ()))
 
     def upgraded(self, action: str, body: Any) -> Any:
-        """A body of this version in the newest shape."""
+        """A body of this version, converted to the newest shape."""
         for upgrade in self.upgrades.get(action, ()):
             body = upgrade(body)
         return body
 
     def downgraded(self, action: str, reply: Reply) -> Reply:
-        """A reply of the newest shape in the shape of this version."""
-        for downgrade in self.downgrades.get(action, ()):
-            reply = downgrade(reply)
-        return reply
+        """A reply in the newest shape, converted to this version.
+
+        `JSONPieces` are in the shape of the version already.
+        """
+        if isinstance(reply.body, JSONPieces):
+            return reply
+        return self.shape(action).downgraded(reply)
 
 
 Apis = dict[tuple[int, int], Api]
@@ -142,6 +174,37 @@ def fold(history: Iterable[Microversion]) -> Apis:
     return apis
 
 
+def extended(history: Sequence[Microversion], routes: Sequence[AddedRoute]) -> list[Microversion]:
+    """A history with the actions of extensions.
+
+    An action with `like` appears with that action of the core, others at the oldest version.
+    """
+    return [_with_added(change, routes, change is history[0]) for change in history]
+
+
+def _with_added(
+    change: Microversion, routes: Sequence[AddedRoute], is_oldest: bool
+) -> Microversion:
+    new = [route for route in routes if _comes_with(change, route, is_oldest)]
+    queries = {route.action: route.query for route in new if route.query is not None}
+    queries |= {
+        route.action: route.extends(change.queries[route.like])
+        for route in routes
+        if route.extends is not None and route.like is not None and route.like in change.queries
+    }
+    bodies = {route.action: route.body for route in new if route.body is not None}
+    return dataclasses.replace(
+        change,
+        serves={**change.serves, **{route.action: route.handler for route in new}},
+        accepts={**change.accepts, **bodies},
+        queries={**change.queries, **queries},
+    )
+
+
+def _comes_with(change: Microversion, route: AddedRoute, is_oldest: bool) -> bool:
+    return is_oldest if route.like is None else route.like in change.serves
+
+
 def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...]]:
     """The steps of each action, in the order given."""
     gathered: dict[str, tuple[Any, ...]] = {}
@@ -152,12 +215,14 @@ def _gathered(steps: Iterable[Mapping[str, Any]]) -> Mapping[str, tuple[Any, ...
 
 
 def negotiated(apis: Apis, header: str | None, otherwise: str | None = None) -> Api:
-    """The version that `OpenStack-API-Version` asks for.
+    """The version that the header `OpenStack-API-Version` requests.
 
-    When it asks for none that is `otherwise`, by default the oldest.
+    Without one it is `otherwise`, by default the oldest.
 
-    Raises `errors.InvalidVersion` and `errors.UnacceptableVersion` (specification: http,
-    "Microversions").
+    :raises errors.InvalidVersion: the header names no version
+    :raises errors.UnacceptableVersion: the version is not served
+
+    Specification: http, "Microversions".
     """
     wanted: str | None = microversion_parse.get_version(
         {microversion_parse.STANDARD_HEADER: header or ''}, service_type=SERVICE_TYPE

@@ -2,7 +2,7 @@
 """The syntax of query values: resources, member_of, required.
 
 Specification: resource_providers, "GET /resource_providers"; allocation_candidates, "Request
-grammar". Everything raised is a `errors.BadRequest` in the words of those sections.
+grammar". All errors are `errors.BadRequest`, with the messages of those sections.
 """
 
 import contextlib
@@ -18,15 +18,15 @@ FORBIDDEN = '!'
 ANY_OF = 'in:'
 
 
-# Bounds on what one request may ask for, an order of magnitude beyond what clients are known to
-# send. The longest real query is the `name=in:` of nova for all traits, about 16,000 characters.
+# Limits of one request, an order of magnitude beyond the queries of known clients. The longest
+# real query is the `name=in:` of nova for all traits, about 16,000 characters.
 MAX_LENGTH = 65_536
 MAX_GROUPS = 256
 MAX_CONDITIONS = 256
 
 
 class Query:
-    """The parameters of a query string: decoded, checked, in the order in which they came."""
+    """The parameters of a query string: decoded, checked, in their order."""
 
     def __init__(self, parameters: Iterable[tuple[str, str]]) -> None:
         self._parameters = list(parameters)
@@ -41,7 +41,7 @@ class Query:
         return iter(self._parameters)
 
     def last(self, name: str) -> str | None:
-        """The last value of a parameter, None without any."""
+        """The last value of a parameter, or None."""
         return self._values[name][-1] if name in self._values else None
 
     def all(self, name: str) -> list[str]:
@@ -55,10 +55,9 @@ class Query:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on one kind of membership, of traits or of aggregates.
+    """Conditions on the traits or the aggregates of a provider.
 
-    Each set of `required` has to be met by at least one of its names; none of `forbidden` may
-    be there.
+    It must have at least one name of each set of `required`, and none of `forbidden`.
     """
 
     required: tuple[frozenset[str], ...] = ()
@@ -80,7 +79,7 @@ def unknown_names_reported(trait_prefix: str = '') -> Iterator[None]:
 
 
 def _all_of(name: str, parts: Iterable[Wanted]) -> Wanted:
-    """Everything that the values of one parameter ask for together."""
+    """The conditions of all values of one parameter."""
     parts = list(parts)
     required = tuple(any_of for part in parts for any_of in part.required)
     _check_count(name, len(required))
@@ -126,7 +125,7 @@ def _parse_amount(name: str, text: str) -> int:
 
 
 def parse_member_of(api: Api, key: str, values: Sequence[str]) -> Wanted:
-    """Aggregates wanted and unwanted, from every value of one parameter."""
+    """Required and forbidden aggregates, from all values of one parameter."""
     if len(values) > 1 and not api.allows(Rule.REPEATED_MEMBER_OF):
         raise errors.BadRequest(f'Multiple {key} parameters are not supported')
     return _all_of(key, (_parse_aggregates(api, key, value) for value in values))
@@ -158,9 +157,9 @@ def _parse_aggregates(api: Api, key: str, value: str) -> Wanted:
 
 
 def parse_required(api: Api, values: Iterable[str]) -> Wanted:
-    """Traits wanted and unwanted, from every value of one parameter.
+    """Required and forbidden traits, from all values of one parameter.
 
-    Where the version knows no repetition, only the last value is looked at.
+    Only the last value counts at versions without repeated parameters.
     """
     values = list(values)
     if not api.allows(Rule.ANY_TRAITS):
@@ -169,7 +168,7 @@ def parse_required(api: Api, values: Iterable[str]) -> Wanted:
 
 
 def unsupported_any_trait(api: Api, value: str) -> errors.InvalidQuery:
-    """The refusal of `in:` where traits cannot be asked for that way."""
+    """The error for `in:` at versions that do not support it for traits."""
     return errors.InvalidQuery(
         reason="The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC' only supported since microversion "
         f'{api.introduced[Rule.ANY_TRAITS]}. Got: {value}'
@@ -196,7 +195,7 @@ def _parse_required_value(api: Api, value: str) -> Wanted:
 
 
 def parse_traits(value: str, may_forbid: bool) -> Wanted:
-    """Traits that have to be there and, behind `!`, traits that must not be."""
+    """Required traits and, after `!`, forbidden ones."""
     example = 'HW_CPU_X86_VMX,!CUSTOM_MAGIC' if may_forbid else 'HW_CPU_X86_VMX,CUSTOM_MAGIC'
     expected = f"Expected 'required' parameter value of the form: {example}."
     names = [name.strip() for name in value.split(',')]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 CREATED = 201
@@ -13,10 +13,10 @@ CREATED = 201
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JSONPieces:
-    """A body that is JSON already, as bytes that are sent one after the other.
+    """A body that is JSON already, in the shape of the version asked for.
 
-    A large answer is held once so: as one text it would be held as text, as bytes, and while it is
-    put together.
+    The pieces are sent one after the other, so a large answer is not in memory as text and as
+    bytes at the same time.
     """
 
     pieces: Sequence[bytes]
@@ -29,28 +29,26 @@ class JSONPieces:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply; `dispatch` gives it the shape of the version asked for.
+    """A reply in the newest shape; `dispatch` converts it to the requested version."""
 
-    `body` is what becomes JSON, or is it already, or None for an answer without body.
-    `location` is the path of what was made, to which scheme, host and mount point are added.
-    Since there are cache headers (specification: http, "Cache headers") an answer with a body has
-    them; `has_cache_headers` says otherwise.
-    `last_modified` is UTC without time zone; None means now. What shows nothing that has a time
-    `omit_last_modified`: it may not be kept either, but does not say when it was modified.
-    `headers` are sent beside those that every answer has.
-    """
-
+    # Serialised as JSON unless it is `JSONPieces`; None for an answer without body.
     body: Any = None
     status: int = 200
+    # Path of the created resource, below scheme, host and mount point.
     location: str | None = None
+    # UTC without time zone; None means now.
     last_modified: datetime.datetime | None = None
+    # Overrides the default: an answer with a body has cache headers, at the versions that have
+    # them (specification: http, "Cache headers").
     has_cache_headers: bool | None = None
+    # Send no Last-Modified, because the answer shows nothing with a time.
     omit_last_modified: bool = False
+    # Additional headers.
     headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_cacheable(self) -> bool:
-        """Test whether the answer says when it was last modified."""
+        """True if the answer has cache headers."""
         return self.body is not None if self.has_cache_headers is None else self.has_cache_headers
 
     def with_body(self, body: Any) -> Reply:
@@ -59,3 +57,5 @@ class Reply:
 
 
 NO_CONTENT = Reply(status=204)
+
+Handler = Callable[[Any], Reply]

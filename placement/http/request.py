@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as handlers see them: the caller, the path variables, the checked content."""
+"""The request that handlers get: the caller, the path variables, the validated content."""
 
 import dataclasses
 import json
@@ -11,36 +11,37 @@ import webob
 import webob.acceptparse
 
 from placement import errors
-from placement.conf import ConfigOpts
 from placement.context import RequestContext, quote_environ_for_log
 from placement.http.microversion import Api
 from placement.http.querystring import MAX_LENGTH, Query
-from placement.insight.searches import SearchOrigin
+from placement.http.searches import SearchOrigin
+from placement.http.service import Service
 
 JSON = 'application/json'
 
-# Floats beyond this are not exact, so that they are no integers that anyone could have meant.
+# Floats beyond this are not exact, so they do not count as integers.
 LARGEST_EXACT_FLOAT = 2**53
 
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """One request: its identity, its path variables, and what it brings."""
+    """One request: the caller, the path variables, the query and the body."""
 
     http: webob.Request
     api: Api
     urlvars: Mapping[str, str]
     context: RequestContext
-    conf: ConfigOpts
+    service: Service
+    # The body as sent, once it is validated.
     _valid_text: bytes = dataclasses.field(default=b'null', init=False)
 
     @property
     def mount_point(self) -> str:
-        """The path under which the application is mounted, to which links are relative."""
+        """The path under which the application is mounted; links begin with it."""
         return self.http.script_name
 
     def origin(self) -> SearchOrigin:
-        """Where this request comes from, for the log."""
+        """The origin of a search by this request, for the log."""
         environ = self.http.environ
         path = quote_environ_for_log(environ.get('SCRIPT_NAME', '') + environ['PATH_INFO'])
         query = quote_environ_for_log(self.http.query_string)
@@ -52,9 +53,10 @@ class Request:
         )
 
     def check_media_types(self, replies_json: bool, sends_json: bool) -> None:
-        """Check the Accept header of a reply in JSON, and the media type of a body that is read.
+        """Check the Accept header if the reply is JSON, and the media type if a body is read.
 
-        Raises `errors.NotAcceptable` and `errors.UnsupportedMediaType`.
+        :raises errors.NotAcceptable: the client does not accept JSON
+        :raises errors.UnsupportedMediaType: the body is not JSON
         """
         if replies_json:
             accept = webob.acceptparse.create_accept_header(self.http.environ.get('HTTP_ACCEPT'))
@@ -66,36 +68,41 @@ class Request:
                 raise errors.UnsupportedMediaType(media_type=media_type or None)
 
     def validated_body(self, action: str) -> Any:
-        """The body, checked by the schema of its version and brought to the newest shape.
+        """The body, validated at its microversion, in the shape of the newest microversion.
 
-        Raises `errors.MalformedJSON` and `errors.InvalidBody` (specification: http, "Request
-        content").
+        Specification: http, "Request content".
+
+        :raises errors.MalformedJSON: the body is not JSON
+        :raises errors.InvalidBody: the body does not match the schema
         """
         try:
-            # Not `body`, which puts what is larger than a few pages into a temporary file.
+            # Not `body`, which puts large bodies into a temporary file.
             text = self.http.body_file.read()
         except OSError as error:
             raise errors.MalformedJSON(reason=error) from error
         body = parse_json(text)
         self.check_by_schema(action, body)
         self._valid_text = text
-        return self.api.upgraded(action, body)
+        return self.api.upgraded(action, self.api.bodies[action].lowered(body))
 
     def body_as_sent(self) -> Any:
-        """The body that was validated before, in the shape and with the numbers of the client.
+        """The validated body in the shape and with the numbers that the client sent.
 
-        8.0 is a float here, which handlers get as an integer from `validated_body`.
+        8.0 is a float here, but an integer in `validated_body`.
         """
         return json.loads(self._valid_text)
 
     def check_by_schema(self, action: str, body: Any) -> None:
-        """Raise `errors.InvalidBody` for what the schema of an action does not allow."""
+        """Check a body against the schema of an action.
+
+        :raises errors.InvalidBody: the body does not match the schema
+        """
         error = self.api.bodies[action].find_error(body)
         if error is not None:
             raise errors.InvalidBody(reason=error)
 
     def unvalidated(self, name: str) -> str | None:
-        """The last value of a query parameter before anything was checked."""
+        """The last value of a query parameter, unvalidated; None if missing or undecodable."""
         if len(self.http.query_string) > MAX_LENGTH:
             return None
         try:
@@ -105,9 +112,11 @@ class Request:
         return value
 
     def validated_query(self, action: str) -> Query:
-        """The query string, the last value of each parameter checked by the schema.
+        """The parameters of the query string; the schema checks the last value of each.
 
-        Raises `errors.InvalidQuery` (specification: http, "Request content").
+        Specification: http, "Request content".
+
+        :raises errors.InvalidQuery: a parameter is unknown, repeated or malformed
         """
         text = self.http.query_string
         if len(text) > MAX_LENGTH:
@@ -122,30 +131,30 @@ class Request:
 
 
 def checked_query(api: Api, action: str, parameters: Iterable[tuple[str, str]]) -> Query:
-    """The query with some parameters, checked as that of an action at a microversion.
+    """The query with these parameters, validated for an action at a microversion.
 
-    Raises `errors.InvalidQuery`.
+    :raises errors.InvalidQuery: a query parameter is invalid
     """
-    query = Query(parameters)
-    error = api.queries[action].find_error(query.last_values())
+    query, validator = Query(parameters), api.queries[action]
+    error = validator.find_error(query.last_values())
     if error is not None:
         raise errors.InvalidQuery(reason=error)
     if any('\0' in value for _name, value in query):
         raise errors.InvalidQuery(reason='a null character is not allowed')
-    return query
+    return Query((name, validator.lowered({name: value})[name]) for name, value in query)
 
 
 def parse_json(body: bytes) -> Any:
     """The value of a JSON text. Integers written as 10.0 become 10.
 
-    Raises `errors.MalformedJSON`, also for what JSON allows but no database can hold: characters
-    that are half of a pair, and the null character.
+    :raises errors.MalformedJSON: the body is not JSON, or holds text that no database stores:
+        half of a surrogate pair, or the null character
     """
     try:
         value = json.loads(
             body.decode('utf-8'), parse_float=_parse_float, parse_constant=_refuse_constant
         )
-        # Only an escape can bring in what UTF-8 has no bytes for.
+        # Only an escape can encode characters that UTF-8 cannot.
         if b'\\u' in body:
             _check_characters(value)
     except (ValueError, RecursionError) as error:
@@ -167,7 +176,10 @@ def _refuse_constant(text: str) -> None:
 
 
 def _check_characters(value: Any) -> None:
-    """Raise ValueError for a string that cannot be stored, however deep it is."""
+    """Check the strings of a JSON value, at any depth.
+
+    :raises ValueError: a string cannot be stored
+    """
     remaining = [value]
     while remaining:
         part = remaining.pop()

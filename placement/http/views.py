@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects and rows as JSON, in the newest shape.
+"""Views: objects and rows as JSON in the newest shape.
 
-A view reads attributes only, so that it serves versioned objects and plain rows alike.
+A view only reads attributes, so it accepts versioned objects and plain rows alike.
 """
 
 import collections
@@ -18,12 +18,12 @@ NOTHING_SENT: Mapping[str, Any] = MappingProxyType({})
 
 
 def modified_at(record: Any) -> datetime.datetime | None:
-    """When a record was last changed, or made when it never was."""
+    """The time of the last change of a record, or of its creation."""
     return record.updated_at or record.created_at
 
 
 def latest(times: Iterable[datetime.datetime | None]) -> datetime.datetime | None:
-    """The latest of some times, None when there are none."""
+    """The latest of some times, or None."""
     return max((time for time in times if time is not None), default=None)
 
 
@@ -68,8 +68,8 @@ def inventories(
 ) -> dict[str, Any]:
     """Every inventory of a provider, by resource class.
 
-    `sent` has what a client wrote for some classes, and is shown in the place of what is stored:
-    a write of 8.0 repeats 8.0.
+    `sent` holds the inventories of a write, which replace the stored values: 8.0 is repeated as
+    8.0.
     """
     shown = {
         record.resource_class: inventory(record, sent.get(record.resource_class, NOTHING_SENT))
@@ -96,7 +96,7 @@ def provider_usages(generation: int, usages: Iterable[Any]) -> dict[str, Any]:
 def usages_by_type(usages: Iterable[Any], consumer_type: str | None = None) -> dict[str, Any]:
     """The usages of a project by type of consumer, each with the number of consumers.
 
-    Of one type if one is given, or the sums over all types, as if all consumers were of one.
+    With `consumer_type`, that type only, or the sums over all types.
     """
     types: dict[str, dict[str, int]] = {}
     for record in usages:
@@ -136,7 +136,7 @@ def resource_class(name: str, mount_point: str) -> dict[str, Any]:
 
 
 def consumer_allocations(allocations: Iterable[Any], consumer: Any) -> dict[str, Any]:
-    """The allocations of a consumer by provider; `consumer` is None when it has none."""
+    """The allocations of a consumer by provider; `consumer` is None if there are none."""
     by_provider: dict[str, dict[str, Any]] = {}
     for record in allocations:
         entry = by_provider.setdefault(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every metric that processes count, by Prometheus' conventions of naming.
+"""Every metric that processes of the core count, named by the conventions of Prometheus.
 
-Values of labels are few and known beforehand, so that no client can make series: an action is the
-name of a route, a cause, a code or a verdict is one of an enumeration. No label has a uuid, a path
-or a name that somebody chose.
+The values of labels are few and fixed, so that no client can create series: the names of routes,
+and enumerations of causes, codes and verdicts. No label has a uuid, a path or a name that a client
+or operator chose.
 """
 
 import dataclasses
@@ -11,39 +11,37 @@ import enum
 
 
 class Kind(enum.Enum):
-    """How the values of processes become one; each process has a file for each of these.
+    """The ways to combine the values of processes; each process has a file for each of them.
 
-    The values are the beginnings of the names of these files, as prometheus_client has them.
+    The values are the prefixes of the names of these files in prometheus_client.
     """
 
     COUNTER = 'counter'
     HISTOGRAM = 'histogram'
-    # Of processes that live, the sum.
+    # The sum over living processes.
     SUM = 'gauge_livesum'
-    # Of processes that live, the least.
+    # The minimum over living processes.
     LEAST = 'gauge_livemin'
 
 
-# Two series with the same metric are found by the identity of the metric, which is quick.
+# Compared by identity, for fast lookups of series.
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """A metric: its name as it is shown, and the names of its labels.
-
-    `buckets` are the upper bounds of a histogram, without the infinite one. `values` are those of
-    the only label of a counter, which is shown as 0 before anything is counted: what appears with
-    its first value has not grown, in the eyes of Prometheus, and would raise no alert.
-    """
+    """A metric: its name in Prometheus, and the names of its labels."""
 
     name: str
     kind: Kind
     help: str
     labels: tuple[str, ...] = ()
+    # Upper bounds of a histogram, without the infinite one.
     buckets: tuple[float, ...] = ()
+    # Values of the only label of a counter, which are shown as 0 before anything is counted. A
+    # counter that appears with its first value has not grown, so Prometheus would fire no alert.
     values: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
-        """The name without the ending that all counters have."""
+        """The name without the suffix of counters."""
         return self.name.removesuffix('_total')
 
 
@@ -52,8 +50,8 @@ SECONDS = (
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 )  # fmt: skip
 
-#: Places looked at; the default of `[placement] search_budget` is 1,500,000.
-PLACES = (10.0, 100.0, 1_000.0, 10_000.0, 100_000.0, 500_000.0, 1_000_000.0, 1_500_000.0)
+#: Steps of a search; the default of `[placement] search_budget` is 1,500,000.
+STEPS = (10.0, 100.0, 1_000.0, 10_000.0, 100_000.0, 500_000.0, 1_000_000.0, 1_500_000.0)
 
 CODES = (
     'placement.undefined_code',
@@ -67,7 +65,7 @@ CAUSES = (
     'conflict', 'lost_connection', 'not_ready', 'timeout', 'no_free_connection', 'full', 'damaged',
     'refused', 'schema', 'value', 'defect',
 )  # fmt: skip
-VERDICTS = ('fits', 'full', 'infeasible', 'unknown')
+VERDICTS = ('fits', 'full', 'infeasible', 'unknown', 'refused')
 CUTS = ('limit', 'max_allocation_candidates', 'search_budget')
 LOADS = (
     'first', 'many_changes', 'feed_empty', 'feed_pruned', 'feed_late', 'feed_other',
@@ -109,7 +107,7 @@ SEARCH_DURATION = Metric(
     'placement_search_duration_seconds', Kind.HISTOGRAM,
     'Time that searches took, without reading what has changed.', ('verdict',), SECONDS)
 SEARCH_WORK = Metric(
-    'placement_search_work_places', Kind.HISTOGRAM, 'Steps that searches took.', (), PLACES)
+    'placement_search_work_places', Kind.HISTOGRAM, 'Steps that searches took.', (), STEPS)
 SEARCHES_CUT = Metric(
     'placement_searches_cut_total', Kind.COUNTER,
     'Searches that ended before all was looked at, by what ended them.', ('by',), values=CUTS)
@@ -125,16 +123,6 @@ SNAPSHOT_LOADS = Metric(
 SNAPSHOT_LOAD_SECONDS = Metric(
     'placement_snapshot_full_load_duration_seconds_total', Kind.COUNTER,
     'Time that reading the whole cloud took.')
-INSIGHT_FAILURES = Metric(
-    'placement_insight_failures_total', Kind.COUNTER,
-    'Failures of what is done beside the API, which failed no request.')
-UNMET_DEMAND_DROPPED = Metric(
-    'placement_unmet_demand_dropped_total', Kind.COUNTER,
-    'Searches in vain that unmet demand does not have.')
-UNRECORDED_CHANGES = Metric(
-    'placement_unrecorded_changes_total', Kind.COUNTER,
-    'Changes that were made without a row in the history.')
-
 # fmt: on
 
 METRICS = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

@@ -9,16 +9,22 @@ import yaml
 
 
 class UnusableFile(Exception):
-    """Why a file cannot be used, in one line."""
+    """The reason why a file cannot be used, in one line."""
 
 
 def read_aggregate_names(path: str | None) -> Mapping[str, str]:
-    """The names of aggregates by uuid; none without a file. Raises `UnusableFile`."""
+    """The names of aggregates by uuid; none without a file.
+
+    :raises UnusableFile: the file cannot be used
+    """
     return {uuid.lower(): name for uuid, name in read_names(path).items()}
 
 
 def read_names(path: str | None) -> Mapping[str, str]:
-    """A mapping from text to text; an empty one without a file. Raises `UnusableFile`."""
+    """A mapping from text to text; an empty one without a file.
+
+    :raises UnusableFile: the file cannot be used
+    """
     if not path:
         return {}
     try:
@@ -28,11 +34,16 @@ def read_names(path: str | None) -> Mapping[str, str]:
         raise UnusableFile(f'{path}: {" ".join(str(error).split())}') from error
 
 
-# A process has two such files; to parse some hundred names takes longer than to answer with them.
+# Cached because parsing some hundred names takes longer than a scrape. A process has two files.
 @functools.lru_cache(maxsize=4)
 def _parsed(path: str, *_version: int) -> Mapping[str, str]:
-    """The content of a file in one version. Raises `OSError`, `ValueError`, `yaml.YAMLError` and
-    `UnusableFile`."""
+    """The content of a file in one version.
+
+    :raises OSError: the file cannot be read
+    :raises ValueError: it is not UTF-8
+    :raises yaml.YAMLError: it is not YAML
+    :raises UnusableFile: it is not a mapping from text to text
+    """
     with open(path, encoding='utf-8') as file:
         content = yaml.safe_load(file)
     content = {} if content is None else content

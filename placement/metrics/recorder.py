@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Recorder`: counts what happens in one process. Nothing here can fail a request."""
+"""`Recorder`: the metrics of one process. No error here fails a request."""
 
 import bisect
 import logging
@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 
 Labels = tuple[str, ...]
 
-# A value of the library, which has no public name for the type.
+# A value of the library, whose type has no public name.
 StoredValue = Any
 
 # Changes the values of a series.
@@ -28,9 +28,8 @@ Change = Callable[[Sequence[StoredValue]], None]
 class Recorder:
     """The counts of one process, in the files of its slot of a directory.
 
-    A process that was forked takes a slot of its own with what it counts first. Any thread may
-    call each method. `failures` is how often something could not be counted; the first time is
-    logged.
+    A forked process takes a slot of its own with its first count. Methods are thread-safe.
+    `failures` is the number of counts that failed; the first failure is logged.
     """
 
     def __init__(self, directory: str) -> None:
@@ -38,12 +37,12 @@ class Recorder:
         self.failures = 0
         self._lock = threading.Lock()
         self._watched = list[tuple[Metric, Labels, Change]]()
-        # The process that the slot belongs to; None before it has one.
+        # The process that owns the slot; None before the first count.
         self._process: int | None = None
         self._slot: Slot | None = None
         self._make_value: Any = None
-        # The values of each series: the only one, or the sum and the buckets of a histogram, each
-        # with what is in no smaller bucket.
+        # The values of each series: a single one, or the sum and the buckets of a histogram. Each
+        # bucket counts only the amounts that are in no smaller one.
         self._series: dict[tuple[Metric, Labels], Sequence[StoredValue]] = {}
         try:
             self._take_slot()
@@ -69,28 +68,29 @@ class Recorder:
         self._change(metric, labels, add)
 
     def watch(self, metric: Metric, labels: Labels, read: Callable[[], float]) -> None:
-        """Set a gauge to what a function returns, with each `update_gauges`."""
+        """Set a gauge to the result of a function, at each `update_gauges`."""
         self._watched.append((metric, labels, lambda values: values[0].set(read())))
 
     def update_gauges(self) -> None:
-        """Set the gauges that are watched."""
+        """Set the watched gauges."""
         for metric, labels, change in self._watched:
             self._change(metric, labels, change)
 
     def close(self) -> None:
-        """Release the slot and its files, as the end of the process would."""
+        """Release the slot and its files, as at the end of the process."""
         with self._lock:
             self._release_slot()
 
     def _change(self, metric: Metric, labels: Labels, change: Change) -> None:
-        """Change the values of a series; where that is not possible, count a failure."""
+        """Change the values of a series; count a failure if that is not possible."""
         try:
             change(self._values(metric, labels))
         except Exception as error:
             self._failed(error)
 
     def _values(self, metric: Metric, labels: Labels) -> Sequence[StoredValue]:
-        # Asked for each time: uWSGI forks without telling Python.
+        """The values of a series in the slot of this process, opened on first use."""
+        # Checked each time: uWSGI forks without the hooks of Python.
         if os.getpid() != self._process:
             self._take_slot()
         key = (metric, labels)
@@ -104,6 +104,7 @@ class Recorder:
 
     def _open(self, metric: Metric, labels: Labels) -> Sequence[StoredValue]:
         """Open the values of a series in the files of the slot."""
+        # For example, gauge_livesum is a gauge with the mode livesum.
         kind, _, mode = metric.kind.value.partition('_')
         samples = [(metric.name, metric.labels, labels)]
         if metric.buckets:
@@ -111,7 +112,7 @@ class Recorder:
             bounds = map(floatToGoString, (*metric.buckets, float('inf')))
             samples = [(f'{metric.name}_sum', metric.labels, labels)]
             samples += [(f'{metric.name}_bucket', names, (*labels, bound)) for bound in bounds]
-        # Where the library looks for the directory when it opens a file.
+        # The library reads the directory from this variable when it opens a file.
         os.environ['PROMETHEUS_MULTIPROC_DIR'] = self.directory
         return [
             self._make_value(kind, metric.family, name, names, values, metric.help, mode)
@@ -119,7 +120,7 @@ class Recorder:
         ]
 
     def _take_slot(self) -> None:
-        """Begin in a slot of this process.
+        """Take a slot for this process.
 
         :raises OSError: the directory cannot be written to
         """
@@ -132,7 +133,7 @@ class Recorder:
             self._process = os.getpid()
 
     def _release_slot(self) -> None:
-        """Close the files, which were the parent's in a process that was forked."""
+        """Close the files, which belong to the parent in a forked process."""
         self._series, self._process = {}, None
         if self._slot is not None:
             self._make_value.close_all_files()
@@ -140,6 +141,7 @@ class Recorder:
             self._slot = None
 
     def _failed(self, error: Exception) -> None:
+        """Count a failure, and log the first one."""
         self.failures += 1
         if self.failures == 1:
             LOG.error(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbered slots, one for each living process, that name the files of prometheus_client.
+"""Numbered slots, one for each living process, in the names of the files of prometheus_client.
 
-The numbers of processes would name more files with every restart, and two containers have the
-same. A slot is a locked file. The kernel releases the lock however the process ends, and the next
+With process ids in the names, every restart would add files, and two containers could have the
+same ids. A slot is a locked file. The kernel releases the lock however the process ends; the next
 process takes the lowest free slot and continues its counters.
 """
 
@@ -19,10 +19,10 @@ from placement.metrics.catalog import Kind
 
 LOG = logging.getLogger(__name__)
 
-# The mode of a directory that is not there yet: others have no business with it.
+# The mode of a new directory, without access for others.
 MODE = 0o750
 
-# Bytes for new series of a kind, more than all that the catalog can have.
+# Bytes reserved for the new series of a kind, more than the catalog can use.
 ROOM = {Kind.COUNTER: 1 << 19, Kind.HISTOGRAM: 1 << 19, Kind.SUM: 1 << 16, Kind.LEAST: 1 << 16}
 
 
@@ -44,18 +44,18 @@ class Slot:
             raise
 
     def release(self) -> None:
-        """Release the slot; in a process that was forked, the parent keeps it."""
+        """Release the slot; from a forked process, the parent keeps it."""
         os.close(self._descriptor)
 
 
 def is_free(directory: str, number: str) -> bool:
-    """Test whether no living process holds a slot."""
+    """True if no living process holds a slot."""
     try:
-        descriptor = os.open(_lock_path(directory, number), os.O_RDONLY)
+        descriptor = os.open(_lock_path(directory, number), os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return True
     try:
-        # A shared lock: others may be asking the same at this moment.
+        # A shared lock, because several processes may test at the same moment.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
@@ -68,7 +68,7 @@ def _lock_lowest(directory: str) -> tuple[int, int]:
     """Lock the lowest free slot: its number, and the descriptor that holds the lock."""
     number = 0
     while True:
-        descriptor = os.open(_lock_path(directory, number), os.O_RDWR | os.O_CREAT, 0o640)
+        descriptor = _open_or_make(_lock_path(directory, number))
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return number, descriptor
@@ -77,22 +77,31 @@ def _lock_lowest(directory: str) -> tuple[int, int]:
         number += 1
 
 
+def _open_or_make(path: str) -> int:
+    """Open a file for writing, without following links.
+
+    :raises OSError: it cannot be written to, or is a link
+    """
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o640)
+
+
 def _lock_path(directory: str, number: int | str) -> str:
     return os.path.join(directory, f'{number}.lock')
 
 
 def _prepare(path: str, room: int) -> None:
-    """Reserve the space that a file can need, after removing a damaged one.
+    """Remove a damaged file, and reserve the space that the file may need.
 
-    The library would write to memory that stands for a sparse file; when the disk is full, that
-    kills the process. Reserving the space before raises `OSError`.
+    The library maps a sparse file into memory; when the disk is full, a write kills the process.
+
+    :raises OSError: the disk is full
     """
     if os.path.exists(path) and _is_damaged(path):
         LOG.warning('The counts of an ended process are lost: %s is damaged', path)
         os.unlink(path)
     # A reader sees no file without the header.
     place = path if os.path.exists(path) else f'{path}.new'
-    descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o640)
+    descriptor = _open_or_make(place)
     try:
         os.posix_fallocate(descriptor, 0, _used(place) + room)
     finally:
@@ -101,7 +110,7 @@ def _prepare(path: str, room: int) -> None:
 
 
 def _used(path: str) -> int:
-    """How much of a file the library uses; it checks the rest of the file, but not this number.
+    """Return the number of used bytes from the header, which the library does not check.
 
     :raises ValueError: the file is damaged
     """
@@ -117,7 +126,7 @@ def _is_damaged(path: str) -> bool:
     try:
         _used(path)
         MultiProcessCollector.merge([path])
-    # What the library raises depends on where the damage is.
+    # The library raises errors of many kinds.
     except Exception:
         return True
     return False
@@ -134,7 +143,7 @@ def readable_files(directory: str) -> Iterator[str]:
         kind, _, number = stem.rpartition('_')
         if extension == '.db' and not (kind.startswith('gauge') and is_free(directory, number)):
             path = os.path.join(directory, name)
-            # A process that takes over a slot removes its gauges.
+            # A process that takes over the slot removes its gauges.
             with contextlib.suppress(FileNotFoundError):
                 _used(path)
                 yield path

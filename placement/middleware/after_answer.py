@@ -1,31 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a worker after an answer was sent: unmet demand is written, old history removed.
+"""Tasks of a worker after an answer was sent, such as writing unmet demand and pruning history.
 
-Web servers call `close` of what the application returned when the client has the answer (PEP
-3333). No thread of our own: a thread is lost where a web server forks after it was started, and
-under uWSGI without `enable-threads` it stands still between two requests, in the middle of a
-transaction. Every request is an occasion, those of load balancers for `/healthcheck` included, so
-that what was kept does not have to wait for the next search.
+When the client has the answer, web servers call `close` of the application's return value (PEP
+3333). Tasks have no thread of their own: a thread does not survive a fork of the web server, and
+under uWSGI without `enable-threads` it stops between requests, in the middle of a transaction.
+Tasks run after every request, including `/healthcheck` of load balancers, so they need not wait
+for the next search.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-
-class Task(Protocol):
-    """Something to do; `flush` raises nothing."""
-
-    @property
-    def is_due(self) -> bool: ...
-
-    def flush(self) -> None: ...
+from placement.http.service import Task
 
 
 class AfterAnswer:
     """The wrapped application."""
 
-    def __init__(self, application: WSGIApplication, *tasks: Task) -> None:
+    def __init__(self, application: WSGIApplication, tasks: Sequence[Task]) -> None:
         self._application = application
         self._tasks = tasks
 
@@ -36,7 +29,7 @@ class AfterAnswer:
 
 
 class _Answer:
-    """An answer, and what is done when it was sent."""
+    """An answer, and the tasks to run after it."""
 
     def __init__(self, answer: Iterable[bytes], due: Sequence[Task]) -> None:
         self._answer = answer
@@ -46,7 +39,7 @@ class _Answer:
         return iter(self._answer)
 
     def close(self) -> None:
-        """Close the answer, then do what is due; the latter raises nothing."""
+        """Close the answer, then run the tasks, which raise nothing."""
         try:
             close: Any = getattr(self._answer, 'close', None)
             if close is not None:

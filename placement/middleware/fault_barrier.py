@@ -16,8 +16,8 @@ LOG = logging.getLogger(__name__)
 class FaultBarrier:
     """The wrapped application, with an error response in place of any exception.
 
-    The response has the status, the code and the message of `error`, whatever the exception says:
-    its text may hold SQL, paths or what another service answered. The log has the traceback.
+    The response has the status, code and message of `error`. The text of the exception, which may
+    contain SQL, paths or answers of other services, goes to the log only, with the traceback.
     """
 
     def __init__(

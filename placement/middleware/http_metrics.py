@@ -14,10 +14,10 @@ from placement.metrics import catalog
 if TYPE_CHECKING:
     from placement.metrics.recorder import Recorder
 
-#: The name of the action where no route was looked for, or none was found.
+#: The action of requests without a route.
 NO_ACTION = 'none'
 
-#: What is answered before a route is looked for, by path.
+#: The actions of paths that are answered before the routes, by path.
 OUTSIDE_ROUTES = {'/healthcheck': 'healthcheck', '/metrics': 'metrics'}
 
 METHODS = frozenset({'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'})
@@ -33,7 +33,7 @@ class HTTPMetrics:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         started_at = time.perf_counter()
-        # Of an application that raises, the web server makes this.
+        # The web server answers with 500 if the application raises.
         sent = '500'
 
         def start_counted(status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:

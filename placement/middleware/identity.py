@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of the caller: authenticated, then kept in the request context.
+"""The identity of the caller: authentication, and the request context.
 
 Specification: http, "Authentication".
 """
@@ -14,39 +14,39 @@ from placement import errors
 from placement.conf import ConfigOpts
 from placement.context import RequestContext
 from placement.http import environ_keys
-from placement.middleware import fault_barrier
+from placement.middleware import Middleware, fault_barrier
 
-# Seconds for each response of Keystone, which the library asks four times. Without a bound a
-# thread would wait for as long as Keystone is silent, and soon all would, whatever the tokens.
+# Timeout in seconds of a request to Keystone, which the library attempts four times. Without it
+# all threads would soon wait for a Keystone that does not answer.
 KEYSTONE_SECONDS = 10
 
-# The version document is public, so that clients can learn which versions there are.
+# The version document is public, so that clients can discover versions.
 OPEN_PATHS = ('', '/')
 
 
 def is_open(environ: WSGIEnvironment) -> bool:
-    """Return True for a path that needs no token."""
+    """True if the path needs no token."""
     return environ.get('PATH_INFO', '') in OPEN_PATHS
 
 
 def refuse(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The answer to an unauthenticated caller: 401, not in the format of other errors."""
+    """Answer an unauthenticated caller with a 401, in webob's format instead of the API's."""
     answer: Iterable[bytes] = webob.exc.HTTPUnauthorized()(environ, start_response)
     return answer
 
 
 class NoAuth:
-    """The wrapped application, which takes the caller to be whoever the token names.
+    """Middleware that takes the identity of the caller from the token, without any check.
 
-    The token is ``user`` or ``user:project``; nobody checks it. It becomes the identity headers
-    that a validated token of Keystone would have become.
+    The token is ``user`` or ``user:project``. It becomes the same identity headers as a validated
+    token of Keystone.
     """
 
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        # The empty path, unlike under keystone, does need a token.
+        # Unlike with Keystone, the empty path needs a token.
         if environ.get('PATH_INFO') == '/':
             return self._application(environ, start_response)
         token = environ.get('HTTP_X_AUTH_TOKEN')
@@ -57,47 +57,48 @@ class NoAuth:
 
 
 def _set_identity_headers(token: str, environ: WSGIEnvironment) -> None:
-    """Set the headers that keystonemiddleware would set for a token that it validated."""
+    """Set the headers that keystonemiddleware sets for a valid token."""
     user, _, project = token.partition(':')
     environ['HTTP_X_USER_ID'] = user
     if not environ.get('HTTP_OPENSTACK_SYSTEM_SCOPE'):
-        # X-Project-Id, when the client sent it, is preferred to this older name.
+        # An X-Project-Id from the client takes precedence over this older name.
         environ['HTTP_X_TENANT_ID'] = project or user
     environ.setdefault('HTTP_X_ROLES', 'admin' if user == 'admin' else '')
 
 
-def keystone(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
-    """The application, for callers whose token the identity service has issued.
+class Keystone:
+    """Middleware that validates the caller's token of Keystone.
 
-    The public paths bypass the check of the token. Configured by ``[keystone_authtoken]``.
+    Public paths need no token. Configured by ``[keystone_authtoken]``.
     """
-    # Imported here because it is large, and not needed under the other strategy.
-    from keystonemiddleware import auth_token
-    from keystonemiddleware.opts import list_auth_token_opts
 
-    for group, options in list_auth_token_opts():
-        conf.register_opts(options, group)
-        conf.set_default('http_connect_timeout', KEYSTONE_SECONDS, group)
-    # The library raises, outside of the fault barrier around the application, when the identity
-    # service answers in ways that it does not expect.
-    guarded = fault_barrier.FaultBarrier(
-        auth_token.AuthProtocol(application, {'oslo_config_config': conf}),
-        errors.IdentityUnavailable,
-    )
+    def __init__(self, application: WSGIApplication, conf: ConfigOpts) -> None:
+        # Imported here because it is large, and unused with the other strategy.
+        from keystonemiddleware import auth_token
+        from keystonemiddleware.opts import list_auth_token_opts
 
-    def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        for group, options in list_auth_token_opts():
+            conf.register_opts(options, group)
+            conf.set_default('http_connect_timeout', KEYSTONE_SECONDS, group)
+        self._application = application
+        # The library raises for unexpected answers of Keystone. It runs outside of the fault
+        # barrier around the application, so it needs one of its own.
+        self._guarded = fault_barrier.FaultBarrier(
+            auth_token.AuthProtocol(application, {'oslo_config_config': conf}),
+            errors.IdentityUnavailable,
+        )
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if is_open(environ):
-            return application(environ, start_response)
-        return guarded(environ, _with_retry_after(environ, start_response))
-
-    return choose
+            return self._application(environ, start_response)
+        return self._guarded(environ, _with_retry_after(environ, start_response))
 
 
 def _with_retry_after(environ: WSGIEnvironment, start_response: StartResponse) -> StartResponse:
-    """Add when to ask again to a 503 for a token that cannot be validated."""
+    """Add Retry-After to a 503 for a token that cannot be validated."""
 
     def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        # With a valid token it is an answer of the service, with the header where it makes sense.
+        # With a valid token the answer comes from the service, which sets the header itself.
         is_valid = environ.get('HTTP_X_IDENTITY_STATUS') == 'Confirmed'
         if status.startswith('503') and not is_valid:
             seconds = str(errors.IdentityUnavailable.retry_after)
@@ -107,11 +108,18 @@ def _with_retry_after(environ: WSGIEnvironment, start_response: StartResponse) -
     return start
 
 
-class ContextBuilder:
-    """The wrapped application, with a request context made from the headers of the caller.
+def row(conf: ConfigOpts) -> Middleware:
+    """Return the middleware that `[api] auth_strategy` selects."""
+    if conf.api.auth_strategy == 'noauth2':
+        return Middleware(NoAuth)
+    return Middleware(Keystone, conf=conf)
 
-    Requests without a user are refused, except for the public paths. The identity
-    headers of those are not authenticated, and are ignored.
+
+class ContextBuilder:
+    """Middleware that creates the request context from the caller's identity headers.
+
+    Requests without a user are refused. On public paths nobody has authenticated these headers, so
+    they are ignored.
     """
 
     def __init__(self, application: WSGIApplication) -> None:

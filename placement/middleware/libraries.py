@@ -2,7 +2,7 @@
 """The middleware of oslo.middleware, as this service configures it."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -12,29 +12,24 @@ from stevedore import extension
 
 from placement import errors
 from placement.conf import ConfigOpts
-from placement.db.engine import readiness
-from placement.db.engine.database import Database
 from placement.db.schema.revisions import REMEDY
+from placement.middleware import Middleware
 
 
-def proxy_headers(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
-    """The application, with scheme, host and mount point of the headers of a trusted proxy.
+def proxy_headers(conf: ConfigOpts) -> Middleware | None:
+    """Return the middleware that takes scheme, host and mount point from a proxy's headers.
 
-    The object with the configuration is handed over: without it the library asks the one of
-    oslo.config that is global to the process, which nobody has filled.
+    It gets the configuration as an argument: otherwise it would read the global one of
+    oslo.config, which this service leaves empty.
     """
     if not conf.oslo_middleware.enable_proxy_headers_parsing:
-        return application
-    wrapped: WSGIApplication = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
-    return wrapped
+        return None
+    return Middleware(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)
 
 
-def cross_origin(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
-    """The application, open to the sites in ``[cors] allowed_origin``; as it was without any."""
-    if not conf.cors.allowed_origin:
-        return application
-    wrapped: WSGIApplication = cors.CORS(application, conf)
-    return wrapped
+def cross_origin(conf: ConfigOpts) -> Middleware | None:
+    """Return the middleware that allows the sites in ``[cors] allowed_origin``, if any."""
+    return Middleware(cors.CORS, conf=conf) if conf.cors.allowed_origin else None
 
 
 LOG = logging.getLogger('placement.middleware.health')
@@ -45,14 +40,14 @@ PATH = '/healthcheck'
 class DatabaseCheck(pluginbase.HealthcheckBaseExtension):
     """Reports the service as healthy while its database answers."""
 
-    def __init__(self, conf: ConfigOpts, database: Database) -> None:
+    def __init__(self, conf: ConfigOpts, check: Callable[[], object]) -> None:
         super().__init__(conf, {})
-        self._database = database
+        self._check = check
 
     def healthcheck(self, server_port: int) -> pluginbase.HealthcheckResult:
-        """Check the database; the reason for a failure goes to the log, not to the caller."""
+        """Check the database; the reason for a failure goes to the log only."""
         try:
-            readiness.check_ready(self._database)
+            self._check()
         except errors.DatabaseNotMigrated as error:
             LOG.warning('%s', error)
             return pluginbase.HealthcheckResult(
@@ -68,35 +63,41 @@ class DatabaseCheck(pluginbase.HealthcheckBaseExtension):
 
 
 class Healthcheck(healthcheck.Healthcheck):
-    """The health check of oslo.middleware with `DatabaseCheck` beside the configured backends.
+    """The wrapped application with `/healthcheck`, relative to its mount point: 200 or 503.
 
-    The database is always checked, so that no choice of ``[healthcheck] backends`` can hide that
-    it is unreachable.
+    This is the health check of oslo.middleware, with `DatabaseCheck` in addition to the configured
+    backends. `check` raises if the database cannot serve requests. It always runs, so that no
+    choice of ``[healthcheck] backends`` can hide an unreachable database.
     """
 
-    def __init__(self, application: WSGIApplication, conf: ConfigOpts, database: Database) -> None:
+    def __init__(
+        self, application: WSGIApplication, conf: ConfigOpts, check: Callable[[], object]
+    ) -> None:
         super().__init__(application, conf)
-        # oslo.middleware loads backends by the name of an entry point, with nothing but options
-        # as arguments. This check takes the engines that the service itself uses, so it joins the
-        # loaded backends as an object; stevedore's record of it wants an entry point nevertheless.
+        self._wrapped = application
+        # oslo.middleware loads backends by entry point and passes them options only. This check
+        # needs the service's engines, so it is added as an object. stevedore still requires an
+        # entry point in its record.
         name = 'placement_database'
         origin = metadata.EntryPoint(name, f'{__name__}:DatabaseCheck', self.NAMESPACE)
-        check = DatabaseCheck(conf, database)
-        self._backends.extensions.append(extension.Extension(name, origin, DatabaseCheck, check))
+        backend = DatabaseCheck(conf, check)
+        self._backends.extensions.append(extension.Extension(name, origin, DatabaseCheck, backend))
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ.get('PATH_INFO') != PATH:
+            return self._wrapped(environ, start_response)
+        answer: Iterable[bytes] = super().__call__(environ, start_response)
+        return answer
 
 
-def answer_healthcheck(
-    application: WSGIApplication, conf: ConfigOpts, database: Database
-) -> WSGIApplication:
-    """Return the application with `/healthcheck`, relative to its mount point: 200 or 503."""
-    return at_path(PATH, Healthcheck(application, conf, database), application)
+class AtPath:
+    """The wrapped application with another one at a path, relative to its mount point."""
 
+    def __init__(self, application: WSGIApplication, path: str, special: WSGIApplication) -> None:
+        self._application = application
+        self._path = path
+        self._special = special
 
-def at_path(path: str, special: WSGIApplication, application: WSGIApplication) -> WSGIApplication:
-    """Return the application with another one at a path, relative to its mount point."""
-
-    def choose(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        chosen = special if environ.get('PATH_INFO') == path else application
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        chosen = self._special if environ.get('PATH_INFO') == self._path else self._application
         return chosen(environ, start_response)
-
-    return choose

@@ -1,55 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hosts requests may be for when callers are not authenticated (DNS rebinding).
+"""Protection against DNS rebinding when callers are not authenticated.
 
-A page in a browser on the same machine can let a name of its own lead to the loopback address.
-Its requests, with whatever token, then are of one origin with this service for the browser. What
-they cannot hide is the name: it is in the ``Host`` header.
+A page in a browser on the same machine can make its own name resolve to the loopback address. To
+the browser its requests then have the same origin as this service, and may carry any token. But
+the ``Host`` header contains that name, so requests for unknown hosts are refused.
 """
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from placement import errors
 from placement.conf import ConfigOpts
 from placement.http.error_response import send_error
+from placement.middleware import Middleware
 
 ANY = '*'
 
-# RFC 3986, 3.2.2: an address of version 6 is in brackets.
+# RFC 3986, 3.2.2: IPv6 addresses are in brackets.
 _HOST = re.compile(r'(?:\[(?P<address>[^]]*)\]|(?P<name>[^:]*))(?::\d*)?')
 
 
 def is_loopback(host: str) -> bool:
-    """Return True for a name or an address of the machine itself, without asking DNS."""
+    """True for a name or an address of the machine itself, without a DNS query."""
     try:
         return host == 'localhost' or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def only_known_hosts(application: WSGIApplication, conf: ConfigOpts) -> WSGIApplication:
-    """The application, under ``noauth2`` with an answer of 403 to requests for other hosts."""
+def row(conf: ConfigOpts) -> Middleware | None:
+    """Return the middleware that refuses requests for other hosts, with ``noauth2`` only."""
     allowed = frozenset(name.lower() for name in conf.api.noauth2_allowed_hosts)
     if conf.api.auth_strategy != 'noauth2' or ANY in allowed:
-        return application
+        return None
+    return Middleware(KnownHosts, allowed=allowed)
 
-    def check(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+
+class KnownHosts:
+    """The wrapped application, with an answer of 403 to requests for unknown hosts.
+
+    This machine itself is known, and so are the hosts of `allowed`, which are in lower case.
+    """
+
+    def __init__(self, application: WSGIApplication, allowed: Set[str] = frozenset()) -> None:
+        self._application = application
+        self._allowed = allowed
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = environ.get('HTTP_HOST')
-        # Browsers always send one.
-        if host is None or _is_known(host, allowed):
-            return application(environ, start_response)
+        # Browsers always send a Host header.
+        if host is None or _is_known(host, self._allowed):
+            return self._application(environ, start_response)
         error = errors.Forbidden(
             'The Host header does not name a loopback address, which is required while '
             '[api] auth_strategy is noauth2; [api] noauth2_allowed_hosts can name others.'
         )
         return send_error(environ, start_response, error)
 
-    return check
 
-
-def _is_known(host: str, allowed: frozenset[str]) -> bool:
+def _is_known(host: str, allowed: Set[str]) -> bool:
     match = _HOST.fullmatch(host.lower())
     if match is None:
         return False

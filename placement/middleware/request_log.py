@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request gets an id, a default for Accept, and two lines in the log; a slow one gets a third.
+"""Request ids, a default for Accept, and the request's lines in the log.
 
 Specification: http, "Responses and errors", "Request ids"; configuration, "Logging".
 """
@@ -7,27 +7,33 @@ Specification: http, "Responses and errors", "Request ids"; configuration, "Logg
 import logging
 import re
 import time
-import urllib.parse
 from collections.abc import Iterable
 from typing import Any
 from wsgiref.headers import Headers
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from placement.context import RequestContext, quote_environ_for_log
+from placement.context import LOGGED, RequestContext, quote_environ_for_log
+from placement.errors import shortened
 from placement.http import environ_keys
 
 LOG = logging.getLogger('placement.requestlog')
 
 _REQUEST_ID = re.compile(r'req-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}')
-# Characters that a path shows as they are; all else is percent-encoded, as it was sent.
+# Characters of a path that the log shows unchanged; all others are percent-encoded.
 _PLAIN = "/:@!$&'()*+,;=~-._"
+# Maximum length of a field in a line, because clients without a token cause lines as well. A path
+# contains a uuid and a resource class of up to 255 characters; few queries exceed a kilobyte.
+MAX_FIELD = 1_024
+MAX_QUERY = 4_096
+# Maximum length of an Accept header: WebOb would parse thousands of media ranges.
+MAX_ACCEPT = 8_192
 
 
 class RequestLog:
     """The wrapped application, with request ids and log lines.
 
-    A request whose response begins after `slow_seconds` or later is logged as a warning too; 0
-    logs no such warning.
+    A request whose response begins after `slow_seconds` or later is logged with a warning as well;
+    0 disables this.
     """
 
     def __init__(self, application: WSGIApplication, slow_seconds: float = 0) -> None:
@@ -36,16 +42,17 @@ class RequestLog:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         started_at = time.perf_counter()
-        # The caller is not authenticated yet. A context of its own keeps lines that are logged
-        # until then from naming the caller of the previous request of this thread.
+        # The caller is not authenticated yet. Without a new context, lines logged until then would
+        # name the caller of the previous request of this thread.
         context = RequestContext(global_request_id=_global_request_id(environ))
         environ[environ_keys.CONTEXT] = context
         environ[environ_keys.REQUEST_ID] = context.request_id
         environ[environ_keys.GLOBAL_REQUEST_ID] = context.global_request_id
-        if environ.get('HTTP_ACCEPT', '').strip() in ('', '*/*'):
+        accept = environ.get('HTTP_ACCEPT', '').strip()
+        if accept in ('', '*/*') or len(accept) > MAX_ACCEPT:
             environ['HTTP_ACCEPT'] = 'application/json'
 
-        # Described now: inner middleware may move parts of the path to SCRIPT_NAME.
+        # Described here, because inner middleware may move parts of the path to SCRIPT_NAME.
         request = _describe(environ)
         LOG.debug('Starting request: %s', _line(request))
 
@@ -63,7 +70,7 @@ class RequestLog:
         return self._application(environ, start_logged)
 
     def _log(self, fields: dict[str, Any], duration: float) -> None:
-        """Log a request and its answer; the JSON of oslo.log has the fields beside the line."""
+        """Log a request and its answer; the JSON format of oslo.log has the fields as well."""
         line = _line(fields)
         extra = {'extra': fields | {'duration': round(duration, 6)}}
         LOG.info(
@@ -86,25 +93,28 @@ class RequestLog:
 
 
 def _global_request_id(environ: WSGIEnvironment) -> str | None:
-    """The id that the client sent for the request that this one is part of, if well formed."""
+    """The global request id that the client sent, if well formed."""
     sent = environ.get('HTTP_X_OPENSTACK_REQUEST_ID', '')
     return sent if _REQUEST_ID.fullmatch(sent) else None
 
 
 def _describe(environ: WSGIEnvironment) -> dict[str, Any]:
-    """Address, method, path and query, with blanks and quotes percent-encoded."""
+    """The fields of a request, with blanks and quotes percent-encoded."""
     path = environ.get('SCRIPT_NAME', '') + environ.get('PATH_INFO', '')
-    address = environ.get('REMOTE_ADDR')
     return {
-        'address': quote_environ_for_log(address) if address else None,
-        'method': quote_environ_for_log(environ['REQUEST_METHOD']),
-        # WSGI decodes the bytes of a path as Latin-1, whatever they are.
-        'path': urllib.parse.quote(path.encode('latin-1', 'replace'), safe=_PLAIN),
-        'query': quote_environ_for_log(environ.get('QUERY_STRING', '')),
+        'address': _quoted(environ.get('REMOTE_ADDR') or '') or None,
+        'method': _quoted(environ['REQUEST_METHOD']),
+        'path': _quoted(path, safe=_PLAIN),
+        'query': _quoted(environ.get('QUERY_STRING', ''), MAX_QUERY),
     }
 
 
+def _quoted(text: str, most: int = MAX_FIELD, safe: str = LOGGED) -> str:
+    """The text for a line, shortened with dots to `most` characters."""
+    return shortened(quote_environ_for_log(text[: most + 1], safe), most)
+
+
 def _line(fields: dict[str, Any]) -> str:
-    """Address, method and URI, as the log lines show them."""
+    """Address, method and URI for a line."""
     uri = f'{fields["path"]}?{fields["query"]}' if fields['query'] else fields['path']
     return f'{fields["address"] or "-"} "{fields["method"]} {uri}"'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Authorisation of requests by the rules of oslo.policy, kept up to date.
+"""Authorisation of requests by the rules of oslo.policy, reloaded when files change.
 
 Specification: policy; http, "Authentication".
 """
@@ -21,22 +21,22 @@ from placement.context import RequestContext
 
 LOG = logging.getLogger('placement.policy')
 
-#: The policy files as last seen: path, time of change in nanoseconds, size in bytes, inode.
+#: The policy files: path, modification time in nanoseconds, size in bytes, inode.
 Files = frozenset[tuple[str, int, int, int]]
 
-#: The paths where each policy file may be, in the order in which oslo.config looks for it.
+#: The possible paths of each policy file, in the order in which oslo.config searches them.
 Places = Sequence[Sequence[str]]
 
-#: How many decisions of the same rules are remembered.
+#: Maximum number of cached decisions of one set of rules.
 MAX_DECISIONS = 1_000
 
 
 class Enforcer:
     """The rules in force, shared by all threads of the application.
 
-    oslo.policy would go through all rules at each request when it looks for changed files. Here a
-    new set of rules is made only when the files differ. It replaces the old one in one
-    assignment, together with what that has allowed, so no thread ever sees half of it.
+    oslo.policy processes all rules at each request when it checks for changed files. Here a new
+    set of rules is loaded only if files have changed. It replaces the old set and its cached
+    decisions in one assignment, so no thread sees a part of it.
     """
 
     def __init__(self, conf: ConfigOpts) -> None:
@@ -51,16 +51,16 @@ class Enforcer:
         rule: str,
         target: Mapping[str, str | None] | None = None,
     ) -> None:
-        """Return when ``rule`` lets the caller act on ``target``, by default its own project.
+        """Check that ``rule`` lets the caller act on ``target``, by default its own project.
 
-        A rule that cannot be evaluated allows nothing: an HTTP check whose server does not
-        answer, or one that recurses too deeply.
+        A rule that cannot be evaluated allows nothing, such as an HTTP check whose server does not
+        answer, or a rule that recurses too deeply.
 
         :raises errors.PolicyNotAuthorised: it does not, or the token has the wrong scope
         """
         if target is None:
             target = {'project_id': context.project_id, 'user_id': context.user_id}
-        # oslo.policy compares text: a project that is absent would equal one named 'None'.
+        # oslo.policy compares text: a missing project would equal one named 'None'.
         known = {name: value for name, value in target.items() if value is not None}
         question = json.dumps((rule, known, dict(context.to_policy_values())))
         try:
@@ -76,10 +76,10 @@ class Enforcer:
             raise errors.PolicyNotAuthorised(rule=rule) from error
 
     def _current(self) -> Callable[[str], None]:
-        """The authorisation by the rules that the policy files say now."""
+        """The authorisation by the current rules in the policy files."""
         files = find_files(self._places)
         if files != self._files:
-            # Noted first: a file that cannot be read is tried again only when it has changed.
+            # Set first: a file that cannot be read is tried again only after it has changed.
             self._files = files
             try:
                 self._authorise = _authorisation(load_rules(self._conf))
@@ -92,11 +92,11 @@ class Enforcer:
 
 
 def _authorisation(rules: policy.Enforcer) -> Callable[[str], None]:
-    """A function that returns when rules allow a question: rule, target, credentials as JSON.
+    """A function that checks a question: rule, target and credentials, as JSON.
 
-    What was allowed is remembered, since oslo.policy looks at the signature of each check before
-    it calls it: without that and `list_places` the read of a provider takes a fifth longer.
-    Nothing is remembered where a rule has a check of an extension, as those that ask a server.
+    Allowed questions are cached, because oslo.policy inspects the signature of each check before
+    each call, which takes a noticeable part of a small request. Nothing is cached if a rule
+    contains a check of an extension, such as one that asks a server.
     """
 
     def authorise(question: str) -> None:
@@ -111,7 +111,7 @@ def _authorisation(rules: policy.Enforcer) -> Callable[[str], None]:
 
 
 def list_places(conf: ConfigOpts) -> Places:
-    """The paths where the policy file and the policy directories may be, for each of them."""
+    """The possible paths of the policy file and of each policy directory."""
     files = map(os.path.dirname, map(os.path.abspath, reversed(conf.config_file)))
     searched = [*conf.config_dirs, *files, *DIRECTORIES]
     directories = dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in searched)
@@ -120,7 +120,7 @@ def list_places(conf: ConfigOpts) -> Places:
 
 
 def find_files(places: Places) -> Files:
-    """The policy file and the files of the policy directories, those that exist."""
+    """The policy file and the files in the policy directories that exist."""
     paths = (next((path for path in paths if os.access(path, os.F_OK)), None) for paths in places)
     return frozenset(
         (path, stat.st_mtime_ns, stat.st_size, stat.st_ino)
@@ -136,25 +136,25 @@ def _stats(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
                 with os.scandir(path) as entries:
                     yield from [(entry.path, entry.stat()) for entry in entries]
         except OSError:
-            # Removed since it was found.
+            # Removed in the meantime.
             continue
 
 
 def load_rules(conf: ConfigOpts) -> policy.Enforcer:
-    """The rules by default and by the policy files, read once and never looked for again.
+    """The default rules and those of the policy files, read once.
 
-    Raises what oslo.policy and YAML raise for files that cannot be read, and
-    `oslo_policy.policy.InvalidDefinitionError` for a rule that refers to itself, which could be
-    evaluated for ever.
+    :raises oslo_policy.policy.InvalidDefinitionError: a rule refers to itself, so its evaluation
+        would not end
+    :raises Exception: a file cannot be read; an error of oslo.policy or YAML
     """
     rules = policy.Enforcer(conf)
-    # One warning for each changed default at every start would hide what is new in the log.
+    # A warning for each changed default at every start would hide the news in the log.
     rules.suppress_default_change_warnings = True
     rules.register_defaults(policies.list_rules())
     rules.load_rules()
     rules.use_conf = False
-    # A reference to an undefined rule allows nothing, which needs no refusal of the whole file;
-    # the validator of oslo.policy, which asks these rules later, has to find it.
+    # A reference to an undefined rule allows nothing, so the whole file need not be refused. The
+    # validator of oslo.policy, which uses these rules later, has to find it.
     rules.skip_undefined_check = True
     rules.check_rules(raise_on_violation=True)
     rules.skip_undefined_check = False
@@ -162,5 +162,5 @@ def load_rules(conf: ConfigOpts) -> policy.Enforcer:
 
 
 def get_enforcer() -> policy.Enforcer:
-    """The rules in force, as the tools of oslo.policy ask for them; no database is needed."""
+    """The rules in force, for the tools of oslo.policy; needs no database."""
     return load_rules(placement_conf.load_for_policy_tools())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logging that never fails what is logged about."""
+"""Logging that never fails the request that is logged."""
 
 import contextlib
 import logging
@@ -16,20 +16,23 @@ LOG = logging.getLogger('placement.wsgi')
 
 
 class FailSafeHandler(logging.Handler):
-    """A handler that writes to standard error what the handler it wraps cannot write.
+    """Wraps a handler, and writes records to standard error that the handler cannot write.
 
-    A watched file is opened again after a rotation, outside of what the library does for errors.
-    An exception there would end a request, or a thread of the web server.
+    A watched file is reopened after a rotation. Before Python 3.14 an exception there would end a
+    request, or a thread of the web server. Since then the library prints a traceback for each
+    record, as it does when a disk is full.
     """
 
     def __init__(self, handler: logging.Handler) -> None:
         super().__init__(handler.level)
         self._handler = handler
+        self._handle_error = handler.handleError
+        handler.handleError = self._fail  # type: ignore[method-assign]
         self._reason = ''
         self.setFormatter(handler.formatter)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand the record on; raise nothing."""
+        """Pass the record to the handler. Raises nothing."""
         try:
             self._handler.handle(record)
         except Exception as error:
@@ -43,8 +46,15 @@ class FailSafeHandler(logging.Handler):
         self._handler.close()
         super().close()
 
+    def _fail(self, record: logging.LogRecord) -> None:
+        """Raise the error of an unusable file; leave other errors to the library."""
+        error = sys.exception()
+        if isinstance(error, OSError):
+            raise error
+        self._handle_error(record)
+
     def _write(self, record: logging.LogRecord, reason: str) -> None:
-        """Write to standard error, with the reason where it is a new one."""
+        """Write to standard error, with the reason if it has changed."""
         if reason != self._reason:
             self._reason = reason
             print(f'The log cannot be written: {reason}', file=sys.stderr)
@@ -52,7 +62,7 @@ class FailSafeHandler(logging.Handler):
 
 
 def start_logging(conf: 'ConfigOpts') -> None:
-    """Log as configured from now on, beginning with the configuration itself."""
+    """Set up the log as configured, and log the configuration."""
     from oslo_log import log
 
     try:
@@ -67,7 +77,7 @@ def start_logging(conf: 'ConfigOpts') -> None:
 
 
 def _set_up_without_file(conf: 'ConfigOpts') -> None:
-    """Log to a file that cannot be opened yet, which each record tries again."""
+    """Log to a file that cannot be opened yet; each record tries again."""
     from oslo_log import log
 
     path = log._get_log_file_path(conf)
@@ -83,6 +93,6 @@ def _set_up_without_file(conf: 'ConfigOpts') -> None:
     handler = logging.handlers.WatchedFileHandler(path, delay=True)
     handler.setFormatter(root.handlers[0].formatter)
     if not (conf.use_stderr or conf.use_journal):
-        # The library's replacement for a file, standard output.
+        # Standard output, the library's replacement for a file.
         del root.handlers[0]
     root.addHandler(handler)

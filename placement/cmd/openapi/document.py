@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The OpenAPI document of one microversion."""
 
+import functools
 import inspect
 import re
 from collections.abc import Iterable
 from typing import Any
 
-from placement import errors, microversions, routes
+from placement import errors, extension
 from placement.cmd.openapi import FRAGMENTS
 from placement.cmd.openapi.reply_templates import described, replies_of
-from placement.http import microversion
 from placement.http.microversion import SERVICE_TYPE, Api, Rule
 from placement.http.reply import Reply
-from placement.routes import INSIGHT, Route
+from placement.http.route import AddedRoute, Route
+from placement.routes import Surface
 from placement.schemas import common
 from placement.schemas.common import Schema, an_object
 
@@ -22,7 +23,7 @@ VERSION_HEADER = 'OpenStack-API-Version'
 Parameter = dict[str, Any]
 
 _TEXT: Schema = {'type': 'string'}
-# The headers of every response by their components.
+# The components of the headers of every response.
 _OF_EVERY_RESPONSE = ('version', 'vary', 'id')
 _HEADERS = {
     'version': VERSION_HEADER,
@@ -35,11 +36,11 @@ _HEADERS = {
 }
 
 _VARIABLE = re.compile(r'\{(\w+)\}')
-# In a pattern of query parameters: the name, and what may follow it.
+# Matches the pattern of a query parameter: its name, and its suffix.
 _WITH_SUFFIX = re.compile(r'\^(\w+)\((.*)\)\?\$')
 
-# By variable, or by action and variable where it makes a difference. What is only looked up may
-# have any form: the answer is the same as for what is not there.
+# By variable, or by action and variable where actions differ. A value that is only looked up may
+# have any form: an invalid one is not found.
 _PATH_SCHEMAS: dict[str, Schema] = {
     'uuid': common.UUID,
     'consumer_uuid': {'type': 'string', 'minLength': 1},
@@ -83,15 +84,16 @@ def _success(api: Api, reply: Reply) -> dict[str, Any]:
 def _error_statuses(api: Api, route: Route) -> list[int]:
     """The statuses of the errors that an operation may respond with.
 
-    Every request may have a wrong length or version. Every write may be refused because of
-    concurrent updates.
+    Every request may have an invalid length or version. Every write may conflict with concurrent
+    updates.
     """
     statuses = {400, 406}
     if not route.is_public:
         statuses |= {401, 403, 503}
-    if '{' in route.path or route.path.startswith(INSIGHT):
+    is_added = isinstance(route, AddedRoute)
+    if '{' in route.path or is_added:
         statuses.add(404)
-    if route.method != 'GET' and not route.path.startswith(INSIGHT):
+    if route.method != 'GET' and not is_added:
         statuses.add(409)
     if route.action in api.bodies:
         statuses.add(415)
@@ -119,10 +121,10 @@ def _referred(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _error_response(status: int) -> dict[str, Any]:
-    """An error as JSON, or as HTML or plain text where JSON is not accepted.
+    """An error as JSON, or as HTML or plain text for clients that do not accept JSON.
 
     A 401 comes from the middleware that checks tokens, in its own form. A 400 or 406 may be about
-    the version header itself, and then no version is in force.
+    the version header, and then it has no version.
     """
     name = 'ErrorsBeforeVersion' if status in (400, 406) else 'Errors'
     schema = {'type': 'object'} if status == 401 else {'$ref': f'#/components/schemas/{name}'}
@@ -161,19 +163,38 @@ def _path_parameters(route: Route) -> list[Parameter]:
             'name': name,
             'in': 'path',
             'required': True,
-            'description': _of_action(FRAGMENTS['parameters'], route.action, name),
+            'description': _of_action(FRAGMENTS['variables'], route.action, name),
             'schema': _of_action(_PATH_SCHEMAS, route.action, name),
         }
         for name in _VARIABLE.findall(route.path)
     ]
 
 
+@functools.cache
+def _parameters() -> dict[str, str]:
+    """The descriptions of query parameters, including extensions."""
+    described: dict[str, str] = dict(FRAGMENTS['parameters'])
+    for each in extension.list_installed():
+        described |= each.fragments().parameters
+    return described
+
+
+@functools.cache
+def _members() -> dict[str, str]:
+    """The descriptions of members of bodies, including extensions."""
+    described: dict[str, str] = dict(FRAGMENTS['members'])
+    for each in extension.list_installed():
+        described |= each.fragments().members
+    return described
+
+
 def _of_action(table: dict[str, Any], action: str, name: str) -> Any:
-    return table.get(f'{action} {name}', table[name])
+    of_action = f'{action} {name}'
+    return table[of_action if of_action in table else name]
 
 
 def _query_parameters(api: Api, action: str) -> list[Parameter]:
-    """The query parameters of an action, those of request groups as one."""
+    """The query parameters of an action; the groups of a parameter are one."""
     if action not in api.queries:
         return []
     schema = api.queries[action].schema
@@ -184,17 +205,21 @@ def _query_parameters(api: Api, action: str) -> list[Parameter]:
         assert match is not None, pattern
         name, suffix = match.groups()
         single[name] = values
-        groups[f'^{name}{suffix}$'] = values
+        groups[f'^{name}{suffix}$'] = common.without_description(values)
     repeatable = _repeatable(api, action)
+    described_apart = [
+        (name, common.without_description(value), value.get('description'))
+        for name, value in single.items()
+    ]
     parameters: list[Parameter] = [
         {
             'name': name,
             'in': 'query',
             'required': name in schema.get('required', ()),
-            'description': _of_action(FRAGMENTS['parameters'], action, name),
+            'description': description or _of_action(_parameters(), action, name),
             'schema': {'type': 'array', 'items': value} if name in repeatable else value,
         }
-        for name, value in single.items()
+        for name, value, description in described_apart
     ]
     if groups:
         members = {'type': 'object', 'patternProperties': groups, 'additionalProperties': False}
@@ -202,20 +227,30 @@ def _query_parameters(api: Api, action: str) -> list[Parameter]:
     return parameters
 
 
+def _body(api: Api, action: str) -> Schema:
+    """The schema of a body, with a description of each member."""
+    schema = api.bodies[action].schema
+    members = {
+        name: common.described(value, _of_action(_members(), action, name))
+        for name, value in schema.get('properties', {}).items()
+    }
+    return schema | ({'properties': members} if members else {})
+
+
 def _repeatable(api: Api, action: str) -> set[str]:
-    """Parameters each value of which counts; of others one does."""
+    """Parameters of which all values count; of others only one does."""
     names = {'same_subtree'}
     if api.allows(Rule.REPEATED_MEMBER_OF):
         names.add('member_of')
     if api.allows(Rule.ANY_TRAITS):
         names.add('required')
-    if action == 'insight.consumers':
-        names.add('uuid')
-    return names
+    added = (of for each in extension.list_installed() for of in each.fragments().repeatable)
+    prefix = f'{action} '
+    return names | {of.removeprefix(prefix) for of in added if of.startswith(prefix)}
 
 
 def version_header(api: Api) -> Parameter:
-    """The header that asks for the version; the oldest is what those get who ask for none."""
+    """The header that requests a version; the oldest is the default."""
     return {
         'name': VERSION_HEADER,
         'in': 'header',
@@ -225,16 +260,17 @@ def version_header(api: Api) -> Parameter:
     }
 
 
-def version_named(text: str) -> Api:
+def version_named(surface: Surface, text: str) -> Api:
     """The API of a microversion, such as ``1.10`` or ``latest``.
 
-    Raises `errors.InvalidVersion` and `errors.UnacceptableVersion`.
+    :raises errors.InvalidVersion: the text is no version
+    :raises errors.UnacceptableVersion: the version is not served
     """
-    return microversion.negotiated(microversions.APIS, f'{microversion.SERVICE_TYPE} {text}')
+    return surface.negotiated(f'{SERVICE_TYPE} {text}')
 
 
-def document(api: Api) -> dict[str, Any]:
-    """The API as this version shows it, as an OpenAPI document."""
+def document(surface: Surface, api: Api) -> dict[str, Any]:
+    """The OpenAPI document of a version."""
     info = FRAGMENTS['info']
     description = info['description'].format(
         version=api.version, oldest=api.oldest, newest=api.newest
@@ -249,30 +285,30 @@ def document(api: Api) -> dict[str, Any]:
         },
         'servers': [{'url': '/'}],
         'security': [{name: []} for name in FRAGMENTS['security_schemes']],
-        'tags': [{'name': tag} for tag in dict.fromkeys(map(_tag, served_routes(api)))],
-        'paths': _paths(api),
+        'tags': [{'name': tag} for tag in dict.fromkeys(map(_tag, served_routes(surface, api)))],
+        'paths': _paths(surface, api),
         'components': _components(api),
     }
 
 
-def served_routes(api: Api) -> list[routes.Route]:
-    """The routes of a version; the empty path is the root, spelled otherwise."""
-    return [route for route in routes.ROUTES if route.path and route.action in api.handlers]
+def served_routes(surface: Surface, api: Api) -> list[Route]:
+    """The routes of a version, without the empty path, which is another spelling of the root."""
+    return [route for route in surface.routes if route.path and route.action in api.handlers]
 
 
-def _tag(route: routes.Route) -> str:
+def _tag(route: Route) -> str:
     return route.action.partition('.')[0]
 
 
-def _paths(api: Api) -> dict[str, Any]:
+def _paths(surface: Surface, api: Api) -> dict[str, Any]:
     paths: dict[str, Any] = {}
-    for route in served_routes(api):
+    for route in served_routes(surface, api):
         path = paths.setdefault(route.path, {})
-        path[route.method.lower()] = _operation(api, route)
+        path[route.method.lower()] = _operation(surface, api, route)
     return paths
 
 
-def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
+def _operation(surface: Surface, api: Api, route: Route) -> dict[str, Any]:
     summary = inspect.getdoc(api.handlers[route.action]) or ''
     operation: dict[str, Any] = {
         'operationId': route.action,
@@ -284,12 +320,11 @@ def _operation(api: Api, route: routes.Route) -> dict[str, Any]:
             version_header(api),
         ],
         'responses': _responses(api, route),
-        # As the generators of other services' documents say it.
-        'x-openstack': {'min-ver': microversions.introduced(route.action)},
+        # As in the documents of other services.
+        'x-openstack': {'min-ver': surface.introduced(route.action)},
     }
     if route.action in api.bodies:
-        schema = dict(api.bodies[route.action].schema)
-        content = {JSON: {'schema': schema}}
+        content = {JSON: {'schema': _body(api, route.action)}}
         operation['requestBody'] = {'required': True, 'content': content}
     if route.is_public:
         operation['security'] = []

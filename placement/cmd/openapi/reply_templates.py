@@ -1,29 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Templates of the successful replies of every handler, in the newest shape.
 
-A template is a body with a JSON schema in the place of each value. It has the shape of a reply, so
-the downgrades of the history apply to it as they do to a reply. The schema of an older version
-follows from the result, and no shape is declared twice. The templates are those of
-``replies.yaml``. The tests compare them with the responses of the service at every microversion.
+A template is a body with a JSON schema in place of each value. It has the shape of a reply, so the
+downgrades of the history apply to it as they do to a reply. This gives the schema of every older
+version without declaring a shape twice. ``replies.yaml`` contains the templates; the tests compare
+them with the responses of the service at every microversion.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
-from placement.cmd import package_data
-from placement.http.microversion import Handler
-from placement.http.reply import Reply
-from placement.insight.demand.handlers import VERDICTS
-from placement.insight.history.statements import SubjectKind
-from placement.insight.what_if.schemas import VERBS
+from placement import extension, package_data
+from placement.http.reply import Handler, Reply
 from placement.schemas import common, inventory
 from placement.schemas.common import Schema, an_object, keyed_by
 
 
 class Described:
-    """The schema of a value; the member may be missing when it is `optional`."""
+    """The schema of a value; an `optional` member may be missing."""
 
     def __init__(self, schema: Schema, optional: bool = False) -> None:
         self.schema = schema
@@ -40,14 +37,14 @@ class Name(str):
     schema: Schema
 
     def __new__(cls, pattern: str) -> Name:
-        """The pattern, with the schema that it makes."""
+        """The pattern, with its schema."""
         name = super().__new__(cls, pattern)
         name.schema = {'type': 'string', 'pattern': pattern}
         return name
 
 
 def described(template: Any) -> Schema:
-    """The JSON schema of everything that has the shape of a template."""
+    """The JSON schema of the values that match a template."""
     match template:
         case Described() | Name():
             return template.schema
@@ -72,22 +69,22 @@ def _object(template: dict[str, Any]) -> Schema:
 
 
 def _element(template: list[Any]) -> Schema:
-    """The schema of each element: one of the kinds that the template lists."""
+    """The schema of each element: any of the kinds in the template."""
     kinds = [described(element) for element in template]
     return kinds[0] if len(kinds) == 1 else {'anyOf': kinds}
 
 
-# What stands for each name in angle brackets.
+# The value of each name in angle brackets.
 VALUES: dict[str, Described | Name] = {
     'text': Described({'type': 'string'}),
     'boolean': Described({'type': 'boolean'}),
     'count': Described({'type': 'integer', 'minimum': 0}),
-    # Also negative, as a capacity is where more is reserved than there is.
+    # May be negative, as a capacity is if reserved exceeds total.
     'integer': Described({'type': 'integer'}),
     'time': Described({'type': 'string', 'format': 'date-time'}),
     'generation': Described(common.GENERATION),
     'provider': Name('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'),
-    # Consumers and aggregates are kept as they were spelled.
+    # Consumers and aggregates keep their spelling.
     'consumer': Name(common.UUID_KEY_PATTERN),
     'aggregate': Described({'type': 'string'}),
     'resource_class': Name(common.RESOURCE_CLASS_PATTERN),
@@ -95,26 +92,30 @@ VALUES: dict[str, Described | Name] = {
     'consumer_type': Name('^([A-Z0-9_]+|all|unknown)$'),
     'suffix': Name('^[a-zA-Z0-9_-]{0,64}$'),
     'request': Name('^.{1,255}$'),
-    # Whatever an operator has written.
+    # Any text of an operator.
     'key': Name('^'),
     'version': Described({'type': 'string', 'pattern': r'^[1-9][0-9]*\.[0-9]+$'}),
-    'verdict': Described({'type': 'string', 'enum': ['fits', *VERDICTS]}),
-    'verdict_in_vain': Described({'type': 'string', 'enum': list(VERDICTS)}),
-    'step': Described({'type': 'string', 'enum': list(VERBS)}),
-    'kind': Described({'type': 'string', 'enum': [str(kind) for kind in SubjectKind]}),
     **{name: Described(schema) for name, schema in inventory.MEMBERS.items()},
 }
 
 
+@functools.cache
+def _values() -> dict[str, Described | Name]:
+    """The values of names in angle brackets, including extensions."""
+    fragments = [each.fragments() for each in extension.list_installed()]
+    added = {name: Described(schema) for one in fragments for name, schema in one.values.items()}
+    return VALUES | added
+
+
 def parse_template(node: Any) -> Any:
-    """The template that a node of ``replies.yaml`` stands for."""
+    """The template of a node of ``replies.yaml``."""
     match node:
         case dict():
             return dict(_parse_member(name, value) for name, value in node.items())
         case list():
             return [parse_template(element) for element in node]
         case str() if node.startswith('<'):
-            return VALUES[node.strip('<>')]
+            return _values()[node.strip('<>')]
         case _:
             return node
 
@@ -135,14 +136,20 @@ def _nullable(schema: Schema) -> Schema:
     return schema | {'type': [schema['type'], 'null']}
 
 
-# By module and name of the handler.
-REPLIES: dict[str, dict[str, Any]] = package_data.load(__package__, 'replies.yaml')['replies']
+@functools.cache
+def _replies() -> dict[str, Mapping[str, Any]]:
+    """The templates of replies by module and name of the handler, including extensions."""
+    content = package_data.load(__package__, 'replies.yaml')
+    replies: dict[str, Mapping[str, Any]] = content['replies']
+    for each in extension.list_installed():
+        replies |= each.fragments().replies
+    return replies
 
 
 @functools.cache
 def replies_of(handler: Handler) -> tuple[Reply, ...]:
     """The successful replies of a handler, which differ in their status."""
-    nodes = REPLIES[handler.__module__][handler.__name__]
+    nodes = _replies()[handler.__module__][handler.__name__]
     return tuple(
         Reply(**node | {'body': parse_template(node.get('body'))})
         for node in (nodes if isinstance(nodes, list) else [nodes])

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of changes (specification: insight, "GET /insight/history")."""
+
+import datetime
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from placement import errors
+from placement.context import RequestContext
+from placement.db.mode import Mode
+from placement.db.rows import Row
+from placement.db.transaction import in_transaction
+from placement.http.querystring import Query
+from placement.http.reply import Reply
+from placement.http.request import Request
+from placement.schemas import common
+from placement.schemas.usage import UNKNOWN_TYPE
+from placement_insight import paging
+from placement_insight.history import statements
+from placement_insight.history.statements import SubjectKind
+
+LIST_HISTORY = common.a_query(
+    {
+        'provider': common.UUID,
+        'consumer': common.UUID,
+        'request_id': paging.REQUEST_ID,
+        'global_request_id': paging.REQUEST_ID,
+        'since': common.TIME,
+        'page_limit': paging.PAGE_LIMIT_TEXT,
+        'marker': paging.ROW_NUMBER,
+    }
+)
+
+
+def _parse_columns(query: Query) -> dict[str, str]:
+    """Parse the filters of a query: the values that columns must have.
+
+    :raises errors.InvalidQuery: it names both a provider and a consumer; no row is about both
+    """
+    kinds = [kind for kind in (SubjectKind.PROVIDER, SubjectKind.CONSUMER) if kind in query]
+    if len(kinds) > 1:
+        raise errors.InvalidQuery(reason='provider and consumer exclude each other')
+    sent = query.last_values()
+    columns: dict[str, str] = {
+        name: sent[name] for name in ('request_id', 'global_request_id') if name in sent
+    }
+    for kind in kinds:
+        columns |= {'kind': kind, 'uuid': sent[kind]}
+    return columns
+
+
+@in_transaction(Mode.READ)
+def list_rows(
+    context: RequestContext,
+    columns: Mapping[str, str],
+    since: datetime.datetime | None,
+    before_id: int | None,
+    limit: int,
+) -> paging.Page[Row]:
+    """Return a page of the rows with these values, since a time, with ids below `before_id`."""
+    rows = statements.list_rows(context.connection, columns, since, before_id, limit + 1)
+    return paging.Page.of(rows, limit)
+
+
+def _change(row: Any) -> dict[str, Any]:
+    return {
+        'at': paging.time_text(row.at),
+        **paging.members(row, 'request_id', 'global_request_id'),
+        'caller': {
+            'user_id': row.caller_user_id,
+            'user_name': row.caller_user_name,
+            'project_id': row.caller_project_id,
+        },
+        **paging.members(row, 'action', 'kind', 'uuid', 'project_id', 'user_id', 'generation'),
+        'state': None if row.state is None else _state(row.state),
+    }
+
+
+def _state(text: str) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(text)
+    if 'consumer_type' in state:
+        state['consumer_type'] = state['consumer_type'] or UNKNOWN_TYPE
+    return state
+
+
+def list_changes(request: Request) -> Reply:
+    """List changes, the last one first, each with the state of its subject afterwards."""
+    query = request.validated_query('insight.history')
+    columns, since = _parse_columns(query), paging.parse_time(query, 'since')
+    before_id, limit = paging.parse_row_marker(query), paging.page_limit(query)
+    page = list_rows(request.context, columns, since, before_id, limit)
+    view = {'history': [_change(row) for row in page.items]}
+    return Reply(view | paging.links(request, 'history', query, page))
